@@ -1,0 +1,72 @@
+/** Every code that a `StemmaError` can carry, with what it means. The codes are stable: programs may compare them. */
+export const ERROR_CODES = {
+  // messages
+  INVALID_MESSAGE: "A message lacks id, role or parts, uses a reserved id, or cannot be written as JSON.",
+  INVALID_TEXT: "A text holds NUL or half a surrogate pair, which a database cannot keep.",
+  MESSAGE_NOT_FOUND: "No message with this id is in the session.",
+  MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
+  PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
+  CORRUPT_MESSAGE: "A stored message cannot be read back.",
+  // sessions
+  SESSION_STARTED: "A builder method was called after the session was first used.",
+  SESSION_ID_BOUND: "The provider is already bound to another session id.",
+  SESSION_NOT_FOUND: "No session with this id is registered.",
+  SESSION_LIMIT: "A numbering limit of the data model is reached.",
+  INVALID_ARGUMENT: "An argument has the wrong type or lies outside its range.",
+  // context
+  PROVIDER_REQUIRED: "This session has no store to keep the block in, so the block needs a provider.",
+  PROVIDER_SHARED: "One provider object cannot hold the frozen prompts of several sessions.",
+  PROVIDER_FAILED: "A provider threw; the original error is the cause.",
+  INVALID_LABEL: "A block label is empty, too long, or holds a line break or a box-drawing line.",
+  DUPLICATE_LABEL: "Another block has the same label, regardless of case.",
+  BLOCK_NOT_FOUND: "No block has this label.",
+  BLOCK_READONLY: "The block's provider cannot write.",
+  BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
+  BLOCK_CONFLICT: "The block changed since the expected version was read.",
+  CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
+  // compaction
+  COMPACTION_NOT_CONFIGURED: "compact() was called on a session without onCompaction().",
+  COMPACTION_NOT_FOUND: "No compaction with this id is in the session.",
+  COMPACTION_INVALID_RANGE: "The range is unknown, reversed, or not on one path.",
+  COMPACTION_STALE: "The history changed under a compaction; nothing was stored.",
+  COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
+  // search
+  SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
+  // stores
+  STORE_CLOSED: "The store was closed.",
+  STORE_LOCKED: "Another connection held the database longer than the busy timeout.",
+  STORE_FAILED: "The database refused a statement; its own error is the cause.",
+  STORE_UNSUPPORTED: "The object given is not a store, an agent or a provider that is known here.",
+  NOT_A_DATABASE: "The file is not a SQLite database.",
+  DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
+  MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
+  DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
+  // command line
+  UNKNOWN_FORMAT: "A file's format was not recognised.",
+  MODEL_UNAVAILABLE: "The named model cannot be used; the message says what to install or set.",
+} as const satisfies Record<string, string>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+// Shared by every copy of the package in a process, so that `StemmaError.isInstance` works across copies.
+const marker = Symbol.for("stemma.error");
+
+/** The only error that stemma throws: a stable `code`, `details` to act on, a message that says what to do. */
+export class StemmaError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, details: Record<string, unknown>, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "StemmaError";
+    this.code = code;
+    this.details = details;
+    Object.defineProperty(this, marker, { value: true });
+  }
+
+  /** True for a `StemmaError` of any copy of the package, with this code if one is given. */
+  static isInstance(error: unknown, code?: ErrorCode): error is StemmaError {
+    if (typeof error !== "object" || error === null || !(marker in error)) return false;
+    return code === undefined || (error as StemmaError).code === code;
+  }
+}

@@ -1,0 +1,159 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { StemmaError } from "../errors.js";
+import { assertMessage, type SessionMessage } from "./message.js";
+import { searchableText, senderName } from "./text.js";
+import { estimateMessageTokens } from "./tokens.js";
+
+/** A message made ready to be written: validated, serialised, measured. Making one touches no store. */
+export interface EncodedMessage {
+  readonly id: string;
+  readonly role: string;
+  /** The JSON text of the message, with inline media taken out. */
+  readonly content: string;
+  /** The searchable text; "" when there is none. */
+  readonly text: string;
+  /** The sender's name; "" when there is none. */
+  readonly name: string;
+  readonly tokens: number;
+  /** The message's own `createdAt` as ISO text, when it has one that is a time. */
+  readonly createdAt: string | null;
+  /** What was taken out of `content`, once per content. */
+  readonly media: readonly Media[];
+}
+
+export interface Media {
+  /** SHA-256 of the data, in hex. */
+  readonly hash: string;
+  readonly data: string;
+}
+
+// What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore.
+const MARKER = "$stemma";
+
+interface Marker {
+  /** `createdAt` was a `Date`. */
+  date?: true;
+  /** Where media were taken out. */
+  media?: { path: (string | number)[]; hash: string }[];
+  /** The message had a field named like the marker; this is its value. */
+  own?: unknown;
+}
+
+/** Media shorter than this stay where they are: a row of their own would cost more. */
+const MIN_MEDIA_LENGTH = 2048;
+
+/** Validates and serialises a message. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`. */
+export function encodeMessage(message: unknown): EncodedMessage {
+  assertMessage(message);
+  let content = serialise(message);
+  const marker: Marker = {};
+  if (message.createdAt instanceof Date) marker.date = true;
+  if (MARKER in message) marker.own = message[MARKER];
+  const media = new Map<string, string>();
+  if (content.length > MIN_MEDIA_LENGTH && mayHoldMedia(content)) {
+    const copy = JSON.parse(content) as SessionMessage;
+    const places = takeMedia(copy, media);
+    if (places.length > 0) {
+      marker.media = places;
+      content = JSON.stringify(copy);
+    }
+  }
+  if (marker.date || marker.media || marker.own !== undefined) content = withMarker(content, marker);
+  return {
+    id: message.id,
+    role: message.role,
+    content,
+    text: searchableText(message),
+    name: senderName(message),
+    tokens: estimateMessageTokens(message),
+    createdAt: isoTime(message.createdAt),
+    media: [...media].map(([hash, data]) => ({ hash, data })),
+  };
+}
+
+/** The hashes of the media that a stored content refers to. */
+export function mediaHashes(content: string): string[] {
+  if (!content.includes(`"${MARKER}"`)) return [];
+  const marker = (JSON.parse(content) as Record<string, unknown>)[MARKER] as Marker | undefined;
+  return [...new Set(marker?.media?.map((place) => place.hash))];
+}
+
+/** Gives back a message as it was given to `encodeMessage`. Throws what `JSON.parse` throws, or when a medium is missing. */
+export function decodeMessage(content: string, readMedia?: (hash: string) => string | undefined): SessionMessage {
+  const message = JSON.parse(content);
+  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
+    throw new SyntaxError("The stored content is not a message.");
+  }
+  if (message[MARKER] === undefined) return message;
+  const marker = message[MARKER] as Marker;
+  delete message[MARKER];
+  if (marker.own !== undefined) message[MARKER] = marker.own;
+  if (marker.date) message.createdAt = new Date(message.createdAt);
+  for (const { path, hash } of marker.media ?? []) {
+    const data = readMedia?.(hash);
+    if (data === undefined) throw new Error(`The medium ${hash} of the message is missing.`);
+    let target = message;
+    for (const step of path.slice(0, -1)) target = target[step];
+    target[path[path.length - 1] as string] = data;
+  }
+  return message;
+}
+
+function serialise(message: SessionMessage): string {
+  let content: string | undefined;
+  try {
+    content = JSON.stringify(message);
+  } catch (cause) {
+    const code = cause instanceof RangeError && /string length/i.test(cause.message) ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE";
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StemmaError(code, { messageId: message.id }, `Message "${message.id}" cannot be written as JSON: ${why}`, { cause });
+  }
+  // A toJSON of the host's may have turned the message into something else.
+  const start = content?.charAt(0);
+  if (start !== "{") {
+    throw new StemmaError("INVALID_MESSAGE", { messageId: message.id }, `Message "${message.id}" is not a JSON object.`);
+  }
+  return content as string;
+}
+
+function withMarker(content: string, marker: Marker): string {
+  if (marker.own === undefined) return `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
+  return JSON.stringify({ ...JSON.parse(content), [MARKER]: marker });
+}
+
+function mayHoldMedia(content: string): boolean {
+  return content.includes('"data:') || /"(?:mediaType|mimeType|media_type)":/.test(content);
+}
+
+// Takes data: URLs, and base64 that stands beside its media type, out of the parts.
+function takeMedia(message: SessionMessage, media: Map<string, string>): { path: (string | number)[]; hash: string }[] {
+  const places: { path: (string | number)[]; hash: string }[] = [];
+  const visit = (value: unknown, path: (string | number)[]): void => {
+    if (typeof value !== "object" || value === null) return;
+    const typed = "mediaType" in value || "mimeType" in value || "media_type" in value;
+    for (const key of Object.keys(value)) {
+      const child = (value as Record<string, unknown>)[key];
+      if (typeof child !== "string") {
+        visit(child, [...path, key]);
+      } else if (child.length >= MIN_MEDIA_LENGTH && (isDataUrl(child) || (typed && key === "data" && isBase64(child)))) {
+        const hash = bytesToHex(sha256(utf8ToBytes(child)));
+        media.set(hash, child);
+        places.push({ path: [...path, key], hash });
+        (value as Record<string, unknown>)[key] = "";
+      }
+    }
+  };
+  visit(message.parts, ["parts"]);
+  return places;
+}
+
+// Only ASCII is taken out: it is the same in every encoding that a database may use.
+const isDataUrl = (text: string) => text.startsWith("data:") && /^[\x20-\x7e]*$/.test(text);
+const isBase64 = (text: string) => /^[A-Za-z0-9+/_=-]*$/.test(text);
+
+function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
+  if (createdAt === undefined || createdAt === null) return null;
+  const time = new Date(createdAt);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}

@@ -1,0 +1,264 @@
+import type { EncodedMessage } from "../model/codec.js";
+import type { SessionMessage } from "../model/message.js";
+import type { SearchQuery } from "../model/query.js";
+import type { SkillState } from "../model/skills.js";
+
+/**
+ * A store holds many sessions. Every method that writes is all or nothing, and is serialised with the other writers of
+ * the same session, whatever process they run in. A store that is not SQL implements this interface; a SQL one
+ * implements a connection and a dialect (`sql/store.ts`) and gets all of it.
+ */
+export interface Store {
+  /** The engine's name, as errors and test tables show it. */
+  readonly name: string;
+  readonly capabilities: StoreCapabilities;
+  readonly messages: MessageStore;
+  readonly history: HistoryStore;
+  readonly compactions: CompactionStore;
+  readonly sessions: SessionStore;
+  readonly blocks: BlockStore;
+  readonly entries: EntryStore;
+  /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
+  migrate(): Promise<void>;
+  /** Releases the connection. Every later call fails with `STORE_CLOSED`. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** What a store can do, as data: the conformance suite skips what is false and says so. */
+export interface StoreCapabilities {
+  /** Messages are indexed, and `history.search` works. */
+  readonly search: boolean;
+  /** Several statements can be made one atomic write. False only for a bare `sql` object. */
+  readonly transactions: boolean;
+  /** What is written outlives the process. */
+  readonly durable: boolean;
+}
+
+/** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
+export type ParentRef = string | null | undefined;
+
+export interface AppendResult {
+  /** For each message given: null when it was inserted, else the message already stored under its id. */
+  readonly known: readonly (SessionMessage | null)[];
+  /** The id that a next message would continue from: the last one given. Null when none was given to an empty session. */
+  readonly lastId: string | null;
+  /** Estimated tokens of the visible history up to the last message; null when it must be measured (`history.tokens`). */
+  readonly visibleTokens: number | null;
+}
+
+export interface MessageStore {
+  /**
+   * Attaches `messages` as one chain below `parent`; the last becomes the active leaf. A known id stays where and as it
+   * is, and the chain goes on from it; a call that inserts nothing changes nothing. Errors: `PARENT_NOT_FOUND`.
+   */
+  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Promise<AppendResult>;
+  /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`. */
+  update(sessionId: string, message: EncodedMessage): Promise<void>;
+  /** Updates a known id in place, else appends below `parent`. Resolves to whether it inserted. */
+  upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<boolean>;
+  /** Removes messages; children move to the parent, overlays shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
+  delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
+  /** Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. */
+  clear(sessionId: string): Promise<void>;
+  /** Makes a message the one that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
+  setActiveLeaf(sessionId: string, messageId: string): Promise<void>;
+}
+
+export interface ReadOptions {
+  /** The message that the path ends with; the active leaf when absent. Unknown: `MESSAGE_NOT_FOUND`. */
+  leafId?: string | undefined;
+  /** What to do with a stored row that cannot be read: throw `CORRUPT_MESSAGE` (the default), or hand it to this function and go on. */
+  onCorrupt?: ((corrupt: CorruptMessage) => void) | undefined;
+}
+
+/** A stored row that could not be read back. */
+export interface CorruptMessage {
+  readonly id: string;
+  readonly error: unknown;
+}
+
+export interface RecentHistory {
+  /** Oldest first. */
+  messages: SessionMessage[];
+  /** True when older messages were left out. */
+  truncated: boolean;
+  /** Sum of the stored sizes of `messages`, in bytes of UTF-8. */
+  totalContentBytes: number;
+}
+
+/** A message's place in the tree, without its content. */
+export interface TreeNode {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly role: string;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  readonly createdAt: string;
+  /** The first characters of the searchable text. */
+  readonly preview: string;
+}
+
+export interface HistoryStore {
+  /** One message as stored, or null. */
+  message(sessionId: string, id: string): Promise<SessionMessage | null>;
+  /** The active leaf's message; null when the session is empty. */
+  leaf(sessionId: string): Promise<SessionMessage | null>;
+  /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
+  children(sessionId: string, id: string): Promise<SessionMessage[]>;
+  /** The visible history from the root to the leaf: overlays applied, unloaded skills emptied. */
+  path(sessionId: string, options: ReadOptions): Promise<SessionMessage[]>;
+  /** The same, page by page, never holding more than a page; oldest first, or newest first. */
+  stream(sessionId: string, options: ReadOptions & { newestFirst?: boolean | undefined }): AsyncIterable<SessionMessage>;
+  /** The newest messages of the visible history whose stored sizes fit `maxBytes`, and at least `minMessages` of them. */
+  recent(sessionId: string, maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
+  /** Stored messages on the path; overlays are not counted. */
+  length(sessionId: string, leafId?: string): Promise<number>;
+  /** Estimated tokens of the visible history. */
+  tokens(sessionId: string, leafId?: string): Promise<number>;
+  /** Every message's place in the tree, in the order they were written. */
+  tree(sessionId: string): Promise<TreeNode[]>;
+  /** Ranked messages that match, best first; of one session or of all. Errors: `SEARCH_UNAVAILABLE`. */
+  search(query: SearchQuery, options: { sessionId?: string | undefined; limit: number }): Promise<SearchHit[]>;
+}
+
+export interface SearchHit {
+  id: string;
+  sessionId: string;
+  role: string;
+  /** The message's searchable text: its text parts, a line break between them. */
+  content: string;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  createdAt: string;
+  /** Higher is better; comparable within one query only. */
+  score: number;
+}
+
+/** A summary laid over a range of one path. */
+export interface StoredCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+  /** ISO time at which the overlay was made. */
+  createdAt: string;
+}
+
+/** The range as the compactor saw it: a compaction commits only if it would see the same now. */
+export interface CompactionGuard {
+  readonly leafId: string;
+  /** Ids of the visible messages of the range, synthetic ones included. */
+  readonly visibleIds: readonly string[];
+}
+
+export interface CompactionStore {
+  /**
+   * Lays a summary over `fromMessageId … toMessageId` (either may be the id of a visible summary, whose range is then included).
+   * Errors: `COMPACTION_INVALID_RANGE` for unknown ids, a reversed range or one that is not on one path;
+   * `COMPACTION_STALE` when `guard` no longer holds.
+   */
+  add(sessionId: string, overlay: NewCompaction, guard?: CompactionGuard): Promise<StoredCompaction>;
+  /** Every overlay of the session, oldest first. */
+  list(sessionId: string): Promise<StoredCompaction[]>;
+  /** The stored messages of an overlay's range, in order. Errors: `COMPACTION_NOT_FOUND`. */
+  originals(sessionId: string, compactionId: string): Promise<SessionMessage[]>;
+}
+
+export interface NewCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+}
+
+/** A registered session, as the documents name its fields. Times are ISO text in UTC with milliseconds. */
+export interface SessionInfo {
+  id: string;
+  name: string;
+  parent_session_id: string | null;
+  model: string | null;
+  source: string | null;
+  input_tokens: number;
+  output_tokens: number;
+  estimated_cost: number;
+  end_reason: string | null;
+  created_at: string;
+  /** The latest write to the session or to its registry entry. */
+  updated_at: string;
+}
+
+export interface NewSession {
+  id: string;
+  name: string;
+  parentSessionId?: string | undefined;
+  model?: string | undefined;
+  source?: string | undefined;
+}
+
+export interface SessionStore {
+  /** Registers a session. An id that is already registered is returned as it is. */
+  create(session: NewSession): Promise<SessionInfo>;
+  get(id: string): Promise<SessionInfo | null>;
+  /** Sessions by latest change, newest first. `cursor` is a page's `nextCursor`; null when there is no further page. */
+  list(options: { limit?: number | undefined; cursor?: string | undefined }): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
+  count(): Promise<number>;
+  /** Errors: `SESSION_NOT_FOUND`. */
+  rename(id: string, name: string): Promise<void>;
+  /** Removes the session and everything kept for it: messages, overlays, media, blocks, prompt, entries, index rows. */
+  delete(id: string): Promise<void>;
+  /** Adds to the session's counters. Errors: `SESSION_NOT_FOUND`. */
+  addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
+  /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`. */
+  fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
+  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`. Errors: `SESSION_NOT_FOUND`. */
+  split(id: string, first: EncodedMessage, continuation: NewSession): Promise<SessionInfo>;
+  /** Reads the loaded-skill state, applies `change` and stores what it returns. Resolves to the new state. */
+  updateSkills(id: string, change: (state: SkillState) => SkillState): Promise<SkillState>;
+  skills(id: string): Promise<SkillState>;
+}
+
+/**
+ * Names a block: a session's own ("" is the unnamed session, whose blocks are also the shared ones), or its frozen prompt.
+ * Two keys are the same block only if all three fields are equal.
+ */
+export interface BlockKey {
+  readonly sessionId: string;
+  readonly kind: "block" | "prompt";
+  readonly label: string;
+}
+
+export interface StoredBlock {
+  content: string;
+  /** Grows by one with every write. */
+  version: number;
+}
+
+export interface BlockStore {
+  get(key: BlockKey): Promise<StoredBlock | null>;
+  /** Replaces the content. `expectedVersion` 0 means "must not exist yet". Errors: `BLOCK_CONFLICT`. */
+  set(key: BlockKey, content: string, options?: { expectedVersion?: number | undefined }): Promise<StoredBlock>;
+  /** Appends to the content, in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
+  append(key: BlockKey, text: string, options: { maxTokens: number }): Promise<StoredBlock>;
+  delete(key: BlockKey): Promise<void>;
+}
+
+/** Names a collection of searchable entries. */
+export interface EntryScope {
+  readonly sessionId: string;
+  readonly label: string;
+}
+
+export interface StoredEntry {
+  key: string;
+  content: string;
+}
+
+export interface EntryStore {
+  count(scope: EntryScope): Promise<number>;
+  get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
+  /** Writes an entry, in place when the key is known. */
+  set(scope: EntryScope, entry: StoredEntry): Promise<void>;
+  /** Appends to an entry in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
+  append(scope: EntryScope, entry: StoredEntry, options: { maxTokens: number }): Promise<StoredEntry>;
+  delete(scope: EntryScope, key: string): Promise<void>;
+  /** Ranked entries that match, best first. */
+  search(scope: EntryScope, query: SearchQuery, options: { limit: number }): Promise<StoredEntry[]>;
+}
