@@ -67,6 +67,6 @@ export class StemmaError extends Error {
   /** True for a `StemmaError` of any copy of the package, with this code if one is given. */
   static isInstance(error: unknown, code?: ErrorCode): error is StemmaError {
     if (typeof error !== "object" || error === null || !(marker in error)) return false;
-    return code === undefined || (error as StemmaError).code === code;
+    return code === undefined || (error as unknown as StemmaError).code === code;
   }
 }

@@ -2,7 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { StemmaError } from "../errors.js";
 import { assertMessage, type SessionMessage } from "./message.js";
-import { searchableText, senderName } from "./text.js";
+import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
 /** A message made ready to be written: validated, serialised, measured. Making one touches no store. */
@@ -38,6 +38,8 @@ interface Marker {
   media?: { path: (string | number)[]; hash: string }[];
   /** The message had a field named like the marker; this is its value. */
   own?: unknown;
+  /** The whole content stands elsewhere, under this key: the row would have been too large. */
+  split?: string;
 }
 
 /** Media shorter than this stay where they are: a row of their own would cost more. */
@@ -72,32 +74,60 @@ export function encodeMessage(message: unknown): EncodedMessage {
   };
 }
 
-/** The hashes of the media that a stored content refers to. */
-export function mediaHashes(content: string): string[] {
-  if (!content.includes(`"${MARKER}"`)) return [];
-  const marker = (JSON.parse(content) as Record<string, unknown>)[MARKER] as Marker | undefined;
-  return [...new Set(marker?.media?.map((place) => place.hash))];
+/** A stored message some of whose data lies outside its row. */
+export class PendingMessage {
+  constructor(
+    private readonly marker: Marker,
+    private readonly content: string,
+  ) {}
+
+  /** Keys of the data to read: media hashes, or the key of the whole content. */
+  get keys(): string[] {
+    if (this.marker.split !== undefined) return [this.marker.split];
+    return [...new Set(this.marker.media?.map((place) => place.hash))];
+  }
+
+  /** The message, once its data is there; another `PendingMessage` when the content itself had been moved out. Throws when a key is missing. */
+  complete(data: ReadonlyMap<string, string>): SessionMessage | PendingMessage {
+    const read = (key: string): string => {
+      const found = data.get(key);
+      if (found === undefined) throw new SyntaxError(`The data ${key} of the message is missing.`);
+      return found;
+    };
+    if (this.marker.split !== undefined) return decodeMessage(read(this.marker.split));
+    // Parsed anew, so that completing twice gives two messages.
+    const message = JSON.parse(this.content);
+    for (const { path, hash } of this.marker.media ?? []) {
+      let target = message;
+      for (const step of path.slice(0, -1)) target = target[step];
+      target[path[path.length - 1] as string] = read(hash);
+    }
+    return unmarked(message, this.marker);
+  }
 }
 
-/** Gives back a message as it was given to `encodeMessage`. Throws what `JSON.parse` throws, or when a medium is missing. */
-export function decodeMessage(content: string, readMedia?: (hash: string) => string | undefined): SessionMessage {
+/** Gives back a message as it was given to `encodeMessage`, or what must be read first. Throws what `JSON.parse` throws. */
+export function decodeMessage(content: string): SessionMessage | PendingMessage {
   const message = JSON.parse(content);
   if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
     throw new SyntaxError("The stored content is not a message.");
   }
-  if (message[MARKER] === undefined) return message;
-  const marker = message[MARKER] as Marker;
+  const marker = message[MARKER] as Marker | undefined;
+  if (marker === undefined) return message;
+  if (marker.media !== undefined || marker.split !== undefined) return new PendingMessage(marker, content);
+  return unmarked(message, marker);
+}
+
+/** The content of a row whose real content was moved out, to be found under `key`. */
+export function splitContent(message: { id: string; role: string }, key: string): string {
+  return JSON.stringify({ id: message.id, role: message.role, parts: [], [MARKER]: { split: key } satisfies Marker });
+}
+
+function unmarked(message: Record<string, unknown>, marker: Marker): SessionMessage {
   delete message[MARKER];
   if (marker.own !== undefined) message[MARKER] = marker.own;
-  if (marker.date) message.createdAt = new Date(message.createdAt);
-  for (const { path, hash } of marker.media ?? []) {
-    const data = readMedia?.(hash);
-    if (data === undefined) throw new Error(`The medium ${hash} of the message is missing.`);
-    let target = message;
-    for (const step of path.slice(0, -1)) target = target[step];
-    target[path[path.length - 1] as string] = data;
-  }
-  return message;
+  if (marker.date) message.createdAt = new Date(message.createdAt as string);
+  return message as unknown as SessionMessage;
 }
 
 function serialise(message: SessionMessage): string {
@@ -151,9 +181,3 @@ function takeMedia(message: SessionMessage, media: Map<string, string>): { path:
 // Only ASCII is taken out: it is the same in every encoding that a database may use.
 const isDataUrl = (text: string) => text.startsWith("data:") && /^[\x20-\x7e]*$/.test(text);
 const isBase64 = (text: string) => /^[A-Za-z0-9+/_=-]*$/.test(text);
-
-function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
-  if (createdAt === undefined || createdAt === null) return null;
-  const time = new Date(createdAt);
-  return Number.isNaN(time.getTime()) ? null : time.toISOString();
-}

@@ -1,9 +1,60 @@
+import { isStopWord } from "./stop-words.js";
+
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
   /** Words to look for, lower case, without stop-words unless there is nothing else; each once. */
   readonly words: readonly string[];
-  /** Runs of characters of scripts that are written without spaces, as typed. */
+  /** Runs of characters of scripts that are written without spaces, as typed; each once. */
   readonly runs: readonly string[];
-  /** Phrases the user put in quotation marks: the words of each, in order. */
+  /** Phrases the user put in quotation marks: the words and runs of each, in order. */
   readonly phrases: readonly (readonly string[])[];
+}
+
+// Scripts in which a word is not set off by spaces: each character is indexed by itself.
+const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}々〆ー";
+const TOKEN = new RegExp(`[${UNSPACED}]+|[[\\p{L}\\p{N}\\p{M}\\p{Co}]--[${UNSPACED}]]+`, "gv");
+const UNSPACED_RUN = new RegExp(`^[${UNSPACED}]`, "v");
+const UNSPACED_CHARACTER = new RegExp(`[${UNSPACED}]`, "gv");
+const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "v");
+const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
+
+/** More words than this do not make a query better, only slower. */
+const MAX_TOKENS = 64;
+
+/** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
+export function parseQuery(text: string): SearchQuery {
+  const tokens = tokenize(text);
+  const words = new Set(tokens.filter((token) => !UNSPACED_RUN.test(token)).map((word) => word.toLowerCase()));
+  const runs = new Set(tokens.filter((token) => UNSPACED_RUN.test(token)));
+  const content = [...words].filter((word) => !isStopWord(word));
+  const phrases: string[][] = [];
+  for (const match of text.matchAll(QUOTED)) {
+    const phrase = tokenize(match.slice(1).find((group) => group !== undefined) ?? "");
+    if (phrase.length > 1) phrases.push(phrase);
+  }
+  return {
+    words: content.length > 0 || runs.size > 0 ? content : [...words],
+    runs: [...runs],
+    phrases,
+  };
+}
+
+/** The words and unspaced runs of a text, in order. */
+export function tokenize(text: string): string[] {
+  return (text.toWellFormed().match(TOKEN) ?? []).slice(0, MAX_TOKENS);
+}
+
+/** A text with a space around each character of an unspaced script, so that a tokeniser takes each for a word. */
+export function spaceOut(text: string): string {
+  return HAS_UNSPACED.test(text) ? text.replace(UNSPACED_CHARACTER, " $& ") : text;
+}
+
+/** The characters of an unspaced run. */
+export function charactersOf(run: string): string[] {
+  return Array.from(run);
+}
+
+/** True for a run of an unspaced script. */
+export function isUnspaced(token: string): boolean {
+  return UNSPACED_RUN.test(token);
 }

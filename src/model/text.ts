@@ -25,3 +25,42 @@ export function assertStorableText(text: string, what: string): void {
     throw new StemmaError("INVALID_TEXT", { what }, `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`);
   }
 }
+
+/** Bytes of a text in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code < 0x80) continue;
+    // A surrogate pair is two units and four bytes.
+    bytes += code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 1 : 2;
+  }
+  return bytes;
+}
+
+/** What is indexed of a message: the sender's name and date, then the text. "" for a message without text. */
+export function searchDocument(message: { text: string; name: string; createdAt: string | null }): string {
+  const { text, name, createdAt } = message;
+  if (text === "" || (name === "" && createdAt === null)) return text;
+  return `${name} ${createdAt === null ? "" : dateWords(createdAt)}\n${text}`;
+}
+
+/** The same of a message that is not encoded. */
+export function documentOf(message: SessionMessage): string {
+  return searchDocument({ text: searchableText(message), name: senderName(message), createdAt: isoTime(message.createdAt) });
+}
+
+/** A message's own time as ISO text in UTC; null when it has none. */
+export function isoTime(createdAt: SessionMessage["createdAt"]): string | null {
+  if (createdAt === undefined || createdAt === null) return null;
+  const time = new Date(createdAt);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}
+
+const MONTHS = "January February March April May June July August September October November December".split(" ");
+
+// A date as people write it and as machines do.
+function dateWords(iso: string): string {
+  const [year, month, day] = iso.slice(0, 10).split("-");
+  return `${Number(day)} ${MONTHS[Number(month) - 1] ?? ""} ${year} ${iso.slice(0, 10)}`;
+}

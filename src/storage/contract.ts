@@ -38,12 +38,20 @@ export interface StoreCapabilities {
 export type ParentRef = string | null | undefined;
 
 export interface AppendResult {
-  /** For each message given: null when it was inserted, else the message already stored under its id. */
-  readonly known: readonly (SessionMessage | null)[];
+  /** For each message given: whether it was inserted; false when its id was already known. */
+  readonly inserted: readonly boolean[];
   /** The id that a next message would continue from: the last one given. Null when none was given to an empty session. */
   readonly lastId: string | null;
   /** Estimated tokens of the visible history up to the last message; null when it must be measured (`history.tokens`). */
   readonly visibleTokens: number | null;
+}
+
+/** A session as a file holds it: parents before their children. */
+export interface ImportedTree {
+  readonly messages: readonly { readonly message: EncodedMessage; readonly parentId: string | null }[];
+  /** Oldest first; one whose id is already stored is left alone. */
+  readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
+  readonly activeLeafId?: string | undefined;
 }
 
 export interface MessageStore {
@@ -60,6 +68,11 @@ export interface MessageStore {
   delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
   /** Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. */
   clear(sessionId: string): Promise<void>;
+  /**
+   * Writes a whole tree, each message below its own parent, with its overlays and active leaf. Known ids stay as they are.
+   * Errors: `PARENT_NOT_FOUND`, `COMPACTION_INVALID_RANGE`, `MESSAGE_NOT_FOUND`.
+   */
+  importTree(sessionId: string, tree: ImportedTree): Promise<{ inserted: number }>;
   /** Makes a message the one that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
   setActiveLeaf(sessionId: string, messageId: string): Promise<void>;
 }
@@ -210,8 +223,8 @@ export interface SessionStore {
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`. Errors: `SESSION_NOT_FOUND`. */
   split(id: string, first: EncodedMessage, continuation: NewSession): Promise<SessionInfo>;
-  /** Reads the loaded-skill state, applies `change` and stores what it returns. Resolves to the new state. */
-  updateSkills(id: string, change: (state: SkillState) => SkillState): Promise<SkillState>;
+  /** Reads the loaded-skill state, applies `change` and stores what it returns. `newest` is the number of the newest message, 0 when there is none. Resolves to the new state. */
+  updateSkills(id: string, change: (state: SkillState, newest: number) => SkillState): Promise<SkillState>;
   skills(id: string): Promise<SkillState>;
 }
 

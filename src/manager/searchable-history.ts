@@ -1,0 +1,20 @@
+import type { SearchProvider } from "../context/provider.js";
+import { parseQuery } from "../model/query.js";
+import type { Store } from "../storage/contract.js";
+import { formatHits } from "../tools/session-search.js";
+
+const MAX_RESULTS = 10;
+
+/** A block that finds messages of every session of a store. */
+export function searchableHistory(store: Store): SearchProvider {
+  return {
+    get: async () => {
+      const count = await store.sessions.count();
+      return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
+    },
+    search: async (query) => {
+      const hits = await store.history.search(parseQuery(query), { limit: MAX_RESULTS });
+      return hits.length === 0 ? null : formatHits(hits);
+    },
+  };
+}

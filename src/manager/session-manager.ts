@@ -1,0 +1,264 @@
+import type { CompactFunction } from "../compaction/compact.js";
+import type { ContextBlockProvider } from "../context/provider.js";
+import { StemmaError } from "../errors.js";
+import { encodeMessage } from "../model/codec.js";
+import type { SessionMessage } from "../model/message.js";
+import { parseQuery } from "../model/query.js";
+import { assertStorableText } from "../model/text.js";
+import { AgentSessionProvider } from "../session/agent-session-provider.js";
+import type { CompactionErrorHandler } from "../session/compactor.js";
+import type { CompactAfterOptions } from "../session/options.js";
+import { Session } from "../session/session.js";
+import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
+import { storeOf } from "../storage/store-of.js";
+import { createSessionSearchTool } from "../tools/session-search.js";
+import type { SessionTools } from "../tools/tool.js";
+import type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./options.js";
+import { searchableHistory } from "./searchable-history.js";
+
+type Configure = (session: Session, sessionId: string) => void;
+
+/**
+ * The sessions of one store: their registry, and what is configured once for all of them. Configure it by chaining; a
+ * builder call after the first session was made is `SESSION_STARTED`. Any call on a closed store is `STORE_CLOSED`.
+ */
+export class SessionManager {
+  readonly #host: unknown;
+  readonly #store: Store;
+  readonly #configure: Configure[] = [];
+  readonly #sessions = new Map<string, Session>();
+
+  private constructor(host: unknown) {
+    this.#host = host;
+    this.#store = storeOf(host);
+  }
+
+  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  static create(host: unknown): SessionManager {
+    return new SessionManager(host);
+  }
+
+  // ── Configuration of all sessions ──
+
+  /** Adds a block to every session; each has its own content. */
+  withContext(label: string, options: ManagedContextOptions = {}): this {
+    const { provider, ...rest } = options;
+    return this.#with((session, sessionId) => {
+      const own = typeof provider === "function" ? provider(sessionId) : provider;
+      session.withContext(label, own === undefined ? rest : { ...rest, provider: own });
+    });
+  }
+
+  /**
+   * Keeps each session's frozen system prompt: in the store, or where `provider` says.
+   * Errors: `PROVIDER_SHARED` for one object that would hold all of them.
+   */
+  withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
+    if (provider !== undefined && typeof provider !== "function" && provider.forSession === undefined) {
+      const message = "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
+      throw new StemmaError("PROVIDER_SHARED", {}, message);
+    }
+    return this.#with((session, sessionId) => {
+      session.withCachedPrompt(typeof provider === "function" ? provider(sessionId) : provider);
+    });
+  }
+
+  /** See `Session.onCompaction`. */
+  onCompaction(compact: CompactFunction): this {
+    return this.#with((session) => session.onCompaction(compact));
+  }
+
+  /** See `Session.compactAfter`. */
+  compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
+    return this.#with((session) => session.compactAfter(tokenThreshold, options));
+  }
+
+  /** See `Session.onCompactionError`. */
+  onCompactionError(handler: CompactionErrorHandler): this {
+    return this.#with((session) => session.onCompactionError(handler));
+  }
+
+  /** See `Session.withExpandableSummaries`. */
+  withExpandableSummaries(): this {
+    return this.#with((session) => session.withExpandableSummaries());
+  }
+
+  /** Adds to every session a block with which the model searches the messages of all sessions, the current one included. */
+  withSearchableHistory(label: string): this {
+    return this.withContext(label, {
+      description: "Past conversations, of every session. Search before you say that you do not know.",
+      provider: searchableHistory(this.#store),
+    });
+  }
+
+  // ── Registry ──
+
+  /** Registers a session. Its id is random unless one is given; an id that is registered already is left as it is. */
+  async create(name: string, options: CreateSessionOptions = {}): Promise<SessionInfo> {
+    return this.#store.sessions.create(newSession(name, options));
+  }
+
+  /** A session's entry, or null. */
+  async get(sessionId: string): Promise<SessionInfo | null> {
+    return this.#store.sessions.get(sessionId);
+  }
+
+  /** Every session, the latest changed first. */
+  async list(): Promise<SessionInfo[]> {
+    return (await this.#store.sessions.list({})).sessions;
+  }
+
+  /** The same page by page: pass a page's `nextCursor` to get the next one; it is null after the last. */
+  async listPage(
+    options: { limit?: number; cursor?: string | null } = {},
+  ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+    const { limit = 50, cursor } = options;
+    assertLimit(limit);
+    return this.#store.sessions.list({ limit, cursor: cursor ?? undefined });
+  }
+
+  /** Errors: `SESSION_NOT_FOUND`. */
+  async rename(sessionId: string, name: string): Promise<void> {
+    assertStorableText(name, "A session's name");
+    await this.#store.sessions.rename(sessionId, name);
+  }
+
+  /** Removes a session and everything kept for it: messages, summaries, blocks, prompt, index. An unknown id does nothing. */
+  async delete(sessionId: string): Promise<void> {
+    await this.#store.sessions.delete(sessionId);
+    this.#sessions.delete(sessionId);
+  }
+
+  /** The session with this id, configured as this manager says; the same object each time. It need not be registered. */
+  getSession(sessionId: string): Session {
+    const known = this.#sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const session = new Session(new AgentSessionProvider(this.#host, sessionId));
+    for (const configure of this.#configure) configure(session, sessionId);
+    this.#sessions.set(sessionId, session);
+    return session;
+  }
+
+  // ── Messages ──
+
+  /** Appends a message, registering the session if need be. Resolves to the message's id. See `Session.appendMessage`. */
+  async append(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
+    await this.getSession(sessionId).appendMessage(message, parentId);
+    return (message as SessionMessage).id;
+  }
+
+  /** Updates the message with this id, or appends it; `parentId` counts only then. Resolves to the message's id. */
+  async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
+    await this.getSession(sessionId).upsertMessage(message, parentId);
+    return (message as SessionMessage).id;
+  }
+
+  /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none. */
+  async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
+    await this.getSession(sessionId).appendAll(messages, parentId);
+    return (messages.at(-1) as SessionMessage | undefined)?.id ?? null;
+  }
+
+  /** See `Session.getHistory`. */
+  async getHistory<M extends SessionMessage = SessionMessage>(sessionId: string, leafId?: string): Promise<M[]> {
+    return this.getSession(sessionId).getHistory<M>(leafId);
+  }
+
+  /** Stored messages on the active path. */
+  async getMessageCount(sessionId: string): Promise<number> {
+    return this.getSession(sessionId).getPathLength();
+  }
+
+  /** See `Session.clearMessages`. */
+  async clearMessages(sessionId: string): Promise<void> {
+    await this.getSession(sessionId).clearMessages();
+  }
+
+  /** See `Session.deleteMessages`. */
+  async deleteMessages(sessionId: string, messageIds: readonly string[]): Promise<void> {
+    await this.getSession(sessionId).deleteMessages(messageIds);
+  }
+
+  // ── Forks, compaction, usage ──
+
+  /**
+   * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
+   * originals under them, blocks as they are now, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`.
+   */
+  async fork(sessionId: string, atMessageId: string, newName: string, options: { id?: string } = {}): Promise<SessionInfo> {
+    return this.#store.sessions.fork(sessionId, atMessageId, newSession(newName, options));
+  }
+
+  /**
+   * Ends a session (`end_reason: "compaction"`) and starts a continuation whose first message is the summary. Blocks and
+   * frozen prompt come along. Errors: `SESSION_NOT_FOUND`.
+   */
+  async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
+    const name = newName ?? (await this.get(sessionId))?.name ?? sessionId;
+    const first = encodeMessage({
+      id: crypto.randomUUID(),
+      role: "assistant",
+      parts: [{ type: "text", text: summary }],
+      metadata: { summaryOf: sessionId },
+    });
+    return this.#store.sessions.split(sessionId, first, newSession(name, {}));
+  }
+
+  /** See `Session.addCompaction`. */
+  async addCompaction(sessionId: string, summary: string, fromId: string, toId: string): Promise<StoredCompaction> {
+    return this.getSession(sessionId).addCompaction(summary, fromId, toId);
+  }
+
+  /** See `Session.getCompactions`. */
+  async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
+    return this.getSession(sessionId).getCompactions();
+  }
+
+  /** Adds to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+  async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
+    if (![inputTokens, outputTokens, cost].every(Number.isFinite)) {
+      const message = "addUsage() takes finite numbers: input tokens, output tokens, and a cost if you have one.";
+      throw new StemmaError("INVALID_ARGUMENT", { inputTokens, outputTokens, cost }, message);
+    }
+    await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost);
+  }
+
+  // ── Across sessions ──
+
+  /** Messages of every session that match, best first; at most `limit` (default 20). See `Session.search`. */
+  async search(query: string, options: { limit?: number } = {}): Promise<SearchHit[]> {
+    const { limit = 20 } = options;
+    assertLimit(limit);
+    return this.#store.history.search(parseQuery(query), { limit });
+  }
+
+  /** The AI SDK tools that reach across sessions: `session_search`. */
+  async tools(): Promise<SessionTools> {
+    return { session_search: createSessionSearchTool((query) => this.search(query)) };
+  }
+
+  #with(configure: Configure): this {
+    if (this.#sessions.size > 0) {
+      throw new StemmaError("SESSION_STARTED", {}, "Configure a manager before its first session is used.");
+    }
+    this.#configure.push(configure);
+    return this;
+  }
+}
+
+function newSession(name: string, options: CreateSessionOptions): NewSession {
+  const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
+  for (const [field, text] of Object.entries(session)) {
+    if (text === undefined) continue;
+    if (typeof text !== "string") {
+      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} is a text.`);
+    }
+    assertStorableText(text, `A session's ${field}`);
+  }
+  return session;
+}
+
+function assertLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit > 0) return;
+  throw new StemmaError("INVALID_ARGUMENT", { limit }, "limit is a whole number above 0.");
+}

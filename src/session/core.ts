@@ -1,0 +1,69 @@
+import { isWritable, type WritableContextProvider } from "../context/provider.js";
+import { AgentContextProvider } from "../context/providers/agent-context.js";
+import { SessionContext } from "../context/session-context.js";
+import { StemmaError } from "../errors.js";
+import type { Store } from "../storage/contract.js";
+import { AgentSessionProvider } from "./agent-session-provider.js";
+import { Compactor } from "./compactor.js";
+import { SessionEvents } from "./events.js";
+import type { SessionConfig } from "./options.js";
+import type { SessionBackend, SessionProvider } from "./provider.js";
+import { providerBackend } from "./provider-backend.js";
+import { storeSkillLog } from "./skill-log.js";
+
+/** What stands behind a session once it is used. */
+export interface SessionCore {
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly compactor: Compactor;
+  readonly events: SessionEvents;
+  readonly expandableSummaries: boolean;
+}
+
+/** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
+export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
+  const kept = provider instanceof AgentSessionProvider ? provider : null;
+  // A provider for another database may hide that it is one of ours: then blocks are not wired to it by themselves.
+  const backend = kept?.backend ?? providerBackend(provider, sessionId);
+  const store = kept?.store ?? null;
+  const events = new SessionEvents(kept?.host ?? null);
+  const context = new SessionContext({
+    configs: config.context,
+    wire: store === null ? null : (label) => new AgentContextProvider(store, label),
+    promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
+    skills: store === null ? null : storeSkillLog(store, sessionId),
+    sessionId,
+  });
+  const compactor = new Compactor(store ?? provider, backend, context, events, {
+    compact: config.compact,
+    threshold: config.threshold,
+    tokenCounter: config.tokenCounter,
+    onError: config.onCompactionError,
+  });
+  return { backend, context, compactor, events, expandableSummaries: config.expandableSummaries };
+}
+
+function promptStoreFor(
+  cachedPrompt: SessionConfig["cachedPrompt"],
+  store: Store | null,
+  sessionId: string,
+): WritableContextProvider | null {
+  if (cachedPrompt === false) return null;
+  if (cachedPrompt === true) {
+    if (store !== null) return storedPrompt(store, sessionId);
+    const message = "This session's provider has no place for the frozen prompt: call withCachedPrompt(provider).";
+    throw new StemmaError("PROVIDER_REQUIRED", {}, message);
+  }
+  const bound = cachedPrompt.forSession?.(sessionId) ?? cachedPrompt;
+  if (isWritable(bound)) return bound;
+  throw new StemmaError("INVALID_ARGUMENT", {}, "withCachedPrompt() takes a provider with get() and set().");
+}
+
+// Not a block: no label can name it.
+function storedPrompt(store: Store, sessionId: string): WritableContextProvider {
+  const key = { sessionId, kind: "prompt", label: "" } as const;
+  return {
+    get: async () => (await store.blocks.get(key))?.content ?? null,
+    set: (content, options) => store.blocks.set(key, content.replaceAll("\0", "").toWellFormed(), options),
+  };
+}

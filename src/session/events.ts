@@ -1,0 +1,75 @@
+/** What a session reports to `subscribe`. Every change is reported after it is stored. */
+export type SessionEvent =
+  | { readonly type: "messages"; readonly change: MessageChange; readonly ids: readonly string[] }
+  | SessionStatusEvent
+  | SessionErrorEvent;
+
+/** `clear` has no ids; `leaf` the new one; `compaction` the overlay's. */
+export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction";
+
+/** Also sent, as JSON, through the `broadcast` method of the agent that the session was created on. */
+export interface SessionStatusEvent {
+  readonly type: "cf_agent_session";
+  readonly phase: "idle" | "compacting";
+  readonly tokenEstimate: number;
+  /** Null without `compactAfter`. */
+  readonly tokenThreshold: number | null;
+  /** Present once, after a compaction was stored. */
+  readonly compacted?: { readonly tokensBefore: number };
+}
+
+export interface SessionErrorEvent {
+  readonly type: "cf_agent_session_error";
+  readonly error: string;
+}
+
+export type SessionListener = (event: SessionEvent) => void;
+
+interface Broadcaster {
+  broadcast(text: string): unknown;
+}
+
+/** One session's listeners. A listener that throws is reported as an unhandled error and disturbs nobody else. */
+export class SessionEvents {
+  private readonly listeners = new Set<SessionListener>();
+  private readonly broadcaster: Broadcaster | null;
+
+  constructor(host: unknown) {
+    const broadcast = (host as Partial<Broadcaster> | null)?.broadcast;
+    this.broadcaster = typeof broadcast === "function" ? (host as Broadcaster) : null;
+  }
+
+  /** True when anybody would notice an event. */
+  get observed(): boolean {
+    return this.listeners.size > 0 || this.broadcaster !== null;
+  }
+
+  /** Calls `listener` with every later event; the result ends that. */
+  subscribe(listener: SessionListener): () => void {
+    // The same function may be subscribed twice.
+    const own: SessionListener = (event) => listener(event);
+    this.listeners.add(own);
+    return () => {
+      this.listeners.delete(own);
+    };
+  }
+
+  emit(event: SessionEvent): void {
+    if (event.type !== "messages" && this.broadcaster !== null) {
+      const { broadcaster } = this;
+      guarded(() => broadcaster.broadcast(JSON.stringify(event)));
+    }
+    for (const listener of this.listeners) guarded(() => listener(event));
+  }
+}
+
+// What is stored is stored: an observer's failure must not look like a failed write.
+function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

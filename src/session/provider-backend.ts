@@ -1,0 +1,172 @@
+import { StemmaError } from "../errors.js";
+import { encodeMessage } from "../model/codec.js";
+import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { applyOverlays } from "../model/overlay.js";
+import { searchableText, utf8Length } from "../model/text.js";
+import { estimateMessageTokens } from "../model/tokens.js";
+import type { StoredCompaction, TreeNode } from "../storage/contract.js";
+import type { CompactionRequest, SessionBackend, SessionProvider } from "./provider.js";
+
+/**
+ * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
+ * themselves is done in several calls, and is no more atomic than they are.
+ */
+export function providerBackend(provider: SessionProvider, sessionId: string): SessionBackend {
+  const message = async (id: string) => (await provider.getMessage(id)) ?? null;
+
+  const history = async (leafId: string | undefined): Promise<SessionMessage[]> => {
+    if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
+    return applyOverlays(await provider.getHistory(leafId), await provider.getCompactions());
+  };
+
+  const insert = async (given: SessionMessage, parentId: string | null | undefined): Promise<boolean> => {
+    encodeMessage(given);
+    if ((await message(given.id)) !== null) return false;
+    if (typeof parentId === "string" && (await message(parentId)) === null) {
+      const text = `Message "${parentId}" is not in this session. Pass null to start a new root, or the id of a message that exists.`;
+      throw new StemmaError("PARENT_NOT_FOUND", { parentId }, text);
+    }
+    // Not every provider tells a missing argument from an undefined one.
+    await (parentId === undefined ? provider.appendMessage(given) : provider.appendMessage(given, parentId));
+    return true;
+  };
+
+  const compactions = async () => [...(await provider.getCompactions())];
+
+  return {
+    sessionId,
+    message,
+    history: (leafId) => history(leafId),
+    stream: async function* ({ leafId, newestFirst }) {
+      const messages = await history(leafId);
+      yield* newestFirst ? messages.reverse() : messages;
+    },
+    recent: async (maxBytes, minMessages) => {
+      const messages = await history(undefined);
+      let start = messages.length;
+      let total = 0;
+      while (start > 0) {
+        const bytes = utf8Length(JSON.stringify(messages[start - 1]));
+        if (messages.length - start >= minMessages && total + bytes > maxBytes) break;
+        total += bytes;
+        start -= 1;
+      }
+      return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
+    },
+    leaf: async () => (await provider.getLatestLeaf()) ?? null,
+    branches: async (messageId) => {
+      if ((await message(messageId)) === null) throw notFound(messageId);
+      return [...(await provider.getBranches(messageId))];
+    },
+    pathLength: async (leafId) => provider.getPathLength(leafId),
+    visibleTokens: async () => (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
+    tree: async () => treeOf(await provider.getHistory()),
+    append: async (messages, parentId) => {
+      const insertedIds: string[] = [];
+      let parent = parentId;
+      for (const each of messages) {
+        if (await insert(each, parent)) insertedIds.push(each.id);
+        parent = each.id;
+      }
+      const lastId = messages.at(-1)?.id ?? (await provider.getLatestLeaf())?.id ?? null;
+      return { insertedIds, lastId, visibleTokens: null };
+    },
+    upsert: async (given, parentId) => {
+      if (await insert(given, parentId)) return true;
+      await provider.updateMessage(given);
+      return false;
+    },
+    update: async (given) => {
+      encodeMessage(given);
+      if ((await message(given.id)) === null) throw notFound(given.id);
+      await provider.updateMessage(given);
+    },
+    delete: async (ids) => {
+      const known: string[] = [];
+      for (const id of ids) if ((await message(id)) !== null) known.push(id);
+      if (known.length > 0) await provider.deleteMessages(known);
+      return known;
+    },
+    clear: async () => {
+      await provider.clearMessages();
+    },
+    setActiveLeaf: async () => {
+      const text = "This provider has no active leaf of its own; append with a parentId instead.";
+      throw new StemmaError("STORE_UNSUPPORTED", {}, text);
+    },
+    compactions,
+    addCompaction: async (request) => {
+      const existing = await compactions();
+      const { fromMessageId, toMessageId } = resolveEnds(request, existing);
+      await assertRange(provider, fromMessageId, toMessageId);
+      if (request.expect !== undefined) await assertUnchanged(await history(request.expect.leafId), request);
+      const stored = await provider.addCompaction(request.summary, fromMessageId, toMessageId);
+      const known = new Set(existing.map(({ id }) => id));
+      const added = stored ?? (await compactions()).find(({ id }) => !known.has(id));
+      return (
+        added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
+      );
+    },
+    originals: async (compactionId) => {
+      const compaction = (await compactions()).find(({ id }) => id === compactionId);
+      if (compaction === undefined) {
+        const text = `No compaction "${compactionId}" is in this session.`;
+        throw new StemmaError("COMPACTION_NOT_FOUND", { compactionId }, text);
+      }
+      const path = await provider.getHistory(compaction.toMessageId);
+      const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
+      return from < 0 ? [] : path.slice(from);
+    },
+    search: async (query, limit) => {
+      if (provider.searchMessages === undefined) {
+        throw new StemmaError("SEARCH_UNAVAILABLE", {}, "This session's provider has no searchMessages().");
+      }
+      return provider.searchMessages(query, limit);
+    },
+  };
+}
+
+function notFound(messageId: string): StemmaError {
+  return new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `No message "${messageId}" is in this session.`);
+}
+
+function resolveEnds(request: CompactionRequest, existing: readonly StoredCompaction[]) {
+  const behind = (id: string) =>
+    isSummaryMessage({ id }) ? existing.find((each) => SUMMARY_ID_PREFIX + each.id === id) : undefined;
+  return {
+    fromMessageId: behind(request.fromMessageId)?.fromMessageId ?? request.fromMessageId,
+    toMessageId: behind(request.toMessageId)?.toMessageId ?? request.toMessageId,
+  };
+}
+
+async function assertRange(provider: SessionProvider, from: string, to: string): Promise<void> {
+  const refuse = (why: string) => {
+    const text = `Nothing can be laid over "${from}" to "${to}": ${why}.`;
+    return new StemmaError("COMPACTION_INVALID_RANGE", { fromMessageId: from, toMessageId: to }, text);
+  };
+  for (const id of [from, to]) {
+    if (((await provider.getMessage(id)) ?? null) === null) throw refuse(`message "${id}" is not in this session`);
+  }
+  const path = await provider.getHistory(to);
+  // A provider that applies overlays itself may show a summary in the place of the range's start.
+  const shown = path.some(({ id }) => id === from || isSummaryMessage({ id }));
+  if (!shown) throw refuse("the range is reversed, or its ends are not on one path");
+}
+
+async function assertUnchanged(visible: readonly SessionMessage[], { expect }: CompactionRequest): Promise<void> {
+  const ids = expect?.visibleIds ?? [];
+  const start = visible.findIndex(({ id }) => id === ids[0]);
+  if (start >= 0 && ids.every((id, index) => visible[start + index]?.id === id)) return;
+  const text = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
+  throw new StemmaError("COMPACTION_STALE", {}, text);
+}
+
+function treeOf(path: readonly SessionMessage[]): TreeNode[] {
+  return path.map((message, index) => ({
+    id: message.id,
+    parentId: path[index - 1]?.id ?? null,
+    role: message.role,
+    createdAt: message.createdAt === undefined ? "" : new Date(message.createdAt).toISOString(),
+    preview: searchableText(message).slice(0, 80).toWellFormed(),
+  }));
+}

@@ -1,0 +1,104 @@
+import type { SessionMessage } from "../model/message.js";
+import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
+
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** One message that a search found. */
+export interface SearchResult {
+  id: string;
+  role: string;
+  /** The message's searchable text. */
+  content: string;
+  /** ISO time. */
+  createdAt?: string;
+  sessionId?: string;
+  /** Higher is better; comparable within one search only. */
+  score?: number;
+}
+
+/**
+ * Where a session keeps its messages. Any object with these methods can stand behind a `Session`; they may be
+ * synchronous. Overlays are applied by the session; a provider may apply them itself.
+ */
+export interface SessionProvider {
+  getMessage(id: string): Awaitable<SessionMessage | null | undefined>;
+  /** From the root to `leafId`, or to the latest leaf. */
+  getHistory(leafId?: string): Awaitable<SessionMessage[]>;
+  getLatestLeaf(): Awaitable<SessionMessage | null | undefined>;
+  /** The messages whose parent is `messageId`. */
+  getBranches(messageId: string): Awaitable<SessionMessage[]>;
+  /** Messages on the path. */
+  getPathLength(leafId?: string): Awaitable<number>;
+  /** Appends below `parentId`; without one to the latest leaf, with `null` as a root. A known id changes nothing. */
+  appendMessage(message: SessionMessage, parentId?: string | null): unknown;
+  updateMessage(message: SessionMessage): unknown;
+  deleteMessages(messageIds: string[]): unknown;
+  clearMessages(): unknown;
+  addCompaction(summary: string, fromMessageId: string, toMessageId: string): Awaitable<StoredCompaction | undefined | void>;
+  getCompactions(): Awaitable<StoredCompaction[]>;
+  /** Without it `session.search()` refuses. */
+  searchMessages?(query: string, limit?: number): Awaitable<SearchResult[]>;
+}
+
+export interface AppendedMessage {
+  /** False when a message with this id was there already, or is one of the session's own summaries. */
+  readonly inserted: boolean;
+  /** The stored form. */
+  readonly message: SessionMessage;
+}
+
+export interface AppendedMessages {
+  /** The ids that were not there before, in order. */
+  readonly insertedIds: readonly string[];
+  /** The id that a next message would continue from; null in an empty session. */
+  readonly lastId: string | null;
+  /** Estimated tokens of the visible history up to there; null when it must be measured. */
+  readonly visibleTokens: number | null;
+}
+
+export interface CompactionRequest {
+  readonly summary: string;
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
+  /** Ids of the visible messages that were summarised: nothing is stored unless they are still what is visible. */
+  readonly expect?: { readonly leafId: string; readonly visibleIds: readonly string[] } | undefined;
+}
+
+export interface HistoryOptions {
+  leafId?: string | undefined;
+  newestFirst?: boolean | undefined;
+  onCorrupt?: "skip" | "throw" | undefined;
+}
+
+/** A history from which unreadable rows were left out lists them here. */
+export interface LenientHistory extends Array<SessionMessage> {
+  /** Ids of the stored messages that could not be read. Not enumerable. */
+  readonly corrupt?: readonly string[];
+}
+
+/** What a session needs of its provider: the documented methods, and what the session offers beyond them. */
+export interface SessionBackend {
+  /** The session's id; "" for the unnamed one. */
+  readonly sessionId: string;
+  message(id: string): Promise<SessionMessage | null>;
+  history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<LenientHistory>;
+  stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
+  recent(maxBytes: number, minMessages: number): Promise<RecentHistory>;
+  leaf(): Promise<SessionMessage | null>;
+  branches(messageId: string): Promise<SessionMessage[]>;
+  pathLength(leafId: string | undefined): Promise<number>;
+  visibleTokens(): Promise<number>;
+  tree(): Promise<TreeNode[]>;
+  append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
+  /** Resolves to whether it inserted. */
+  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<boolean>;
+  update(message: SessionMessage): Promise<void>;
+  /** Resolves to the ids removed. */
+  delete(ids: readonly string[]): Promise<readonly string[]>;
+  clear(): Promise<void>;
+  setActiveLeaf(id: string): Promise<void>;
+  compactions(): Promise<StoredCompaction[]>;
+  addCompaction(request: CompactionRequest): Promise<StoredCompaction>;
+  originals(compactionId: string): Promise<SessionMessage[]>;
+  search(query: string, limit: number): Promise<SearchResult[]>;
+}

@@ -1,0 +1,55 @@
+import { encodeMessage } from "../model/codec.js";
+import type { SessionMessage } from "../model/message.js";
+import { parseQuery } from "../model/query.js";
+import { assertStorableText } from "../model/text.js";
+import type { Store } from "../storage/contract.js";
+import type { CompactionRequest, HistoryOptions, LenientHistory, SessionBackend } from "./provider.js";
+
+/** A session kept in a store. */
+export function storeBackend(store: Store, sessionId: string): SessionBackend {
+  assertStorableText(sessionId, "A session id");
+  return {
+    sessionId,
+    message: (id) => store.history.message(sessionId, id),
+    history: async (leafId, onCorrupt) => {
+      const { options, label } = lenient({ leafId, onCorrupt });
+      return label(await store.history.path(sessionId, options));
+    },
+    stream: (options) => store.history.stream(sessionId, { ...lenient(options).options, newestFirst: options.newestFirst }),
+    recent: (maxBytes, minMessages) => store.history.recent(sessionId, maxBytes, { minMessages }),
+    leaf: () => store.history.leaf(sessionId),
+    branches: (messageId) => store.history.children(sessionId, messageId),
+    pathLength: (leafId) => store.history.length(sessionId, leafId),
+    visibleTokens: () => store.history.tokens(sessionId),
+    tree: () => store.history.tree(sessionId),
+    append: async (messages, parentId) => {
+      const result = await store.messages.append(sessionId, messages.map(encodeMessage), parentId);
+      const insertedIds = messages.filter((_, index) => result.inserted[index]).map(({ id }) => id);
+      return { insertedIds, lastId: result.lastId, visibleTokens: result.visibleTokens };
+    },
+    upsert: async (message, parentId) => store.messages.upsert(sessionId, encodeMessage(message), parentId),
+    update: async (message) => store.messages.update(sessionId, encodeMessage(message)),
+    delete: (ids) => store.messages.delete(sessionId, ids),
+    clear: () => store.messages.clear(sessionId),
+    setActiveLeaf: (id) => store.messages.setActiveLeaf(sessionId, id),
+    compactions: () => store.compactions.list(sessionId),
+    addCompaction: async ({ summary, fromMessageId, toMessageId, expect }: CompactionRequest) => {
+      assertStorableText(summary, "A summary");
+      const overlay = { id: crypto.randomUUID(), summary, fromMessageId, toMessageId };
+      return store.compactions.add(sessionId, overlay, expect);
+    },
+    originals: (compactionId) => store.compactions.originals(sessionId, compactionId),
+    search: (query, limit) => store.history.search(parseQuery(query), { sessionId, limit }),
+  };
+}
+
+// Collects what a lenient read leaves out, and hangs the list on the history.
+function lenient(options: HistoryOptions) {
+  const corrupt: string[] = [];
+  const skip = options.onCorrupt === "skip";
+  return {
+    options: { leafId: options.leafId, onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined },
+    label: (messages: SessionMessage[]): LenientHistory =>
+      skip ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages,
+  };
+}

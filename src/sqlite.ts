@@ -1,0 +1,98 @@
+import { closeSync, openSync } from "node:fs";
+import { createRequire } from "node:module";
+import { StemmaError } from "./errors.js";
+import type { Store } from "./storage/contract.js";
+import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
+import { sqlStore } from "./storage/sql/store.js";
+import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sql/sync-client.js";
+
+export type { SqliteClient, SqliteStatement } from "./storage/sql/sync-client.js";
+
+export interface SqliteOptions {
+  /**
+   * When a write is on the disk. `full` (the default): before its promise resolves, so that it survives a power cut.
+   * `normal`: at the next checkpoint; a power cut may take back the last writes, a crash of the process does not.
+   */
+  synchronous?: "full" | "normal";
+  /** How long a write waits for another process, in milliseconds. Default 5,000. */
+  busyTimeout?: number;
+  /** Index messages for search. Default true; without it an append is cheaper, and `search()` refuses. */
+  search?: boolean;
+}
+
+/** Bytes that SQLite takes in one column, less room for the rest of the row. */
+const MAX_TEXT_BYTES = 900_000_000;
+
+/**
+ * Sessions in a SQLite file. Opens `source` (made with mode 0600 if it is not there; `":memory:"` for none), or uses a
+ * database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with the settings that you gave it.
+ * Errors: `DRIVER_MISSING`, `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; the file's own at first use.
+ */
+export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): Store {
+  const client = typeof source === "string" ? openFile(source, options) : source;
+  if (!isSqliteClient(client)) {
+    const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  }
+  const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
+  return sqlStore(connectClient(client), dialect, { transactions: true, durable: source !== ":memory:" });
+}
+
+function openFile(path: string, options: SqliteOptions): SqliteClient {
+  const { synchronous = "full", busyTimeout = 5000 } = options;
+  if (synchronous !== "full" && synchronous !== "normal") {
+    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous is "full" or "normal".');
+  }
+  if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
+    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout is a whole number of milliseconds.");
+  }
+  const open = findEngine();
+  try {
+    // Before SQLite does: conversations are private, and its other files take this one's mode.
+    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });
+  }
+  try {
+    const client = open(path);
+    for (const pragma of [
+      `busy_timeout = ${busyTimeout}`,
+      "journal_mode = WAL",
+      `synchronous = ${synchronous.toUpperCase()}`,
+    ]) {
+      client.prepare(`PRAGMA ${pragma}`).all();
+    }
+    return client;
+  } catch (error) {
+    throw sqliteError(error);
+  }
+}
+
+type OpenDatabase = (path: string) => SqliteClient;
+
+// The first engine that this runtime has.
+function findEngine(): OpenDatabase {
+  const load = createRequire(import.meta.url);
+  if ("Bun" in globalThis) {
+    const { Database } = load("bun:sqlite") as { Database: new (path: string) => SqliteClient };
+    return (path) => new Database(path);
+  }
+  const failures: unknown[] = [];
+  try {
+    const BetterSqlite = load("better-sqlite3") as new (path: string) => SqliteClient;
+    // The native part loads with the first database.
+    new BetterSqlite(":memory:").close();
+    return (path) => new BetterSqlite(path);
+  } catch (error) {
+    failures.push(error);
+  }
+  try {
+    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: new (path: string) => SqliteClient };
+    return (path) => new DatabaseSync(path);
+  } catch (error) {
+    failures.push(error);
+  }
+  const message = "No SQLite engine: run `npm install better-sqlite3`, or use Node 22.13 or later, which has one.";
+  throw new StemmaError("DRIVER_MISSING", { node: process.version }, message, { cause: new AggregateError(failures) });
+}

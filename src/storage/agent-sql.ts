@@ -1,0 +1,58 @@
+import type { Store } from "./contract.js";
+import type { SyncConnection } from "./sql/connection.js";
+import type { Row, Statement } from "./sql/operation.js";
+import { sqliteDialect } from "./sql/sqlite-dialect.js";
+import { sqlStore } from "./sql/store.js";
+import { sqliteError } from "./sql/sync-client.js";
+
+/** An object with a synchronous `sql` tagged template over SQLite that gives rows: a Cloudflare `Agent` is one. */
+export interface SqlHost {
+  sql(strings: TemplateStringsArray, ...values: (string | number | boolean | null)[]): unknown;
+}
+
+export function isSqlHost(value: unknown): value is SqlHost {
+  return typeof value === "object" && value !== null && typeof (value as { sql?: unknown }).sql === "function";
+}
+
+/** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
+const MAX_TEXT_BYTES = 1_900_000;
+
+/** A store on an agent's own database. Without `transactionSync` on the agent, each statement is atomic by itself only. */
+export function agentStore(host: SqlHost): Store {
+  const connection = connectAgent(host);
+  const dialect = sqliteDialect({ name: "agent", maxTextBytes: MAX_TEXT_BYTES, search: true });
+  return sqlStore(connection, dialect, { transactions: transactionOf(host) !== null, durable: true });
+}
+
+function connectAgent(host: SqlHost): SyncConnection {
+  const templates = new Map<string, TemplateStringsArray>();
+  const template = (sql: string): TemplateStringsArray => {
+    const strings = sql.split("?");
+    const made: TemplateStringsArray = Object.assign(strings, { raw: strings });
+    templates.set(sql, made);
+    return made;
+  };
+  return {
+    kind: "sync",
+    query: ({ sql, values }: Statement) => {
+      try {
+        return (host.sql(templates.get(sql) ?? template(sql), ...values) ?? []) as Row[];
+      } catch (error) {
+        throw sqliteError(error);
+      }
+    },
+    transaction: (_mode, work) => (transactionOf(host) ?? ((run) => run()))(work),
+    // The database is the agent's.
+    close: () => {},
+  };
+}
+
+type RunInTransaction = <T>(work: () => T) => T;
+
+// A Durable Object keeps it at ctx.storage; other hosts may offer it themselves.
+function transactionOf(host: SqlHost): RunInTransaction | null {
+  const { ctx, transactionSync } = host as { ctx?: { storage?: unknown }; transactionSync?: unknown };
+  if (typeof transactionSync === "function") return (work) => transactionSync.call(host, work);
+  const storage = ctx?.storage as { transactionSync?: RunInTransaction } | undefined;
+  return typeof storage?.transactionSync === "function" ? storage.transactionSync.bind(storage) : null;
+}

@@ -1,0 +1,135 @@
+import { StemmaError } from "../../errors.js";
+import { decodeMessage, type EncodedMessage, PendingMessage, splitContent } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
+import { utf8Length } from "../../model/text.js";
+import type { CorruptMessage } from "../contract.js";
+import type { Dialect } from "./dialect.js";
+import { all, first, type Operation, run } from "./operation.js";
+
+/**
+ * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
+ * for a row of this engine. Both are kept as pieces that an engine's rows can hold.
+ */
+
+/** Writes what must stand outside the row `n`, and gives the content for the row itself. */
+export function* storeContent(sql: Dialect, no: number, n: number, message: EncodedMessage): Operation<string> {
+  for (const { hash, data } of message.media) {
+    yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, hash);
+    const known = yield* first("SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0", no, hash);
+    if (known === undefined) yield* storePieces(sql, no, hash, data);
+  }
+  // A character is at most three bytes of UTF-8, so most contents need not be measured.
+  if (message.content.length * 3 <= sql.maxTextBytes || utf8Length(message.content) <= sql.maxTextBytes) {
+    return message.content;
+  }
+  const key = `row:${n}`;
+  yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, key);
+  yield* storePieces(sql, no, key, message.content);
+  return splitContent(message, key);
+}
+
+function* storePieces(sql: Dialect, no: number, hash: string, data: string): Operation<void> {
+  const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
+  let part = 0;
+  for (let start = 0; start < data.length || part === 0; part += 1) {
+    let end = Math.min(start + length, data.length);
+    // Halves of a surrogate pair would not survive in different rows.
+    if (end < data.length && isHighSurrogate(data.charCodeAt(end - 1))) end += 1;
+    yield* run(
+      "INSERT INTO assistant_media (no, hash, part, data) VALUES (?, ?, ?, ?)",
+      no,
+      hash,
+      part,
+      data.slice(start, end),
+    );
+    start = end;
+  }
+}
+
+const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
+
+/** Removes what stands outside the row `n` and belongs to no other row. */
+export function* dropContent(no: number, n: number): Operation<void> {
+  const refs = yield* all<{ hash: string }>("SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+  if (refs.length === 0) return;
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+  for (const { hash } of refs) {
+    const used = yield* first("SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1", no, hash);
+    if (used === undefined) yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", no, hash);
+  }
+}
+
+export interface ContentRow {
+  readonly n: number;
+  readonly content: string;
+}
+
+type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
+
+/** Gives back the messages of rows, with what stands outside them. Rows that cannot be read go to `onCorrupt`, or throw. */
+export function* readContents(no: number, rows: readonly ContentRow[], onCorrupt?: CorruptHandler): Operation<SessionMessage[]> {
+  const messages: SessionMessage[] = [];
+  for (const row of rows) {
+    const decoded = tryDecode(row.content);
+    // Nearly every row is complete in itself, and pays for no generator of its own.
+    const message = isComplete(decoded) ? decoded : yield* readIncomplete(no, row, decoded, onCorrupt);
+    if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+/** The message of one row; null when it is corrupt and `onCorrupt` took it. */
+export function* readContent(no: number, row: ContentRow, onCorrupt?: CorruptHandler): Operation<SessionMessage | null> {
+  return (yield* readContents(no, [row], onCorrupt))[0] ?? null;
+}
+
+function tryDecode(content: string): SessionMessage | PendingMessage | SyntaxError {
+  try {
+    return decodeMessage(content);
+  } catch (error) {
+    if (error instanceof SyntaxError) return error;
+    throw error;
+  }
+}
+
+function isComplete(decoded: SessionMessage | PendingMessage | SyntaxError): decoded is SessionMessage {
+  return !(decoded instanceof PendingMessage) && !(decoded instanceof SyntaxError);
+}
+
+function* readIncomplete(
+  no: number,
+  row: ContentRow,
+  decoded: PendingMessage | SyntaxError,
+  onCorrupt: CorruptHandler,
+): Operation<SessionMessage | null> {
+  const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded) : decoded;
+  if (!(complete instanceof SyntaxError)) return complete;
+  const id = (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", row.n))?.id ?? "";
+  if (onCorrupt === undefined) {
+    const advice = 'Read with { onCorrupt: "skip" } to leave it out, or delete or update it.';
+    throw new StemmaError("CORRUPT_MESSAGE", { messageId: id }, `Message "${id}" cannot be read back. ${advice}`, {
+      cause: complete,
+    });
+  }
+  onCorrupt({ id, error: complete });
+  return null;
+}
+
+function* completeMessage(no: number, pending: PendingMessage): Operation<SessionMessage | SyntaxError> {
+  const data = new Map<string, string>();
+  for (const key of pending.keys) {
+    const pieces = yield* all<{ data: string }>(
+      "SELECT data FROM assistant_media WHERE no = ? AND hash = ? ORDER BY part",
+      no,
+      key,
+    );
+    if (pieces.length > 0) data.set(key, pieces.map((piece) => piece.data).join(""));
+  }
+  try {
+    const message = pending.complete(data);
+    return message instanceof PendingMessage ? yield* completeMessage(no, message) : message;
+  } catch (error) {
+    if (error instanceof SyntaxError) return error;
+    throw error;
+  }
+}

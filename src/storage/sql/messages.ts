@@ -1,0 +1,213 @@
+import { StemmaError } from "../../errors.js";
+import type { EncodedMessage } from "../../model/codec.js";
+import { searchDocument } from "../../model/text.js";
+import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
+import { addCompaction, findCompaction } from "./compactions.js";
+import { dropContent, storeContent } from "./content.js";
+import type { Dialect } from "./dialect.js";
+import { first, type Operation, run } from "./operation.js";
+import { ceilingOf, floorOf, nextPosition } from "./position.js";
+import { activeLeaf, findPlace, isoNow, messageNotFound, openTip, type Place, type Tip, touchSession } from "./session-row.js";
+
+const INSERT = `
+  INSERT INTO assistant_messages
+    (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** See `MessageStore.append`. */
+export function* appendMessages(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  parent: ParentRef,
+): Operation<AppendResult> {
+  const tip = yield* openTip(sessionId);
+  const inserted: boolean[] = [];
+  let newest = tip.newest;
+  let last: Place | null = null;
+  for (const message of messages) {
+    // A session without messages knows no id.
+    const known: Place | null = newest === null ? null : yield* findPlace(sessionId, message.id);
+    inserted.push(known === null);
+    if (known !== null) {
+      last = known;
+      continue;
+    }
+    const below: Place | null = inserted.length > 1 ? last : yield* findParent(sessionId, tip, parent);
+    last = newest = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+  }
+  if (inserted.includes(true) && tip.leaf !== null) yield* resetLeaf(tip.no);
+  const end: Place | null = last ?? (yield* activeLeaf(tip));
+  return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
+}
+
+/** See `MessageStore.importTree`. */
+export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
+  const tip = yield* openTip(sessionId);
+  let newest = tip.newest;
+  let inserted = 0;
+  let previous: Place | null = null;
+  for (const { message, parentId } of tree.messages) {
+    if (newest !== null && (yield* findPlace(sessionId, message.id)) !== null) continue;
+    const below: Place | null =
+      previous !== null && previous.id === parentId ? previous : yield* findParent(sessionId, tip, parentId);
+    previous = newest = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    inserted += 1;
+  }
+  if (inserted > 0 && tip.leaf !== null) yield* resetLeaf(tip.no);
+  for (const compaction of tree.compactions ?? []) {
+    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
+  }
+  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
+  return { inserted };
+}
+
+/** See `MessageStore.update`. */
+export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
+  const place = (yield* findPlace(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
+  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
+}
+
+/** See `MessageStore.upsert`. */
+export function* upsertMessage(sql: Dialect, sessionId: string, message: EncodedMessage, parent: ParentRef): Operation<boolean> {
+  const place = yield* findPlace(sessionId, message.id);
+  if (place === null) {
+    yield* appendMessages(sql, sessionId, [message], parent);
+    return true;
+  }
+  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
+  return false;
+}
+
+/** See `MessageStore.setActiveLeaf`. */
+export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
+  const place = (yield* findPlace(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const tip = yield* openTip(sessionId);
+  yield* touchSession(tip.no, place.n === tip.newest?.n ? null : place.n, tip.stale);
+}
+
+/** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
+export function* clearMessages(sql: Dialect, sessionId: string): Operation<void> {
+  const { no } = yield* openTip(sessionId);
+  yield* removeRows(sql, no);
+  yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
+  yield* touchSession(no, null, null);
+}
+
+/** Removes everything that is kept by a session's number. */
+export function* removeRows(sql: Dialect, no: number): Operation<void> {
+  const range = [floorOf(no), ceilingOf(no)] as const;
+  if (sql.search !== null) yield* sql.search.remove("messages", ...range);
+  yield* run("DELETE FROM assistant_messages WHERE n BETWEEN ? AND ?", ...range);
+  yield* run("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ?", ...range);
+  yield* run("DELETE FROM assistant_branches WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_media WHERE no = ?", no);
+}
+
+/** The running total of a place, or null when something before it changed since it was written. */
+export function currentTotal(tip: { stale: number | null }, place: Place): number | null {
+  return tip.stale !== null && place.n <= tip.stale ? null : place.total;
+}
+
+/** Writes one message below `parent`, as the session's newest row. */
+export function* insertMessage(
+  sql: Dialect,
+  sessionId: string,
+  tip: Tip,
+  message: EncodedMessage,
+  parent: Place | null,
+): Operation<Place> {
+  const { no, newest } = tip;
+  const n = nextPosition(no, newest?.n ?? floorOf(no));
+  const branch = yield* branchFor(no, n, newest, parent);
+  const before = parent === null ? 0 : currentTotal(tip, parent);
+  const total = before === null ? null : before + message.tokens;
+  const content = yield* storeContent(sql, no, n, message);
+  yield* run(
+    INSERT,
+    n,
+    message.id,
+    sessionId,
+    parent?.id ?? null,
+    message.role,
+    isoNow(),
+    branch,
+    message.tokens,
+    total,
+    message.createdAt,
+    content,
+  );
+  const document = searchDocument(message);
+  if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);
+  return { n, id: message.id, branch, total };
+}
+
+// A message goes on with its parent's branch unless another message does so already.
+function* branchFor(no: number, n: number, newest: Place | null, parent: Place | null): Operation<number> {
+  if (newest === null) return 0;
+  if (parent !== null) {
+    if (parent.n === newest.n) return parent.branch;
+    const sibling = yield* first(
+      "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? LIMIT 1",
+      parent.n + 1,
+      newest.n,
+      parent.branch,
+    );
+    if (sibling === undefined) return parent.branch;
+  }
+  const last = yield* first<{ branch: number }>(
+    "SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE no = ?",
+    no,
+  );
+  const branch = Number(last?.branch ?? 0) + 1;
+  yield* run(
+    "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
+    no,
+    branch,
+    n,
+    parent?.branch ?? null,
+    parent?.n ?? null,
+  );
+  return branch;
+}
+
+function* findParent(sessionId: string, tip: Tip, parent: ParentRef): Operation<Place | null> {
+  if (parent === undefined) return yield* activeLeaf(tip);
+  if (parent === null) return null;
+  const place = yield* findPlace(sessionId, parent);
+  if (place !== null) return place;
+  const advice = "Pass null to start a new root, or the id of a message that exists.";
+  throw new StemmaError("PARENT_NOT_FOUND", { sessionId, parentId: parent }, `Message "${parent}" is not in this session. ${advice}`);
+}
+
+function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedMessage): Operation<void> {
+  const { no, newest } = tip;
+  const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
+  const change = message.tokens - (old?.tokens ?? 0);
+  const before = currentTotal(tip, place);
+  yield* dropContent(no, place.n);
+  const content = yield* storeContent(sql, no, place.n, message);
+  yield* run(
+    "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?",
+    message.role,
+    message.tokens,
+    before === null ? null : before + change,
+    message.createdAt,
+    content,
+    place.n,
+  );
+  if (sql.search !== null) {
+    yield* sql.search.remove("messages", place.n, place.n);
+    const document = searchDocument(message);
+    if (document !== "") yield* sql.search.add("messages", place.n, document);
+  }
+  // Totals of later rows hold this message's old size; the newest row has none after it.
+  const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : tip.stale;
+  yield* touchSession(no, tip.leaf, stale);
+}
+
+// The newest row is the leaf again.
+function* resetLeaf(no: number): Operation<void> {
+  yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", no);
+}

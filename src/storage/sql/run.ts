@@ -1,0 +1,91 @@
+import { StemmaError } from "../../errors.js";
+import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
+import type { Operation, Row, Statement } from "./operation.js";
+
+/** Drives operations on a connection, after `prepare` has run once. */
+export interface Runner {
+  /** One transaction; the caller's view is never half of it. */
+  write<T>(operation: () => Operation<T>): Promise<T>;
+  /** One consistent view of the database. */
+  read<T>(operation: () => Operation<T>): Promise<T>;
+  /** Runs `prepare` if it has not run yet. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `prepare` creates or upgrades the tables; when it fails, the next call tries again. */
+export function createRunner(connection: Connection, name: string, prepare: () => Operation<void>): Runner {
+  return connection.kind === "sync" ? syncRunner(connection, name, prepare) : asyncRunner(connection, name, prepare);
+}
+
+function syncRunner(connection: SyncConnection, name: string, prepare: () => Operation<void>): Runner {
+  let state: "new" | "ready" | "closed" = "new";
+  const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
+    connection.transaction(mode, () => driveSync(operation(), connection));
+  const ready = (): void => {
+    if (state === "ready") return;
+    if (state === "closed") throw closed(name);
+    transact("write", prepare);
+    state = "ready";
+  };
+  // Nothing is awaited before the work is done: calls made in one turn run in the order in which they were made.
+  const call = async <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> => {
+    ready();
+    return transact(mode, operation);
+  };
+  return {
+    write: (operation) => call("write", operation),
+    read: (operation) => call("read", operation),
+    ready: async () => ready(),
+    close: async () => {
+      if (state === "closed") return;
+      state = "closed";
+      connection.close();
+    },
+  };
+}
+
+function asyncRunner(connection: AsyncConnection, name: string, prepare: () => Operation<void>): Runner {
+  let isClosed = false;
+  let prepared: Promise<void> | undefined;
+  const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
+    connection.transaction(mode, (query) => driveAsync(operation(), query));
+  const ready = (): Promise<void> => {
+    if (isClosed) return Promise.reject(closed(name));
+    prepared ??= transact("write", prepare).catch((error) => {
+      prepared = undefined;
+      throw error;
+    });
+    return prepared;
+  };
+  const call = async <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> => {
+    await ready();
+    return transact(mode, operation);
+  };
+  return {
+    write: (operation) => call("write", operation),
+    read: (operation) => call("read", operation),
+    ready,
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      await connection.close();
+    },
+  };
+}
+
+function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
+  let step = operation.next();
+  while (!step.done) step = operation.next(connection.query(step.value));
+  return step.value;
+}
+
+async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
+  let step = operation.next();
+  while (!step.done) step = operation.next(await query(step.value));
+  return step.value;
+}
+
+function closed(name: string): StemmaError {
+  return new StemmaError("STORE_CLOSED", { store: name }, `This ${name} store was closed; open a new one.`);
+}

@@ -1,0 +1,22 @@
+import type { Dialect } from "./dialect.js";
+import { migrateSqlite } from "./sqlite-schema.js";
+import { sqliteSearch } from "./sqlite-search.js";
+
+export interface SqliteDialectOptions {
+  readonly name: string;
+  /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
+  readonly maxTextBytes: number;
+  readonly search: boolean;
+}
+
+/** SQLite, wherever it runs: a file, memory, a Durable Object. */
+export function sqliteDialect(options: SqliteDialectOptions): Dialect {
+  const dialect: Dialect = {
+    name: options.name,
+    maxTextBytes: options.maxTextBytes,
+    search: options.search ? sqliteSearch : null,
+    segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?))`,
+    migrate: () => migrateSqlite(dialect),
+  };
+  return dialect;
+}

@@ -1,0 +1,122 @@
+import { StemmaError } from "../../errors.js";
+import { first, type Operation, run } from "./operation.js";
+import { createSearchTables } from "./sqlite-search.js";
+import { upgradeAgentsTables, setAsideAgentsTables } from "./upgrade-agents.js";
+import type { Dialect } from "./dialect.js";
+import { isoNow } from "./session-row.js";
+
+/** The version of the tables that this program writes: the number of its last migration. */
+const MIGRATIONS: readonly ((sql: Dialect) => Operation<void>)[] = [createTables];
+
+/** Brings the tables to the present version. Each migration is recorded; one that was cut off is run again. */
+export function* migrateSqlite(sql: Dialect): Operation<void> {
+  yield* run("CREATE TABLE IF NOT EXISTS assistant_schema (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
+  const version = row?.version ?? 0;
+  if (version > MIGRATIONS.length) {
+    const message = `The database has version ${version} of the tables; this program knows ${MIGRATIONS.length}. Upgrade stemma.`;
+    throw new StemmaError("DATABASE_TOO_NEW", { version, known: MIGRATIONS.length }, message);
+  }
+  for (let next = version; next < MIGRATIONS.length; next += 1) {
+    yield* (MIGRATIONS[next] as (sql: Dialect) => Operation<void>)(sql);
+    yield* run("INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)", next + 1, isoNow());
+  }
+}
+
+const TABLES = [
+  // A message's content is its last column, so that the others are read without it.
+  `CREATE TABLE IF NOT EXISTS assistant_messages (
+     n INTEGER PRIMARY KEY,
+     id TEXT NOT NULL,
+     session_id TEXT NOT NULL DEFAULT '',
+     parent_id TEXT,
+     role TEXT NOT NULL,
+     created_at TEXT NOT NULL,
+     branch INTEGER NOT NULL,
+     tokens INTEGER NOT NULL,
+     total INTEGER,
+     dated_at TEXT,
+     content TEXT NOT NULL
+   )`,
+  "CREATE UNIQUE INDEX IF NOT EXISTS assistant_messages_id ON assistant_messages (session_id, id)",
+  `CREATE TABLE IF NOT EXISTS assistant_branches (
+     no INTEGER NOT NULL,
+     branch INTEGER NOT NULL,
+     lo INTEGER NOT NULL,
+     parent_branch INTEGER,
+     parent_n INTEGER,
+     PRIMARY KEY (no, branch)
+   ) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS assistant_compactions (
+     n INTEGER PRIMARY KEY,
+     id TEXT NOT NULL,
+     session_id TEXT NOT NULL DEFAULT '',
+     summary TEXT NOT NULL,
+     from_message_id TEXT NOT NULL,
+     to_message_id TEXT NOT NULL,
+     created_at TEXT NOT NULL,
+     from_n INTEGER,
+     to_n INTEGER,
+     tokens INTEGER NOT NULL,
+     UNIQUE (session_id, id)
+   )`,
+  // AUTOINCREMENT: the number of a deleted session is not given to another one.
+  `CREATE TABLE IF NOT EXISTS assistant_sessions (
+     no INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     parent_session_id TEXT,
+     model TEXT,
+     source TEXT,
+     input_tokens INTEGER NOT NULL DEFAULT 0,
+     output_tokens INTEGER NOT NULL DEFAULT 0,
+     estimated_cost REAL NOT NULL DEFAULT 0,
+     end_reason TEXT,
+     created_at TEXT NOT NULL,
+     updated_at TEXT NOT NULL,
+     leaf INTEGER,
+     stale INTEGER,
+     skills TEXT
+   )`,
+  `CREATE TABLE IF NOT EXISTS assistant_media (
+     no INTEGER NOT NULL,
+     hash TEXT NOT NULL,
+     part INTEGER NOT NULL,
+     data TEXT NOT NULL,
+     PRIMARY KEY (no, hash, part)
+   )`,
+  `CREATE TABLE IF NOT EXISTS assistant_media_refs (
+     no INTEGER NOT NULL,
+     n INTEGER NOT NULL,
+     hash TEXT NOT NULL,
+     PRIMARY KEY (no, n, hash)
+   ) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS cf_agents_context_blocks (
+     session_id TEXT NOT NULL DEFAULT '',
+     kind TEXT NOT NULL DEFAULT 'block',
+     label TEXT NOT NULL,
+     content TEXT NOT NULL,
+     version INTEGER NOT NULL DEFAULT 1,
+     updated_at TEXT NOT NULL,
+     PRIMARY KEY (session_id, kind, label)
+   )`,
+  `CREATE TABLE IF NOT EXISTS cf_agents_search_entries (
+     n INTEGER PRIMARY KEY AUTOINCREMENT,
+     session_id TEXT NOT NULL DEFAULT '',
+     label TEXT NOT NULL,
+     key TEXT NOT NULL,
+     content TEXT NOT NULL,
+     created_at TEXT NOT NULL,
+     updated_at TEXT NOT NULL,
+     UNIQUE (session_id, label, key)
+   )`,
+];
+
+// Version 1. Tables that `agents` (up to 0.22) wrote are set aside, copied row by row, then dropped.
+function* createTables(sql: Dialect): Operation<void> {
+  yield* setAsideAgentsTables();
+  for (const table of TABLES) yield* run(table);
+  if (sql.search !== null) yield* createSearchTables();
+  yield* upgradeAgentsTables(sql);
+}
+

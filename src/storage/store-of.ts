@@ -1,0 +1,27 @@
+import { StemmaError } from "../errors.js";
+import { agentStore, isSqlHost } from "./agent-sql.js";
+import type { Store } from "./contract.js";
+
+/** True for a store: one of ours, or one that a user wrote to the same contract. */
+export function isStore(value: unknown): value is Store {
+  if (typeof value !== "object" || value === null) return false;
+  return ["messages", "history", "compactions", "sessions", "blocks", "entries"].every((family) => family in value);
+}
+
+const stores = new WeakMap<object, Store>();
+
+/**
+ * The store behind an object that the documents call an agent: a store is its own, an object with a `sql` tagged
+ * template (a Cloudflare `Agent`) gets one on that, the same each time. Errors: `STORE_UNSUPPORTED`.
+ */
+export function storeOf(host: unknown): Store {
+  if (isStore(host)) return host;
+  if (isSqlHost(host)) {
+    const store = stores.get(host) ?? agentStore(host);
+    stores.set(host, store);
+    return store;
+  }
+  const message =
+    "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
