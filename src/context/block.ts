@@ -1,0 +1,55 @@
+import { StemmaError } from "../errors.js";
+import { type ContextBlockProvider, isProvider } from "./provider.js";
+
+/**
+ * The budget of a block that sets no `maxTokens`, in estimated tokens: of the whole content, or of each entry of a
+ * keyed block.
+ */
+export const DEFAULT_MAX_TOKENS = 50_000;
+
+export interface ContextBlockOptions {
+  /** What the block is for, shown to the model in the prompt and in the tools. */
+  description?: string | undefined;
+  /**
+   * The largest content that may be written, in estimated tokens, shown to the model; on keyed blocks it bounds each
+   * entry. Without it nothing is shown and `DEFAULT_MAX_TOKENS` applies.
+   */
+  maxTokens?: number | undefined;
+  /** Where the content comes from. Without one the block is kept in the session's store, and the model may write it. */
+  provider?: ContextBlockProvider | undefined;
+  /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
+  whenChanged?: "remind" | undefined;
+}
+
+export interface ContextConfig extends ContextBlockOptions {
+  label: string;
+}
+
+/** A block as last read. */
+export interface ContextBlock {
+  label: string;
+  description?: string;
+  /** The text, the listing of keys or the summary; "" when there is none. */
+  content: string;
+  /** Estimated tokens of `content`. */
+  tokens: number;
+  maxTokens?: number;
+  /** The model can write it: the whole content, or entries by key. */
+  writable: boolean;
+  isSkill: boolean;
+  isSearchable: boolean;
+  /** Grows with every write. Present once the block was stored, where its provider counts versions. */
+  version?: number;
+}
+
+/** Throws `INVALID_ARGUMENT` for options that no block can have. */
+export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
+  const { description, maxTokens, provider, whenChanged } = options;
+  const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
+  if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
+    throw wrong("maxTokens is a whole number above 0");
+  }
+  if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
+  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged is "remind" or is left out');
+}

@@ -1,0 +1,53 @@
+import { StemmaError } from "../errors.js";
+import type { ToolEntry, WriteAction } from "../tools/access.js";
+import type { LiveBlock } from "./live-block.js";
+import { isKeyed, isSearchable, isSkill } from "./provider.js";
+import { callProvider, enqueue, readProvider } from "./provider-call.js";
+
+/** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
+export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: WriteAction): Promise<void> {
+  const { label, provider } = block;
+  const { key, content, description } = entry;
+  if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
+  if (!provider.set) throw block.readonlyError();
+  block.assertBudget(content);
+  await block.ready();
+  if (action === "replace") {
+    await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, description)));
+  } else if (provider.append) {
+    await callProvider(label, "append", () => provider.append?.(key, content, { maxTokens: block.cap }));
+  } else if (isSkill(provider)) {
+    await enqueue(provider, async () => {
+      const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
+      block.assertBudget(before + content);
+      await callProvider(label, "set", () => provider.set?.(key, before + content, description));
+    });
+  } else {
+    throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
+  }
+}
+
+/** A whole document; null when there is none under this key. */
+export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSkill(provider)) throw wrongKind(block, "has no documents to load");
+  await block.ready();
+  return readProvider(label, "load", () => provider.load(key));
+}
+
+/** The entries that match, as text; null when none does. */
+export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
+  const { label, provider } = block;
+  if (!isSearchable(provider)) throw wrongKind(block, "cannot be searched");
+  await block.ready();
+  return readProvider(label, "search", () => provider.search(query));
+}
+
+/** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
+export function listsKey(listing: string, key: string): boolean {
+  return listing.split("\n").some((line) => line === `- ${key}` || line.startsWith(`- ${key}: `));
+}
+
+function wrongKind({ label }: LiveBlock, what: string): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", { label }, `"${label}" ${what}.`);
+}

@@ -1,0 +1,80 @@
+import { StemmaError } from "../errors.js";
+import type { WritableContextProvider } from "./provider.js";
+import { callProvider, enqueue, readProvider } from "./provider-call.js";
+
+/** How errors name the provider that keeps the prompt. */
+const NAME = "cached prompt";
+
+/** The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another. */
+export class FrozenPrompt {
+  readonly #store: WritableContextProvider | null;
+  #known: string | null = null;
+  #initialised: Promise<void> | null = null;
+
+  constructor(store: WritableContextProvider | null) {
+    this.#store = store;
+  }
+
+  /** The prompt as last read or written by this object; null before that. */
+  get known(): string | null {
+    return this.#known;
+  }
+
+  /** The stored prompt; null when nothing is frozen. */
+  read(): Promise<string | null> {
+    return enqueue(this, () => this.#read());
+  }
+
+  /** The stored prompt, or else what `render` makes, stored. */
+  freeze(render: () => Promise<string>): Promise<{ prompt: string; rendered: boolean }> {
+    return enqueue(this, async () => {
+      const stored = await this.#read();
+      if (stored !== null) return { prompt: stored, rendered: false };
+      const prompt = await render();
+      try {
+        return { prompt: await this.#write(prompt, 0), rendered: true };
+      } catch (error) {
+        // Another process froze its own rendering meanwhile: there is one prompt, the stored one.
+        const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#read() : null;
+        if (winner === null) throw error;
+        return { prompt: winner, rendered: true };
+      }
+    });
+  }
+
+  /** Stores what `render` makes in place of what was frozen. */
+  refresh(render: () => Promise<string>): Promise<string> {
+    return enqueue(this, async () => this.#write(await render()));
+  }
+
+  async #read(): Promise<string | null> {
+    const store = this.#store;
+    if (!store) return this.#known;
+    await this.#ready(store);
+    const stored = await readProvider(NAME, "get", () => store.get());
+    // A provider may answer "" for "nothing yet"; a prompt is only empty when this session froze an empty one.
+    if (stored === "" && this.#known !== "") return null;
+    if (stored !== null) this.#known = stored;
+    return stored;
+  }
+
+  async #write(prompt: string, expectedVersion?: number): Promise<string> {
+    const store = this.#store;
+    if (store) {
+      await this.#ready(store);
+      await callProvider(NAME, "set", () => store.set(prompt, { expectedVersion }));
+    }
+    this.#known = prompt;
+    return prompt;
+  }
+
+  async #ready(store: WritableContextProvider): Promise<void> {
+    this.#initialised ??= callProvider(NAME, "init", () => store.init?.("prompt"));
+    try {
+      await this.#initialised;
+    } catch (error) {
+      this.#initialised = null;
+      throw error;
+    }
+  }
+}

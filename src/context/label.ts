@@ -1,0 +1,43 @@
+import { StemmaError } from "../errors.js";
+
+/** The longest label of a block, in characters. */
+export const MAX_LABEL_LENGTH = 128;
+
+/** Every character that some reader takes for the end of a line. */
+export const LINE_BREAKS = "\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029";
+
+/** Two labels name the same block when their folded forms are equal. It is also how the prompt shows a label. */
+export function foldLabel(label: string): string {
+  return label.toUpperCase();
+}
+
+/** Throws `INVALID_LABEL` unless `label` can stand in a header of the prompt. */
+export function assertLabel(label: unknown): asserts label is string {
+  if (typeof label !== "string" || label.trim() === "") throw invalid(label, "is a text that is not empty");
+  if (label.length > MAX_LABEL_LENGTH) throw invalid(label, `has at most ${MAX_LABEL_LENGTH} characters`);
+  if ([...label].some((character) => LINE_BREAKS.includes(character))) throw invalid(label, "has no line break");
+  if (label.includes("═")) throw invalid(label, 'has no "═", of which the prompt draws its lines');
+  if (label.includes("\0") || !label.isWellFormed()) throw invalid(label, "has no NUL and no half of a surrogate pair");
+}
+
+/** Throws `INVALID_LABEL`, or `DUPLICATE_LABEL` when one of `taken` is the same label regardless of case. */
+export function assertNewLabel(label: unknown, taken: Iterable<string>): asserts label is string {
+  assertLabel(label);
+  const folded = foldLabel(label);
+  for (const other of taken) {
+    if (foldLabel(other) !== folded) continue;
+    throw new StemmaError(
+      "DUPLICATE_LABEL",
+      { label, existing: other },
+      `A block "${other}" exists already; labels differ by more than case. Choose another label than "${label}".`,
+    );
+  }
+}
+
+function invalid(label: unknown, rule: string): StemmaError {
+  return new StemmaError(
+    "INVALID_LABEL",
+    { label },
+    `A block's label ${rule}; got ${JSON.stringify(label) ?? typeof label}.`,
+  );
+}

@@ -1,0 +1,44 @@
+import { StemmaError } from "../errors.js";
+
+/**
+ * Runs one call of a provider. What it throws comes out as `PROVIDER_FAILED` with the original as `cause`; errors of our
+ * own pass as they are.
+ */
+export async function callProvider<T>(label: string, method: string, call: () => T | PromiseLike<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (cause) {
+    if (StemmaError.isInstance(cause)) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StemmaError(
+      "PROVIDER_FAILED",
+      { label, method },
+      `The provider of "${label}" failed in ${method}(): ${why}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The same for calls that read: resolves to text, or to null where there is none. */
+export async function readProvider(label: string, method: string, call: () => unknown): Promise<string | null> {
+  const value = await callProvider(label, method, call);
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string") return value;
+  const message = `The provider of "${label}" gave no text from ${method}(), but ${Array.isArray(value) ? "an array" : typeof value}.`;
+  throw new StemmaError("PROVIDER_FAILED", { label, method }, message);
+}
+
+const tails = new WeakMap<object, Promise<unknown>>();
+
+/** Runs the tasks of one owner one after another, in the order they came; a failed task does not hold up the next. */
+export function enqueue<T>(owner: object, task: () => Promise<T>): Promise<T> {
+  const before = tails.get(owner) ?? Promise.resolve();
+  const result = before.then(task);
+  // The caller gets the failure through `result`; the queue only needs to know that the task is over.
+  tails.set(owner, result.then(nothing, nothing));
+  return result;
+}
+
+function nothing(): void {}

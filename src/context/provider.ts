@@ -1,0 +1,122 @@
+import type { StoredBlock } from "../storage/contract.js";
+
+type Awaitable<T> = T | PromiseLike<T>;
+
+/** What every provider may have beside its own methods. */
+interface ProviderBase {
+  /**
+   * The block's content: the text itself, a listing of keys, or a summary of what can be searched.
+   * `null` (or `undefined`) means that there is none yet.
+   */
+  get(): Awaitable<string | null | undefined>;
+  /** Called once with the block's label, before anything else is. */
+  init?(label: string): Awaitable<void>;
+  /** A provider of the same kind that is bound to one session. A session calls it with its own id. */
+  forSession?(sessionId: string): ContextBlockProvider;
+}
+
+/** A read-only block: only its host changes it. */
+export interface ContextProvider extends ProviderBase {
+  load?: undefined;
+  search?: undefined;
+}
+
+/** A block of text that the model may rewrite (`set_context`). */
+export interface WritableContextProvider extends ProviderBase {
+  /** Replaces the content. The options are for providers that keep versions; others ignore them. */
+  set(content: string, options?: WriteOptions): unknown;
+  /**
+   * Adds to the end of the content, whoever else is writing. Without it a session reads, joins and sets, one append at
+   * a time within the process.
+   */
+  append?(content: string, options?: AppendOptions): unknown;
+  load?: undefined;
+  search?: undefined;
+}
+
+export interface WriteOptions {
+  /** Fail with `BLOCK_CONFLICT` unless this is the present version; 0 means "must not exist yet". */
+  expectedVersion?: number | undefined;
+}
+
+export interface AppendOptions {
+  /** Fail with `BLOCK_OVER_BUDGET` when the result would be larger than this estimate. */
+  maxTokens?: number | undefined;
+}
+
+/** A writable provider that counts its versions. Its writes resolve to what they stored. */
+export interface VersionedContextProvider extends WritableContextProvider {
+  /** Content and version in one read; null when nothing was stored yet. */
+  read(): Promise<StoredBlock | null>;
+  set(content: string, options?: WriteOptions): Promise<StoredBlock>;
+  append(content: string, options?: AppendOptions): Promise<StoredBlock>;
+}
+
+/** Documents that are listed in the prompt and read whole on demand (`load_context`, `unload_context`). */
+export interface SkillProvider extends ProviderBase {
+  /** The whole document, or `null` when there is none under this key. */
+  load(key: string): Awaitable<string | null | undefined>;
+  /** Writes a document. Without it the block is read-only. A missing description leaves a stored one as it is. */
+  set?(key: string, content: string, description?: string): unknown;
+  /** Adds to the end of a document. Without it a session loads, joins and sets. */
+  append?(key: string, content: string, options?: AppendOptions): unknown;
+  /** With `search` as well, the block serves both tools. */
+  search?(query: string): Awaitable<string | null | undefined>;
+}
+
+/** Entries that are found by what they say (`search_context`). */
+export interface SearchProvider extends ProviderBase {
+  /** The entries that match, as text for the model; `null` when none does. */
+  search(query: string): Awaitable<string | null | undefined>;
+  /** Writes an entry. Without it the block is read-only. */
+  set?(key: string, content: string): unknown;
+  /** Adds to the end of an entry, creating it when absent. */
+  append?(key: string, content: string, options?: AppendOptions): unknown;
+  load?: undefined;
+}
+
+/** Any of the four kinds. Which one a provider is shows in its methods. */
+export type ContextBlockProvider = ContextProvider | WritableContextProvider | SkillProvider | SearchProvider;
+
+/** What a provider can do, told by its methods: this is the only place that looks. */
+export interface ProviderShape {
+  /** It can be written: the whole content, or entries by key. */
+  readonly writable: boolean;
+  readonly isSkill: boolean;
+  readonly isSearchable: boolean;
+}
+
+export function shapeOf(provider: ContextBlockProvider): ProviderShape {
+  return { writable: has(provider, "set"), isSkill: isSkill(provider), isSearchable: isSearchable(provider) };
+}
+
+/** True for a provider whose whole content can be replaced: `set`, and neither `load` nor `search`. */
+export function isWritable(provider: ContextBlockProvider): provider is WritableContextProvider {
+  return has(provider, "set") && !isKeyed(provider);
+}
+
+export function isSkill(provider: ContextBlockProvider): provider is SkillProvider {
+  return has(provider, "load");
+}
+
+export function isSearchable(provider: ContextBlockProvider): provider is SearchProvider {
+  return has(provider, "search");
+}
+
+/** True for a provider that holds entries under keys. */
+export function isKeyed(provider: ContextBlockProvider): provider is SkillProvider | SearchProvider {
+  return isSkill(provider) || isSearchable(provider);
+}
+
+export function isVersioned(provider: ContextBlockProvider): provider is VersionedContextProvider {
+  return isWritable(provider) && has(provider, "read") && has(provider, "append");
+}
+
+/** True for a value that can stand behind a block at all: an object with `get`. */
+export function isProvider(value: unknown): value is ContextBlockProvider {
+  return typeof value === "object" && value !== null && has(value, "get");
+}
+
+function has(provider: object, method: string): boolean {
+  return typeof (provider as Record<string, unknown>)[method] === "function";
+}

@@ -1,0 +1,93 @@
+import { StemmaError } from "../../errors.js";
+import { parseQuery } from "../../model/query.js";
+import { assertStorableText } from "../../model/text.js";
+import type { EntryScope, EntryStore } from "../../storage/contract.js";
+import { storeOf } from "../../storage/store-of.js";
+import { DEFAULT_MAX_TOKENS } from "../block.js";
+import type { AppendOptions, SearchProvider } from "../provider.js";
+import { assertName, type Binding, bindTo, type SharingOptions, scopeOf } from "./binding.js";
+
+const MAX_RESULTS = 10;
+
+/**
+ * Searchable entries kept in a store, under the label of the block that uses them. They belong to one session (the one
+ * that uses them, or the unnamed one when used by itself), unless they are shared.
+ */
+export class AgentSearchProvider implements SearchProvider {
+  readonly #host: object;
+  readonly #ownLabel: string | null;
+  #binding: Binding;
+  #label: string | null;
+
+  /**
+   * `host` is a store, or an object with a `sql` tagged template. A label given here is kept, whatever block uses the
+   * provider. Errors: `STORE_UNSUPPORTED` at the first use.
+   */
+  constructor(host: object, options: string | SharingOptions = {}) {
+    const label = typeof options === "string" ? options : null;
+    if (label !== null) assertName(label, "The label of a search provider");
+    this.#host = host;
+    this.#ownLabel = label;
+    this.#label = label;
+    this.#binding = { shared: typeof options === "object" && options.shared === true, sessionId: null };
+  }
+
+  /** A copy bound to this session; itself when it serves that session already. Errors: `SESSION_ID_BOUND`. */
+  forSession(sessionId: string): AgentSearchProvider {
+    const binding = bindTo(this.#binding, sessionId);
+    if (!binding) return this;
+    const copy = new AgentSearchProvider(this.#host, this.#ownLabel ?? {});
+    copy.#binding = binding;
+    return copy;
+  }
+
+  /** Takes the block's label, unless one was given at the start. Errors: `INVALID_ARGUMENT` when a block with another label has it. */
+  init(label: string): void {
+    this.#label ??= label;
+    if (this.#ownLabel !== null || this.#label === label) return;
+    const message = `This search provider holds the entries of "${this.#label}"; give "${label}" one of its own.`;
+    throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: this.#label }, message);
+  }
+
+  /** `42 entries indexed.`, or null when there is none. */
+  async get(): Promise<string | null> {
+    const count = await this.#entries.count(this.#scope);
+    return count === 0 ? null : `${count} ${count === 1 ? "entry" : "entries"} indexed.`;
+  }
+
+  /** The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none matches. */
+  async search(query: string): Promise<string | null> {
+    const found = await this.#entries.search(this.#scope, parseQuery(query), { limit: MAX_RESULTS });
+    return found.length === 0 ? null : found.map(({ key, content }) => `[${key}]\n${content}`).join("\n\n");
+  }
+
+  /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */
+  async set(key: string, content: string): Promise<void> {
+    assertEntry(key, content);
+    await this.#entries.set(this.#scope, { key, content });
+  }
+
+  /** Appends in the store, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
+  async append(key: string, content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<void> {
+    assertEntry(key, content);
+    await this.#entries.append(this.#scope, { key, content }, { maxTokens });
+  }
+
+  get #entries(): EntryStore {
+    return storeOf(this.#host).entries;
+  }
+
+  get #scope(): EntryScope {
+    if (this.#label === null) {
+      const message =
+        "A search provider takes its label from the block that uses it; used by itself it needs one: new AgentSearchProvider(store, label).";
+      throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    }
+    return { sessionId: scopeOf(this.#binding), label: this.#label };
+  }
+}
+
+function assertEntry(key: string, content: string): void {
+  assertName(key, "The key of an entry");
+  assertStorableText(content, "The content of an entry");
+}

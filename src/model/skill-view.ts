@@ -1,0 +1,86 @@
+import type { SessionMessage, SessionMessagePart } from "./message.js";
+import type { LoadedSkill, SkillState } from "./skills.js";
+
+/** The state after a document was loaded, by the tool call with this id when there was one. */
+export function recordLoad(state: SkillState, label: string, key: string, toolCallId?: string): SkillState {
+  const before = find(state.loaded, label, key)?.toolCallIds ?? [];
+  const toolCallIds = toolCallId === undefined || before.includes(toolCallId) ? before : [...before, toolCallId];
+  return { ...state, loaded: [...without(state.loaded, label, key), { label, key, toolCallIds }] };
+}
+
+/**
+ * The state after a document was unloaded, `through` being the session's newest message number; null when it was not
+ * loaded. Its tool calls stay known: the messages that hold their results may not be stored yet.
+ */
+export function recordUnload(state: SkillState, label: string, key: string, through: number): SkillState | null {
+  const loaded = find(state.loaded, label, key);
+  if (!loaded) return null;
+  const earlier = find(state.unloaded, label, key)?.toolCallIds ?? [];
+  const toolCallIds = [...new Set([...earlier, ...loaded.toolCallIds])];
+  return {
+    loaded: without(state.loaded, label, key),
+    unloaded: [...without(state.unloaded, label, key), { label, key, toolCallIds, through }],
+  };
+}
+
+/**
+ * The message as the model sees it: the results of `load_context` calls whose document was unloaded are a short note.
+ * `position` is the message's number; null where messages have none, and then only tool call ids tell. The message given
+ * is not changed; it is returned itself when nothing is hidden.
+ */
+export function hideUnloaded(message: SessionMessage, position: number | null, state: SkillState): SessionMessage {
+  if (state.unloaded.length === 0) return message;
+  const parts = message.parts.map((part) => hidePart(part, position, state));
+  return parts.every((part, index) => part === message.parts[index]) ? message : { ...message, parts };
+}
+
+function hidePart(part: SessionMessagePart, position: number | null, state: SkillState): SessionMessagePart {
+  if (toolName(part) !== "load_context") return part;
+  const skill = unloadedBy(part, position, state);
+  if (!skill) return part;
+  const note = `[Unloaded: ${skill.label}/${skill.key}. Call load_context to load it again.]`;
+  const hidden: SessionMessagePart & { result?: unknown } = { ...part };
+  // Model messages of older programs have the result under `result`.
+  if (hidden.output !== undefined) hidden.output = inShapeOf(hidden.output, note);
+  if (hidden.result !== undefined) hidden.result = inShapeOf(hidden.result, note);
+  return hidden;
+}
+
+function toolName({ type, toolName }: SessionMessagePart): string | null {
+  if (type === "dynamic-tool" || type === "tool-result") return toolName ?? null;
+  return type.startsWith("tool-") ? type.slice("tool-".length) : null;
+}
+
+function unloadedBy(part: SessionMessagePart, position: number | null, state: SkillState): LoadedSkill | null {
+  const { toolCallId } = part;
+  const named = (skill: LoadedSkill) => toolCallId !== undefined && skill.toolCallIds.includes(toolCallId);
+  // Loaded again after the unload, perhaps within the same message.
+  if (state.loaded.some(named)) return null;
+  const byCall = state.unloaded.find(named);
+  if (byCall) return byCall;
+  const input = typeof part.input === "object" && part.input !== null ? (part.input as Record<string, unknown>) : {};
+  const label = input.label ?? input.block;
+  if (position === null || typeof label !== "string" || typeof input.key !== "string") return null;
+  const skill = find(state.unloaded, label, input.key);
+  return skill && position <= skill.through ? skill : null;
+}
+
+// An output is text, or one of the AI SDK's typed forms around it.
+function inShapeOf(output: unknown, note: string): unknown {
+  if (Array.isArray(output)) return [{ type: "text", text: note }];
+  if (typeof output !== "object" || output === null || !("value" in output)) return note;
+  return { ...output, value: inShapeOf(output.value, note) };
+}
+
+function find<Skill extends LoadedSkill>(skills: readonly Skill[], label: string, key: string): Skill | null {
+  return skills.find((skill) => isSame(skill, label, key)) ?? null;
+}
+
+function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: string, key: string): Skill[] {
+  return skills.filter((skill) => !isSame(skill, label, key));
+}
+
+// Labels are unique without regard to case; keys are exact.
+function isSame(skill: LoadedSkill, label: string, key: string): boolean {
+  return skill.key === key && skill.label.toUpperCase() === label.toUpperCase();
+}

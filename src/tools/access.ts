@@ -1,0 +1,55 @@
+/** What the tools need to know of a block; none of it changes while the block is there. */
+export interface ToolBlock {
+  readonly label: string;
+  readonly description?: string;
+  readonly maxTokens?: number;
+  readonly writable: boolean;
+  readonly isSkill: boolean;
+  readonly isSearchable: boolean;
+}
+
+/** An entry of a keyed block. */
+export interface ToolEntry {
+  readonly key: string;
+  readonly content: string;
+  readonly description?: string | undefined;
+}
+
+export type WriteAction = "replace" | "append";
+
+/**
+ * The blocks as the tools act on them. Labels are matched without regard to case. What a
+ * method throws is a `StemmaError` whose message says what to do: the tools pass it on to the model.
+ */
+export interface ContextAccess {
+  /** The present blocks, in their order. */
+  toolBlocks(): readonly ToolBlock[];
+  /** The block with this label. Errors: `BLOCK_NOT_FOUND`. */
+  toolBlock(label: string): ToolBlock;
+  /** Writes the whole content of a block without keys. */
+  write(label: string, content: string, action: WriteAction): Promise<WrittenBlock>;
+  /** Writes one entry of a keyed block. */
+  writeEntry(label: string, entry: ToolEntry, action: WriteAction): Promise<void>;
+  /** True when the block's listing, as last read, shows this very key. */
+  lists(label: string, key: string): boolean;
+  /** A whole document; null when there is none under this key. */
+  loadEntry(label: string, key: string): Promise<string | null>;
+  /** The entries that match, as text; null when none does. */
+  searchEntries(label: string, query: string): Promise<string | null>;
+  /** Where loads are recorded; null when the session has nowhere to keep them. */
+  readonly skills: SkillLog | null;
+}
+
+/** The size of a block after a write, in estimated tokens. */
+export interface WrittenBlock {
+  readonly tokens: number;
+  readonly maxTokens?: number;
+}
+
+/** Remembers which documents the model has loaded, so that an unload can take them out of what it sees. */
+export interface SkillLog {
+  /** Records a load, with the id of the tool call whose result holds the document. */
+  load(label: string, key: string, toolCallId?: string): Promise<void>;
+  /** Marks a document as unloaded. Resolves to false when it was not loaded. */
+  unload(label: string, key: string): Promise<boolean>;
+}

@@ -1,0 +1,40 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+
+const MAX_SLUG_LENGTH = 60;
+const HASH_LENGTH = 12;
+/** A slug that is a key by itself may have the length of one with a hash: a key that was shown can be used as title. */
+const MAX_KEY_LENGTH = MAX_SLUG_LENGTH + 1 + HASH_LENGTH;
+
+/**
+ * The key of the entry with this title: the title itself when it already is a slug (`deploy-checklist`), else its slug
+ * and a short hash of the title. Titles that differ have different keys.
+ */
+export function keyOfTitle(title: string): string {
+  const slug = slugOf(title);
+  return slug === title && slug.length <= MAX_KEY_LENGTH ? slug : withHash(slug, title);
+}
+
+/** The key of an entry without a title: its first words and a hash, so that the same content is the same entry. */
+export function keyOfContent(content: string): string {
+  return withHash(slugOf(content.slice(0, 200).trim().split(/\s+/u).slice(0, 6).join(" ")), content);
+}
+
+/** Lower-case letters and digits of any script, `.` and `_`; everything else becomes single hyphens. */
+function slugOf(text: string): string {
+  const slug = text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}._]+/gu, "-");
+  return trimSlug(slug);
+}
+
+function trimSlug(slug: string): string {
+  return slug.replace(/^[-.]+/, "").replace(/(?<![-.])[-.]+$/, "");
+}
+
+function withHash(slug: string, text: string): string {
+  const hash = bytesToHex(sha256(utf8ToBytes(text))).slice(0, HASH_LENGTH);
+  const short = trimSlug(slug.slice(0, MAX_SLUG_LENGTH).toWellFormed());
+  return short === "" ? hash : `${short}-${hash}`;
+}

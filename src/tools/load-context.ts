@@ -1,0 +1,20 @@
+import type { ContextAccess } from "./access.js";
+import { entryInput, listBlocks } from "./fields.js";
+import { createTool, type SessionTool } from "./tool.js";
+
+/** `load_context`: reads a whole document. Null when no block holds documents. */
+export function createLoadContextTool(context: ContextAccess): SessionTool | null {
+  const blocks = context.toolBlocks().filter((block) => block.isSkill);
+  if (blocks.length === 0) return null;
+  return createTool({
+    description: `Load a document that a [loadable] block lists, to read it in full. Unload it when it is no longer needed.\nBlocks:\n${listBlocks(blocks)}`,
+    inputSchema: entryInput(blocks, "The document's key, as the block lists it."),
+    async run({ label, key }, { toolCallId }) {
+      const block = context.toolBlock(label);
+      const content = await context.loadEntry(block.label, key);
+      if (content === null) return `Not found: ${key}`;
+      await context.skills?.load(block.label, key, toolCallId);
+      return content;
+    },
+  });
+}

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import type { ContextAccess } from "./access.js";
+import { labelField, listBlocks } from "./fields.js";
+import { createTool, type SessionTool } from "./tool.js";
+
+/** `search_context`: finds entries of a searchable block. Null when there is no such block. */
+export function createSearchContextTool(context: ContextAccess): SessionTool | null {
+  const blocks = context.toolBlocks().filter((block) => block.isSearchable);
+  if (blocks.length === 0) return null;
+  return createTool({
+    description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks)}`,
+    inputSchema: z.object({
+      label: labelField(blocks),
+      query: z.string().min(1).describe("Plain words. Not all of them need to occur."),
+    }),
+    async run({ label, query }) {
+      const block = context.toolBlock(label);
+      return (await context.searchEntries(block.label, query)) || `No entry of ${block.label} matches "${query}".`;
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { assertStorableText } from "../model/text.js";
+import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
+import { keyOfContent, keyOfTitle } from "./entry-key.js";
+import { labelField, listBlocks } from "./fields.js";
+import { createTool, type SessionTool } from "./tool.js";
+
+/** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
+export function createSetContextTool(context: ContextAccess): SessionTool | null {
+  const blocks = context.toolBlocks().filter((block) => block.writable);
+  if (blocks.length === 0) return null;
+  return createTool({
+    description: describe(blocks),
+    inputSchema: inputSchema(blocks),
+    async run({ label, content, action = "replace", metadata = {} }) {
+      const block = context.toolBlock(label);
+      if (!isKeyed(block)) {
+        const written = await context.write(block.label, content, action);
+        return `${action === "append" ? "Appended to" : "Replaced"} ${block.label}${usage(written)}.`;
+      }
+      const key = keyFor(context, block, content, metadata.title);
+      await context.writeEntry(block.label, { key, content, description: metadata.description }, action);
+      return `${action === "append" ? "Appended to" : "Wrote"} entry "${key}" in ${block.label}.`;
+    },
+  });
+}
+
+const inputSchema = (blocks: readonly ToolBlock[]) =>
+  z.object({
+    label: labelField(blocks),
+    content: z.string().describe("The text to write."),
+    action: z
+      .enum(["replace", "append"])
+      .optional()
+      .describe(
+        '"replace" (the default) writes the whole content anew; "append" adds the text to the end as it is, so start it with a line break to begin a new line.',
+      ) satisfies z.ZodType<WriteAction | undefined>,
+    metadata: z
+      .object({
+        title: z
+          .string()
+          .optional()
+          .describe(
+            "Names an entry, best in lower case with hyphens (deploy-checklist). The same title updates the entry.",
+          ),
+        description: z.string().optional().describe("One line on what an entry holds, for its listing."),
+      })
+      .optional()
+      .describe("For blocks that hold entries."),
+  });
+
+function describe(blocks: readonly ToolBlock[]): string {
+  const note = (block: ToolBlock) => {
+    const budget = block.maxTokens === undefined ? "" : `, at most ${block.maxTokens} tokens`;
+    return isKeyed(block) ? ` (entries by title${budget} each)` : ` (text${budget})`;
+  };
+  return `Save something to a context block, to remember it beyond this conversation.\nBlocks:\n${listBlocks(blocks, note)}`;
+}
+
+function isKeyed(block: ToolBlock): boolean {
+  return block.isSkill || block.isSearchable;
+}
+
+function keyFor(context: ContextAccess, block: ToolBlock, content: string, title: string | undefined): string {
+  if (title === undefined || title.trim() === "") return keyOfContent(content);
+  assertStorableText(title, "A title");
+  // A key that the host chose may not be a slug; what the listing shows is an entry's name.
+  return context.lists(block.label, title) ? title : keyOfTitle(title);
+}
+
+function usage({ tokens, maxTokens }: { tokens: number; maxTokens?: number }): string {
+  return maxTokens === undefined ? "" : ` (${Math.round((tokens / maxTokens) * 100)}% — ${tokens}/${maxTokens} tokens)`;
+}

@@ -1,0 +1,20 @@
+import type { ContextAccess } from "./access.js";
+import { entryInput, listBlocks } from "./fields.js";
+import { createTool, refusal, type SessionTool } from "./tool.js";
+
+/** `unload_context`: takes a loaded document out of what the model sees. Null when no block holds documents. */
+export function createUnloadContextTool(context: ContextAccess): SessionTool | null {
+  const blocks = context.toolBlocks().filter((block) => block.isSkill);
+  if (blocks.length === 0) return null;
+  return createTool({
+    description: `Free the space of a document that load_context loaded. It can be loaded again.\nBlocks:\n${listBlocks(blocks)}`,
+    inputSchema: entryInput(blocks, "The key that the document was loaded with."),
+    async run({ label, key }) {
+      const block = context.toolBlock(label);
+      if (!context.skills)
+        return refusal("This session has nowhere to keep what is loaded, so nothing can be unloaded.");
+      const unloaded = await context.skills.unload(block.label, key);
+      return unloaded ? `Unloaded ${key} of ${block.label}.` : refusal(`"${key}" of ${block.label} is not loaded.`);
+    },
+  });
+}
