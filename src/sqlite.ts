@@ -61,7 +61,7 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
       "journal_mode = WAL",
       `synchronous = ${synchronous.toUpperCase()}`,
     ]) {
-      client.prepare(`PRAGMA ${pragma}`).all();
+      client.exec(`PRAGMA ${pragma}`);
     }
     return client;
   } catch (error) {
@@ -69,18 +69,19 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
   }
 }
 
-type OpenDatabase = (path: string) => SqliteClient;
+type OpenDatabase = (path: string) => SqliteClient & { exec(sql: string): unknown };
+type DatabaseClass = new (path: string) => ReturnType<OpenDatabase>;
 
 // The first engine that this runtime has.
 function findEngine(): OpenDatabase {
   const load = createRequire(import.meta.url);
   if ("Bun" in globalThis) {
-    const { Database } = load("bun:sqlite") as { Database: new (path: string) => SqliteClient };
+    const { Database } = load("bun:sqlite") as { Database: DatabaseClass };
     return (path) => new Database(path);
   }
   const failures: unknown[] = [];
   try {
-    const BetterSqlite = load("better-sqlite3") as new (path: string) => SqliteClient;
+    const BetterSqlite = load("better-sqlite3") as DatabaseClass;
     // The native part loads with the first database.
     new BetterSqlite(":memory:").close();
     return (path) => new BetterSqlite(path);
@@ -88,7 +89,7 @@ function findEngine(): OpenDatabase {
     failures.push(error);
   }
   try {
-    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: new (path: string) => SqliteClient };
+    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: DatabaseClass };
     return (path) => new DatabaseSync(path);
   } catch (error) {
     failures.push(error);

@@ -55,7 +55,8 @@ export class SessionManager {
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
     if (provider !== undefined && typeof provider !== "function" && provider.forSession === undefined) {
-      const message = "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
+      const message =
+        "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
       throw new StemmaError("PROVIDER_SHARED", {}, message);
     }
     return this.#with((session, sessionId) => {
@@ -185,7 +186,12 @@ export class SessionManager {
    * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
    * originals under them, blocks as they are now, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`.
    */
-  async fork(sessionId: string, atMessageId: string, newName: string, options: { id?: string } = {}): Promise<SessionInfo> {
+  async fork(
+    sessionId: string,
+    atMessageId: string,
+    newName: string,
+    options: { id?: string } = {},
+  ): Promise<SessionInfo> {
     return this.#store.sessions.fork(sessionId, atMessageId, newSession(newName, options));
   }
 

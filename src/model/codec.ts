@@ -135,14 +135,24 @@ function serialise(message: SessionMessage): string {
   try {
     content = JSON.stringify(message);
   } catch (cause) {
-    const code = cause instanceof RangeError && /string length/i.test(cause.message) ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE";
+    const code =
+      cause instanceof RangeError && /string length/i.test(cause.message) ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE";
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StemmaError(code, { messageId: message.id }, `Message "${message.id}" cannot be written as JSON: ${why}`, { cause });
+    throw new StemmaError(
+      code,
+      { messageId: message.id },
+      `Message "${message.id}" cannot be written as JSON: ${why}`,
+      { cause },
+    );
   }
   // A toJSON of the host's may have turned the message into something else.
   const start = content?.charAt(0);
   if (start !== "{") {
-    throw new StemmaError("INVALID_MESSAGE", { messageId: message.id }, `Message "${message.id}" is not a JSON object.`);
+    throw new StemmaError(
+      "INVALID_MESSAGE",
+      { messageId: message.id },
+      `Message "${message.id}" is not a JSON object.`,
+    );
   }
   return content as string;
 }
@@ -166,7 +176,10 @@ function takeMedia(message: SessionMessage, media: Map<string, string>): { path:
       const child = (value as Record<string, unknown>)[key];
       if (typeof child !== "string") {
         visit(child, [...path, key]);
-      } else if (child.length >= MIN_MEDIA_LENGTH && (isDataUrl(child) || (typed && key === "data" && isBase64(child)))) {
+      } else if (
+        child.length >= MIN_MEDIA_LENGTH &&
+        (isDataUrl(child) || (typed && key === "data" && isBase64(child)))
+      ) {
         const hash = bytesToHex(sha256(utf8ToBytes(child)));
         media.set(hash, child);
         places.push({ path: [...path, key], hash });

@@ -11,7 +11,8 @@ export interface SearchQuery {
 }
 
 // Scripts in which a word is not set off by spaces: each character is indexed by itself.
-const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}々〆ー";
+const UNSPACED =
+  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}々〆ー";
 const TOKEN = new RegExp(`[${UNSPACED}]+|[[\\p{L}\\p{N}\\p{M}\\p{Co}]--[${UNSPACED}]]+`, "gv");
 const UNSPACED_RUN = new RegExp(`^[${UNSPACED}]`, "v");
 const UNSPACED_CHARACTER = new RegExp(`[${UNSPACED}]`, "gv");

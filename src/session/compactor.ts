@@ -59,7 +59,8 @@ export class Compactor {
   run(): Promise<CompactResult | null> {
     const { compact } = this.options;
     if (compact === null) {
-      const message = "Give the session a compact function first: session.onCompaction(createCompactFunction({ summarize })).";
+      const message =
+        "Give the session a compact function first: session.onCompaction(createCompactFunction({ summarize })).";
       return Promise.reject(new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message));
     }
     const running = runningOn(this.owner);
@@ -116,7 +117,11 @@ export class Compactor {
   }
 
   // Stores what a compact function gave, if it is worth it and the range is still as it was seen.
-  private async store(result: CompactResult, messages: SessionMessage[], leafId: string): Promise<CompactResult | null> {
+  private async store(
+    result: CompactResult,
+    messages: SessionMessage[],
+    leafId: string,
+  ): Promise<CompactResult | null> {
     // A model may stop in the middle of a character, which no store keeps.
     const summary = result.summary.replaceAll("\0", "").toWellFormed();
     if (summary.trim() === "") return null;

@@ -34,7 +34,11 @@ export interface SessionProvider {
   updateMessage(message: SessionMessage): unknown;
   deleteMessages(messageIds: string[]): unknown;
   clearMessages(): unknown;
-  addCompaction(summary: string, fromMessageId: string, toMessageId: string): Awaitable<StoredCompaction | undefined | void>;
+  addCompaction(
+    summary: string,
+    fromMessageId: string,
+    toMessageId: string,
+  ): Awaitable<StoredCompaction | undefined | void>;
   getCompactions(): Awaitable<StoredCompaction[]>;
   /** Without it `session.search()` refuses. */
   searchMessages?(query: string, limit?: number): Awaitable<SearchResult[]>;

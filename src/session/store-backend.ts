@@ -15,7 +15,8 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
       const { options, label } = lenient({ leafId, onCorrupt });
       return label(await store.history.path(sessionId, options));
     },
-    stream: (options) => store.history.stream(sessionId, { ...lenient(options).options, newestFirst: options.newestFirst }),
+    stream: (options) =>
+      store.history.stream(sessionId, { ...lenient(options).options, newestFirst: options.newestFirst }),
     recent: (maxBytes, minMessages) => store.history.recent(sessionId, maxBytes, { minMessages }),
     leaf: () => store.history.leaf(sessionId),
     branches: (messageId) => store.history.children(sessionId, messageId),

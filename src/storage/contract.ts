@@ -120,7 +120,10 @@ export interface HistoryStore {
   /** The visible history from the root to the leaf: overlays applied, unloaded skills emptied. */
   path(sessionId: string, options: ReadOptions): Promise<SessionMessage[]>;
   /** The same, page by page, never holding more than a page; oldest first, or newest first. */
-  stream(sessionId: string, options: ReadOptions & { newestFirst?: boolean | undefined }): AsyncIterable<SessionMessage>;
+  stream(
+    sessionId: string,
+    options: ReadOptions & { newestFirst?: boolean | undefined },
+  ): AsyncIterable<SessionMessage>;
   /** The newest messages of the visible history whose stored sizes fit `maxBytes`, and at least `minMessages` of them. */
   recent(sessionId: string, maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
   /** Stored messages on the path; overlays are not counted. */
@@ -211,7 +214,10 @@ export interface SessionStore {
   create(session: NewSession): Promise<SessionInfo>;
   get(id: string): Promise<SessionInfo | null>;
   /** Sessions by latest change, newest first. `cursor` is a page's `nextCursor`; null when there is no further page. */
-  list(options: { limit?: number | undefined; cursor?: string | undefined }): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
+  list(options: {
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  }): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
   count(): Promise<number>;
   /** Errors: `SESSION_NOT_FOUND`. */
   rename(id: string, name: string): Promise<void>;

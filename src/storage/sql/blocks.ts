@@ -16,7 +16,11 @@ export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
 }
 
 /** See `BlockStore.set`. */
-export function* writeBlock(key: BlockKey, content: string, expectedVersion: number | undefined): Operation<StoredBlock> {
+export function* writeBlock(
+  key: BlockKey,
+  content: string,
+  expectedVersion: number | undefined,
+): Operation<StoredBlock> {
   const version = (yield* readBlock(key))?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;

@@ -97,7 +97,11 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
   const tip = yield* findTip(sessionId);
   const row = yield* findCompaction(sessionId, id);
   if (tip === null || row === null) {
-    throw new StemmaError("COMPACTION_NOT_FOUND", { sessionId, compactionId: id }, `No compaction "${id}" is in this session.`);
+    throw new StemmaError(
+      "COMPACTION_NOT_FOUND",
+      { sessionId, compactionId: id },
+      `No compaction "${id}" is in this session.`,
+    );
   }
   const to = yield* findPlace(sessionId, row.to_message_id);
   if (to === null || row.from_n === null) return [];
@@ -124,7 +128,12 @@ export function* shrinkOverlays(no: number, place: Place, parent: Place | null):
     if (from_n === to_n) {
       yield* run("DELETE FROM assistant_compactions WHERE n = ?", n);
     } else if (to_n === place.n) {
-      yield* run("UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE n = ?", parent?.n ?? null, parent?.id ?? "", n);
+      yield* run(
+        "UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE n = ?",
+        parent?.n ?? null,
+        parent?.id ?? "",
+        n,
+      );
     } else {
       const next = yield* followOnPath(no, to_n as number, place.n);
       yield* run("UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?", next.n, next.id, n);

@@ -17,7 +17,10 @@ export interface AsyncConnection {
   readonly kind: "async";
   query(statement: Statement): Promise<Row[]>;
   /** Runs `work` in one transaction on one connection, rolled back when it rejects. */
-  transaction<T>(mode: TransactionMode, work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>): Promise<T>;
+  transaction<T>(
+    mode: TransactionMode,
+    work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+  ): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -67,7 +67,11 @@ export interface ContentRow {
 type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
 
 /** Gives back the messages of rows, with what stands outside them. Rows that cannot be read go to `onCorrupt`, or throw. */
-export function* readContents(no: number, rows: readonly ContentRow[], onCorrupt?: CorruptHandler): Operation<SessionMessage[]> {
+export function* readContents(
+  no: number,
+  rows: readonly ContentRow[],
+  onCorrupt?: CorruptHandler,
+): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   for (const row of rows) {
     const decoded = tryDecode(row.content);
@@ -79,7 +83,11 @@ export function* readContents(no: number, rows: readonly ContentRow[], onCorrupt
 }
 
 /** The message of one row; null when it is corrupt and `onCorrupt` took it. */
-export function* readContent(no: number, row: ContentRow, onCorrupt?: CorruptHandler): Operation<SessionMessage | null> {
+export function* readContent(
+  no: number,
+  row: ContentRow,
+  onCorrupt?: CorruptHandler,
+): Operation<SessionMessage | null> {
   return (yield* readContents(no, [row], onCorrupt))[0] ?? null;
 }
 

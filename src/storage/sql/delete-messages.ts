@@ -47,11 +47,17 @@ function* deleteMessage(
   yield* dropContent(no, place.n);
   yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
   const wasNewest = place.n === tip.newest?.n;
-  return { leaf: yield* leafAfter(sessionId, tip, place, parent), stale: wasNewest ? tip.stale : (tip.newest?.n ?? null) };
+  return {
+    leaf: yield* leafAfter(sessionId, tip, place, parent),
+    stale: wasNewest ? tip.stale : (tip.newest?.n ?? null),
+  };
 }
 
 function* findParentOf(sessionId: string, place: Place): Operation<Place | null> {
-  const row = yield* first<{ parent_id: string | null }>("SELECT parent_id FROM assistant_messages WHERE n = ?", place.n);
+  const row = yield* first<{ parent_id: string | null }>(
+    "SELECT parent_id FROM assistant_messages WHERE n = ?",
+    place.n,
+  );
   const parentId = row?.parent_id ?? null;
   return parentId === null ? null : yield* findPlace(sessionId, parentId);
 }

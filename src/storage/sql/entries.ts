@@ -36,7 +36,12 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
   const old = yield* readEntry(scope, entry.key);
   const now = isoNow();
   if (old !== null) {
-    yield* run("UPDATE cf_agents_search_entries SET content = ?, updated_at = ? WHERE n = ?", entry.content, now, old.n);
+    yield* run(
+      "UPDATE cf_agents_search_entries SET content = ?, updated_at = ? WHERE n = ?",
+      entry.content,
+      now,
+      old.n,
+    );
     if (sql.search !== null) yield* sql.search.remove("entries", old.n, old.n);
     if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument(entry));
     return;
@@ -55,7 +60,12 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
 }
 
 /** See `EntryStore.append`. */
-export function* appendEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, maxTokens: number): Operation<StoredEntry> {
+export function* appendEntry(
+  sql: Dialect,
+  scope: EntryScope,
+  entry: StoredEntry,
+  maxTokens: number,
+): Operation<StoredEntry> {
   const old = yield* readEntry(scope, entry.key);
   const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
   assertBudget(scope.label, next.content, maxTokens);
@@ -85,7 +95,12 @@ export function* copyEntries(sql: Dialect, from: string, to: string): Operation<
 }
 
 /** See `EntryStore.search`. */
-export function* searchEntries(sql: Dialect, scope: EntryScope, query: SearchQuery, limit: number): Operation<StoredEntry[]> {
+export function* searchEntries(
+  sql: Dialect,
+  scope: EntryScope,
+  query: SearchQuery,
+  limit: number,
+): Operation<StoredEntry[]> {
   if (sql.search === null) return [];
   const found: StoredEntry[] = [];
   for (const { n } of yield* sql.search.entries(query, scope, limit)) {

@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import { documentOf } from "../../model/text.js";
 import type { SkillState } from "../../model/skills.js";
+import { documentOf } from "../../model/text.js";
 import type { NewSession, SessionInfo } from "../contract.js";
 import { type ContentRow, readContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
@@ -10,8 +10,8 @@ import { appendMessages } from "./messages.js";
 import { all, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, type Segment } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
-import { createSession, getSession } from "./sessions.js";
 import { findPlace, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
+import { createSession, getSession } from "./sessions.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
@@ -26,7 +26,12 @@ export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork
 }
 
 /** See `SessionStore.split`. */
-export function* splitSession(sql: Dialect, id: string, opening: EncodedMessage, continuation: NewSession): Operation<SessionInfo> {
+export function* splitSession(
+  sql: Dialect,
+  id: string,
+  opening: EncodedMessage,
+  continuation: NewSession,
+): Operation<SessionInfo> {
   const source = yield* getSession(id);
   yield* run("UPDATE assistant_sessions SET end_reason = ?, updated_at = ? WHERE id = ?", "compaction", isoNow(), id);
   yield* continueSession(source, continuation);
@@ -117,7 +122,9 @@ function* copySkills(sql: Dialect, from: Tip, segments: readonly Segment[], no: 
   const state = skillsOf(from);
   const unloaded: SkillState["unloaded"][number][] = [];
   for (const skill of state.unloaded) {
-    const before = segments.filter(({ lo }) => lo <= skill.through).map((segment) => ({ ...segment, hi: Math.min(segment.hi, skill.through) }));
+    const before = segments
+      .filter(({ lo }) => lo <= skill.through)
+      .map((segment) => ({ ...segment, hi: Math.min(segment.hi, skill.through) }));
     const rows = yield* readRanges<{ n: number }>(sql, "n", before);
     unloaded.push({ ...skill, through: floorOf(no) + rows.length });
   }

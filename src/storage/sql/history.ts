@@ -6,6 +6,7 @@ import { searchableText, utf8Length } from "../../model/text.js";
 import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
 import { type ContentRow, readContent, readContents } from "./content.js";
 import type { Dialect } from "./dialect.js";
+import { currentTotal } from "./messages.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { findSegments, type Piece, rangesOf, readRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
@@ -18,7 +19,6 @@ import {
   type SessionRow,
   type Tip,
 } from "./session-row.js";
-import { currentTotal } from "./messages.js";
 
 /** See `HistoryStore.message`. */
 export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
@@ -60,7 +60,10 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
     );
     if (row !== undefined) rows.push(row);
   }
-  return yield* readContents(no, rows.sort((a, b) => a.n - b.n));
+  return yield* readContents(
+    no,
+    rows.sort((a, b) => a.n - b.n),
+  );
 }
 
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
@@ -166,7 +169,12 @@ export function* readRecent(
     let hi: number = piece.range.hi;
     let limit = 8;
     for (let more = true; more; limit = Math.min(limit * 2, 256)) {
-      const page = yield* readPage(view as View, { ...piece.range, hi }, { newestFirst: true, limit }, options.onCorrupt);
+      const page = yield* readPage(
+        view as View,
+        { ...piece.range, hi },
+        { newestFirst: true, limit },
+        options.onCorrupt,
+      );
       for (const [index, message] of page.messages.entries()) {
         if (!take(message, page.bytes[index] as number)) return done(true);
       }
@@ -203,7 +211,11 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   return total;
 }
 
-function* sumOverRanges(sql: Dialect, aggregate: string, ranges: readonly { branch: number; lo: number; hi: number }[]): Operation<number> {
+function* sumOverRanges(
+  sql: Dialect,
+  aggregate: string,
+  ranges: readonly { branch: number; lo: number; hi: number }[],
+): Operation<number> {
   const row = yield* first<{ value: number | null }>(
     `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
      WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,

@@ -7,7 +7,16 @@ import { dropContent, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
-import { activeLeaf, findPlace, isoNow, messageNotFound, openTip, type Place, type Tip, touchSession } from "./session-row.js";
+import {
+  activeLeaf,
+  findPlace,
+  isoNow,
+  messageNotFound,
+  openTip,
+  type Place,
+  type Tip,
+  touchSession,
+} from "./session-row.js";
 
 const INSERT = `
   INSERT INTO assistant_messages
@@ -69,7 +78,12 @@ export function* updateMessage(sql: Dialect, sessionId: string, message: Encoded
 }
 
 /** See `MessageStore.upsert`. */
-export function* upsertMessage(sql: Dialect, sessionId: string, message: EncodedMessage, parent: ParentRef): Operation<boolean> {
+export function* upsertMessage(
+  sql: Dialect,
+  sessionId: string,
+  message: EncodedMessage,
+  parent: ParentRef,
+): Operation<boolean> {
   const place = yield* findPlace(sessionId, message.id);
   if (place === null) {
     yield* appendMessages(sql, sessionId, [message], parent);
@@ -178,7 +192,11 @@ function* findParent(sessionId: string, tip: Tip, parent: ParentRef): Operation<
   const place = yield* findPlace(sessionId, parent);
   if (place !== null) return place;
   const advice = "Pass null to start a new root, or the id of a message that exists.";
-  throw new StemmaError("PARENT_NOT_FOUND", { sessionId, parentId: parent }, `Message "${parent}" is not in this session. ${advice}`);
+  throw new StemmaError(
+    "PARENT_NOT_FOUND",
+    { sessionId, parentId: parent },
+    `Message "${parent}" is not in this session. ${advice}`,
+  );
 }
 
 function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedMessage): Operation<void> {

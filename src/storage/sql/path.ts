@@ -75,7 +75,10 @@ export function* visiblePieces(no: number, leaf: Place): Operation<Piece[]> {
     const segment = byBranch.get(branch);
     return segment !== undefined && segment.lo <= to_n && to_n <= segment.hi;
   });
-  return cover(segments, selectOverlays(onPath.map((overlay) => ({ ...overlay, from: overlay.from_n, to: overlay.to_n }))));
+  return cover(
+    segments,
+    selectOverlays(onPath.map((overlay) => ({ ...overlay, from: overlay.from_n, to: overlay.to_n }))),
+  );
 }
 
 // Replaces what overlays cover; both lists are in the order of the path.
@@ -103,7 +106,11 @@ function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): P
 }
 
 /** The rows of ranges that are in the order of a path; `columns` holds `n`. */
-export function* readRanges<R extends { n: number }>(sql: Dialect, columns: string, ranges: readonly Segment[]): Operation<R[]> {
+export function* readRanges<R extends { n: number }>(
+  sql: Dialect,
+  columns: string,
+  ranges: readonly Segment[],
+): Operation<R[]> {
   const [range] = ranges;
   if (range === undefined) return [];
   if (ranges.length === 1) {
@@ -120,7 +127,9 @@ export function* readRanges<R extends { n: number }>(sql: Dialect, columns: stri
      WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   );
-  return rows.every((row, index) => index === 0 || (rows[index - 1] as R).n < row.n) ? rows : rows.sort((a, b) => a.n - b.n);
+  return rows.every((row, index) => index === 0 || (rows[index - 1] as R).n < row.n)
+    ? rows
+    : rows.sort((a, b) => a.n - b.n);
 }
 
 /** The ranges among pieces. */

@@ -10,7 +10,11 @@ const MAX_SESSIONS = 2 ** 53 / SPAN - 1;
 /** The row id below every message of session `no`. */
 export function floorOf(no: number): number {
   if (no > MAX_SESSIONS) {
-    throw new StemmaError("SESSION_LIMIT", { no }, `A store numbers at most ${MAX_SESSIONS} sessions; start another one.`);
+    throw new StemmaError(
+      "SESSION_LIMIT",
+      { no },
+      `A store numbers at most ${MAX_SESSIONS} sessions; start another one.`,
+    );
   }
   return no * SPAN;
 }
@@ -23,7 +27,11 @@ export function ceilingOf(no: number): number {
 /** The row id after `n`, in the same session. */
 export function nextPosition(no: number, n: number): number {
   if (n >= ceilingOf(no)) {
-    throw new StemmaError("SESSION_LIMIT", { no }, `A session numbers at most ${SPAN - 1} messages; continue in a fork.`);
+    throw new StemmaError(
+      "SESSION_LIMIT",
+      { no },
+      `A session numbers at most ${SPAN - 1} messages; continue in a fork.`,
+    );
   }
   return n + 1;
 }

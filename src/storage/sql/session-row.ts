@@ -84,7 +84,13 @@ export function* resolveLeaf(sessionId: string, tip: Tip, leafId: string | undef
 
 /** Stores what changed in a session's row other than by a plain append. */
 export function* touchSession(no: number, leaf: number | null, stale: number | null): Operation<void> {
-  yield* run("UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ? WHERE no = ?", leaf, stale, isoNow(), no);
+  yield* run(
+    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ? WHERE no = ?",
+    leaf,
+    stale,
+    isoNow(),
+    no,
+  );
 }
 
 export function messageNotFound(sessionId: string, messageId: string): never {

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { SkillState } from "../../model/skills.js";
 import type { NewSession, SessionInfo } from "../contract.js";
-import { removeEntries } from "./entries.js";
 import type { Dialect } from "./dialect.js";
+import { removeEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
 import { all, first, type Operation, run } from "./operation.js";
@@ -48,7 +48,11 @@ export function* readSession(id: string): Operation<SessionInfo | null> {
 export function* getSession(id: string): Operation<SessionInfo> {
   const session = yield* readSession(id);
   if (session !== null) return session;
-  throw new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, `Session not found: "${id}". Create it first, or write a message to it.`);
+  throw new StemmaError(
+    "SESSION_NOT_FOUND",
+    { sessionId: id },
+    `Session not found: "${id}". Create it first, or write a message to it.`,
+  );
 }
 
 /** See `SessionStore.list`. */
@@ -117,7 +121,12 @@ export function* updateSkills(
 ): Operation<SkillState> {
   const tip = yield* openTip(id);
   const state = change(skillsOf(tip), tip.newest?.n ?? 0);
-  yield* run("UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?", JSON.stringify(state), isoNow(), tip.no);
+  yield* run(
+    "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
+    JSON.stringify(state),
+    isoNow(),
+    tip.no,
+  );
   return state;
 }
 
@@ -134,5 +143,9 @@ function sessionInfo(row: SessionRecord): SessionInfo {
 function parseCursor(cursor: string): { updatedAt: string; no: number } {
   const [updatedAt = "", no = ""] = cursor.split("~");
   if (/^\d{4}-.*Z$/.test(updatedAt) && /^\d+$/.test(no)) return { updatedAt, no: Number(no) };
-  throw new StemmaError("INVALID_ARGUMENT", { cursor }, "A cursor is the nextCursor of an earlier page, as it was given.");
+  throw new StemmaError(
+    "INVALID_ARGUMENT",
+    { cursor },
+    "A cursor is the nextCursor of an earlier page, as it was given.",
+  );
 }

@@ -1,9 +1,9 @@
 import { StemmaError } from "../../errors.js";
-import { first, type Operation, run } from "./operation.js";
-import { createSearchTables } from "./sqlite-search.js";
-import { upgradeAgentsTables, setAsideAgentsTables } from "./upgrade-agents.js";
 import type { Dialect } from "./dialect.js";
+import { first, type Operation, run } from "./operation.js";
 import { isoNow } from "./session-row.js";
+import { createSearchTables } from "./sqlite-search.js";
+import { setAsideAgentsTables, upgradeAgentsTables } from "./upgrade-agents.js";
 
 /** The version of the tables that this program writes: the number of its last migration. */
 const MIGRATIONS: readonly ((sql: Dialect) => Operation<void>)[] = [createTables];
@@ -119,4 +119,3 @@ function* createTables(sql: Dialect): Operation<void> {
   if (sql.search !== null) yield* createSearchTables();
   yield* upgradeAgentsTables(sql);
 }
-

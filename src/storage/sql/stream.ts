@@ -35,7 +35,10 @@ export async function* streamPath(
       more = page.full;
       // Pages hold about as many bytes as each other, whatever the size of a message.
       const size = page.bytes.reduce((sum, bytes) => sum + bytes, 0);
-      limit = Math.max(1, Math.min(MAX_PAGE, limit * 2, Math.floor((PAGE_BYTES * page.bytes.length) / Math.max(size, 1))));
+      limit = Math.max(
+        1,
+        Math.min(MAX_PAGE, limit * 2, Math.floor((PAGE_BYTES * page.bytes.length) / Math.max(size, 1))),
+      );
     }
   }
 }

@@ -37,7 +37,9 @@ export function connectClient(client: SqliteClient): SyncConnection {
 
   const prepare = (sql: string): Execute => {
     const statement = client.prepare(sql) as { all(...v: unknown[]): unknown; run(...v: unknown[]): unknown };
-    const execute: Execute = READS.test(sql) ? (values) => statement.all(...values) : (values) => statement.run(...values);
+    const execute: Execute = READS.test(sql)
+      ? (values) => statement.all(...values)
+      : (values) => statement.run(...values);
     prepared.set(sql, execute);
     return execute;
   };
@@ -95,7 +97,10 @@ export function sqliteError(error: unknown): unknown {
   const fail = (stemmaCode: ConstructorParameters<typeof StemmaError>[0], message: string) =>
     new StemmaError(stemmaCode, { sqlite: code, errcode }, message, { cause: error });
   if (primary === 5 || primary === 6 || /SQLITE_BUSY|SQLITE_LOCKED|database (?:table )?is locked/.test(text)) {
-    return fail("STORE_LOCKED", "Another connection held the database longer than the busy timeout. Try again, or end that connection.");
+    return fail(
+      "STORE_LOCKED",
+      "Another connection held the database longer than the busy timeout. Try again, or end that connection.",
+    );
   }
   if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
     return fail("NOT_A_DATABASE", "The file is not a SQLite database. Name another file.");

@@ -1,10 +1,10 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import { summaryMessage } from "../../model/overlay.js";
-import { estimateMessageTokens } from "../../model/tokens.js";
-import { isoTime, searchableText, senderName } from "../../model/text.js";
 import type { SessionMessage } from "../../model/message.js";
-import { entryDocument } from "./entries.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { isoTime, searchableText, senderName } from "../../model/text.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "./dialect.js";
+import { entryDocument } from "./entries.js";
 import { insertMessage } from "./messages.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { findSegments } from "./path.js";
@@ -38,7 +38,10 @@ export function* setAsideAgentsTables(): Operation<void> {
     for (const index of indexes) yield* run(`DROP INDEX "${index.name.replaceAll('"', '""')}"`);
     yield* run(`ALTER TABLE ${name} RENAME TO ${OLD}${name}`);
   }
-  for (const [name, kept] of [["assistant_fts", "id"], ["cf_agents_search_fts", "label"]] as const) {
+  for (const [name, kept] of [
+    ["assistant_fts", "id"],
+    ["cf_agents_search_fts", "label"],
+  ] as const) {
     if ((yield* columnsOf(name)).includes(kept)) yield* run(`DROP TABLE ${name}`);
   }
 }
@@ -232,7 +235,10 @@ function* copyBlocks(): Operation<void> {
  * Where the content of an old label belongs. A label that a session's id ends was that session's own block; where two
  * sessions could have meant it, both saw it, and each keeps it. The label also stays what it was, unbound.
  */
-function oldBlockKeys(label: string, sessions: readonly string[]): { sessionId: string; kind: string; label: string }[] {
+function oldBlockKeys(
+  label: string,
+  sessions: readonly string[],
+): { sessionId: string; kind: string; label: string }[] {
   if (label === OLD_PROMPT) return [{ sessionId: "", kind: "prompt", label: "" }];
   const owners = sessions.filter((id) => id !== "" && label.endsWith(`_${id}`) && label.length > id.length + 1);
   const keys = owners.map((id) => {
@@ -278,7 +284,8 @@ function* copyEntries(sql: Dialect): Operation<void> {
 // Old tables hold SQLite's own form, which is UTC, or milliseconds.
 function isoFromSql(time: string | number | null | undefined): string | null {
   if (time === null || time === undefined) return null;
-  const text = typeof time === "string" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.test(time) ? `${time.replace(" ", "T")}Z` : time;
+  const text =
+    typeof time === "string" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.test(time) ? `${time.replace(" ", "T")}Z` : time;
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

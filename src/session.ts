@@ -1,0 +1,41 @@
+export type { CompactContext, CompactFunction, CompactResult } from "./compaction/compact.js";
+export type { ContextBlock, ContextBlockOptions, ContextConfig } from "./context/block.js";
+export { DEFAULT_MAX_TOKENS } from "./context/block.js";
+export { parsePrompt, renderPrompt } from "./context/prompt.js";
+export type {
+  ContextBlockProvider,
+  ContextProvider,
+  SearchProvider,
+  SkillProvider,
+  WritableContextProvider,
+} from "./context/provider.js";
+export { AgentContextProvider } from "./context/providers/agent-context.js";
+export { AgentSearchProvider } from "./context/providers/agent-search.js";
+export { R2SkillProvider } from "./context/providers/r2-skills.js";
+export type { ErrorCode } from "./errors.js";
+export { ERROR_CODES, StemmaError } from "./errors.js";
+export type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./manager/options.js";
+export { SessionManager } from "./manager/session-manager.js";
+export type { SessionMessage, SessionMessagePart } from "./model/message.js";
+export { AgentSessionProvider } from "./session/agent-session-provider.js";
+export type { CompactionErrorHandler, TokenCounter, TokenCounterInput } from "./session/compactor.js";
+export type {
+  MessageChange,
+  SessionErrorEvent,
+  SessionEvent,
+  SessionListener,
+  SessionStatusEvent,
+} from "./session/events.js";
+export type { CompactAfterOptions, SessionOptions } from "./session/options.js";
+export type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./session/provider.js";
+export { Session } from "./session/session.js";
+export type {
+  RecentHistory,
+  SearchHit,
+  SessionInfo,
+  Store,
+  StoreCapabilities,
+  StoredCompaction,
+  TreeNode,
+} from "./storage/contract.js";
+export type { SessionTool, SessionTools } from "./tools/tool.js";
