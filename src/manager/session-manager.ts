@@ -204,7 +204,7 @@ export class SessionManager {
     const first = encodeMessage({
       id: crypto.randomUUID(),
       role: "assistant",
-      parts: [{ type: "text", text: summary }],
+      parts: [{ type: "text", text: `[Context from previous session]\n\n${summary}` }],
       metadata: { summaryOf: sessionId },
     });
     return this.#store.sessions.split(sessionId, first, newSession(name, {}));

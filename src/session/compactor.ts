@@ -77,11 +77,12 @@ export class Compactor {
   /** Compacts when the history has outgrown the threshold. Never fails: the write it follows is stored. */
   async afterWrite(visibleTokens: number | null): Promise<void> {
     const { threshold, compact } = this.options;
-    if (threshold === null || compact === null) return;
+    const automatic = threshold !== null && compact !== null;
+    if (!automatic && !this.events.observed) return;
     try {
       const tokens = await this.measure(visibleTokens);
       this.report("idle", tokens);
-      if (tokens <= threshold || this.paused(tokens)) return;
+      if (!automatic || tokens <= threshold || this.paused(tokens)) return;
       const stored = await this.run();
       this.fruitless = stored === null ? this.fruitless + 1 : 0;
       if (this.fruitless >= MAX_FRUITLESS) {
@@ -90,6 +91,16 @@ export class Compactor {
         const message = `${MAX_FRUITLESS} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
         await this.fail(new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message));
       }
+    } catch (error) {
+      await this.fail(error);
+    }
+  }
+
+  /** Tells whoever listens how large the history is now, after a change that never compacts. */
+  async afterChange(): Promise<void> {
+    if (!this.events.observed) return;
+    try {
+      this.report("idle", await this.measure(null));
     } catch (error) {
       await this.fail(error);
     }

@@ -145,9 +145,10 @@ export class Session {
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`. */
   async updateMessage(message: unknown): Promise<void> {
-    const { backend, events } = this.#started;
+    const { backend, events, compactor } = this.#started;
     await backend.update(message as SessionMessage);
     events.emit({ type: "messages", change: "update", ids: [(message as SessionMessage).id] });
+    await compactor.afterChange();
   }
 
   /** Updates the message with this id in place, or appends it. Resolves to whether it was inserted. */
@@ -161,17 +162,20 @@ export class Session {
 
   /** Removes messages. What hung below one hangs below its parent; a deleted leaf moves to it. Unknown ids are ignored. */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
-    const { backend, events } = this.#started;
+    const { backend, events, compactor } = this.#started;
     const ids = await backend.delete(messageIds);
-    if (ids.length > 0) events.emit({ type: "messages", change: "delete", ids });
+    if (ids.length === 0) return;
+    events.emit({ type: "messages", change: "delete", ids });
+    await compactor.afterChange();
   }
 
   /** Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. */
   async clearMessages(): Promise<void> {
-    const { backend, context, events } = this.#started;
+    const { backend, context, events, compactor } = this.#started;
     await backend.clear();
     events.emit({ type: "messages", change: "clear", ids: [] });
     if ((await context.knownPrompt()) !== null) await context.refreshPrompt();
+    await compactor.afterChange();
   }
 
   /** Makes a message the one that histories end with and that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */

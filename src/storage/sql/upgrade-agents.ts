@@ -69,13 +69,16 @@ interface OldMessage {
   readonly id: string;
   readonly session_id: string;
   readonly parent_id: string | null;
+  readonly created_at: string | null;
 }
 
 // A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before.
 function* copyMessages(sql: Dialect): Operation<void> {
   if (!(yield* exists("assistant_messages"))) return;
   const rows = yield* all<OldMessage>(
-    `SELECT rowid AS rowid, id, session_id, parent_id FROM ${OLD}assistant_messages ORDER BY session_id, rowid`,
+    // A row could be written without an id.
+    `SELECT rowid AS rowid, coalesce(id, 'agents-row-' || rowid) AS id, session_id, parent_id, created_at
+     FROM ${OLD}assistant_messages ORDER BY session_id, rowid`,
   );
   const known = new Map(rows.map((row) => [row.id, row]));
   const done = new Set<OldMessage>();
@@ -88,6 +91,26 @@ function* copyMessages(sql: Dialect): Operation<void> {
       next = parent?.session_id === row.session_id ? parent : undefined;
     }
     for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
+  }
+  yield* keepLeaves(rows);
+}
+
+// The leaf was the latest row that no row of its session named as its parent; the last written where times were equal.
+function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
+  const parents = new Set(rows.map((row) => `${row.session_id}\0${row.parent_id}`));
+  const leaves = new Map<string, OldMessage>();
+  for (const row of rows) {
+    const latest = leaves.get(row.session_id);
+    const isLeaf = !parents.has(`${row.session_id}\0${row.id}`);
+    if (isLeaf && (latest === undefined || (row.created_at ?? "") >= (latest.created_at ?? ""))) {
+      leaves.set(row.session_id, row);
+    }
+  }
+  for (const { session_id, id } of leaves.values()) {
+    const place = yield* findPlace(session_id, id);
+    const tip = yield* openTip(session_id);
+    if (place === null || place.n === tip.newest?.n) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, tip.no);
   }
 }
 
