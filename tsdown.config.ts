@@ -1,17 +1,23 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
 
-/** One file per public entry point; the names are the package's subpaths. */
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  bin: Record<string, string>;
+  exports: Record<string, string | { default: string }>;
+};
+const published = [
+  ...Object.values(manifest.bin),
+  ...Object.values(manifest.exports).flatMap((target) => (typeof target === "string" ? [] : target.default)),
+];
+
+/** One file per entry point of package.json: `./dist/x.js` is built from `src/x.ts`. A missing source fails the build. */
 export default defineConfig({
-  entry: {
-    index: "src/index.ts",
-    session: "src/session.ts",
-    utils: "src/utils.ts",
-    "utils/compaction-helpers": "src/utils/compaction-helpers.ts",
-    sqlite: "src/sqlite.ts",
-    memory: "src/memory.ts",
-    "skills-node": "src/skills-node.ts",
-    "cli/main": "src/cli/main.ts",
-  },
+  entry: Object.fromEntries(
+    published.map((file) => {
+      const name = file.replace(/^\.\/dist\/|\.js$/g, "");
+      return [name, `src/${name}.ts`];
+    }),
+  ),
   format: "esm",
   platform: "neutral",
   target: "es2022",
