@@ -1,38 +1,108 @@
-import type { StoredCompaction } from "../storage/contract.js";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "./message.js";
 
-/** The overlays that apply, in the order of the path: the newest wins wherever two overlap. `overlays` are oldest first. */
-export function selectOverlays<T extends { readonly from: number; readonly to: number }>(overlays: readonly T[]): T[] {
-  const chosen: T[] = [];
-  for (const overlay of overlays.slice().reverse()) {
-    if (chosen.every(({ from, to }) => overlay.to < from || overlay.from > to)) chosen.push(overlay);
-  }
-  return chosen.sort((a, b) => a.from - b.from);
+/** A summary laid over a range of messages, both ends included. */
+export interface Overlay {
+  readonly id: string;
+  readonly summary: string;
+  readonly fromMessageId: string;
+  readonly toMessageId: string;
 }
 
-/** The message that a reader sees in the place of a compacted range. */
+/**
+ * Of overlays of one path, oldest first, those that a reader sees: from the newest to the oldest, each that overlaps none
+ * already taken. Positions are numbers that grow along the path; both ends belong to an overlay, and a reversed one never
+ * applies. The result is in the order of the path. Takes O(k log k).
+ */
+export function selectOverlays<O extends { readonly from: number; readonly to: number }>(overlays: readonly O[]): O[] {
+  const byStart = overlays.filter(({ from, to }) => from <= to).sort((a, b) => a.from - b.from);
+  if (byStart.length < 2) return byStart;
+  const starts = byStart.map(({ from }) => from);
+  // A binary indexed tree over starts: the last overlay taken that starts at or before a place.
+  const last = new Int32Array(starts.length + 1).fill(-1);
+  const lastTakenTo = (rank: number): O | undefined => {
+    let found = -1;
+    for (let node = rank; node > 0; node -= node & -node) found = Math.max(found, last[node] as number);
+    return byStart[found];
+  };
+  const rankOf = new Map(byStart.map((overlay, rank) => [overlay, rank]));
+  const taken: O[] = [];
+  for (const overlay of overlays.toReversed()) {
+    const rank = rankOf.get(overlay);
+    if (rank === undefined) continue;
+    const before = lastTakenTo(countUpTo(starts, overlay.to));
+    if (before !== undefined && before.to >= overlay.from) continue;
+    taken.push(overlay);
+    for (let node = rank + 1; node < last.length; node += node & -node) {
+      last[node] = Math.max(last[node] as number, rank);
+    }
+  }
+  return taken.sort((a, b) => a.from - b.from);
+}
+
+/** The synthetic message that stands in a history for a compacted range. */
 export function summaryMessage(compaction: { readonly id: string; readonly summary: string }): SessionMessage {
   return {
-    id: SUMMARY_ID_PREFIX + compaction.id,
+    id: `${SUMMARY_ID_PREFIX}${compaction.id}`,
     role: "assistant",
     parts: [{ type: "text", text: compaction.summary }],
   };
 }
 
-/** A history with its overlays applied. Overlays whose ends are not both there are left out. */
-export function applyOverlays(messages: readonly SessionMessage[], compactions: readonly StoredCompaction[]): SessionMessage[] {
-  const index = new Map(messages.map((message, position) => [message.id, position]));
+/**
+ * Lays overlays, oldest first, over a history: each that applies is replaced by its synthetic message. One applies only if
+ * both of its ends are in the history, in order. A history to which some or all were applied before may be given again:
+ * those stay as they are. Touches neither argument; gives back `messages` itself when there is nothing to replace.
+ */
+export function applyOverlays(messages: SessionMessage[], compactions: readonly Overlay[]): SessionMessage[] {
+  if (compactions.length === 0) return messages;
+  const positions = positionsOf(messages, compactions);
   const placed = compactions.flatMap((compaction) => {
-    const from = index.get(compaction.fromMessageId);
-    const to = index.get(compaction.toMessageId);
-    return from === undefined || to === undefined || from > to ? [] : [{ ...compaction, from, to }];
+    const applied = positions.get(SUMMARY_ID_PREFIX + compaction.id);
+    // An overlay that is applied already still keeps older ones from covering it.
+    if (applied !== undefined)
+      return [{ from: applied, to: applied, replacement: messages[applied] as SessionMessage }];
+    const from = positions.get(compaction.fromMessageId);
+    const to = positions.get(compaction.toMessageId);
+    return from === undefined || to === undefined ? [] : [{ from, to, replacement: summaryMessage(compaction) }];
   });
   const visible: SessionMessage[] = [];
   let next = 0;
-  for (const overlay of selectOverlays(placed)) {
-    visible.push(...messages.slice(next, overlay.from), summaryMessage(overlay));
-    next = overlay.to + 1;
+  let changed = false;
+  for (const { from, to, replacement } of selectOverlays(placed)) {
+    for (; next < from; next += 1) visible.push(messages[next] as SessionMessage);
+    visible.push(replacement);
+    changed ||= replacement !== messages[from];
+    next = to + 1;
   }
-  visible.push(...messages.slice(next));
+  if (!changed) return messages;
+  for (; next < messages.length; next += 1) visible.push(messages[next] as SessionMessage);
   return visible;
+}
+
+// Positions of the messages that overlays name, and of those that stand for one.
+function positionsOf(messages: readonly SessionMessage[], compactions: readonly Overlay[]): Map<string, number> {
+  const wanted = new Set<string>();
+  for (const { id, fromMessageId, toMessageId } of compactions) {
+    wanted
+      .add(SUMMARY_ID_PREFIX + id)
+      .add(fromMessageId)
+      .add(toMessageId);
+  }
+  const positions = new Map<string, number>();
+  messages.forEach(({ id }, index) => {
+    if (wanted.has(id)) positions.set(id, index);
+  });
+  return positions;
+}
+
+// How many of the sorted numbers are at most `value`.
+function countUpTo(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

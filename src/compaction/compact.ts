@@ -1,0 +1,96 @@
+import { StemmaError } from "../errors.js";
+import { isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { searchableText } from "../model/text.js";
+import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
+import { wholeNumber } from "./limits.js";
+import { buildSummaryPrompt, computeSummaryBudget } from "./summary.js";
+import type { CompactTokenCounter } from "./token-counter.js";
+
+export interface CompactOptions {
+  /** Asks a model: resolves to its answer to the prompt. What it throws, the compaction throws. */
+  summarize: (prompt: string) => string | PromiseLike<string>;
+  /** Messages at the start of the history that are never summarised. Default 3. */
+  protectHead?: number | undefined;
+  /** Tokens at the end of the history that are not summarised. Default 20,000. */
+  tailTokenBudget?: number | undefined;
+  /** Messages at the end of the history that are never summarised, whatever they cost. Default 2. */
+  minTailMessages?: number | undefined;
+  /** Measures the tail, one message at a time. Default: the counter of `compactAfter()`, else the built-in estimate. */
+  tokenCounter?: CompactTokenCounter | undefined;
+}
+
+/** What a session hands to its compaction function. */
+export interface CompactContext {
+  /** The counter of `compactAfter()`, made ready to be called with messages alone. */
+  tokenCounter?: CompactTokenCounter | undefined;
+}
+
+/** A range of the history that was given, both ends included, and what is to stand for it. */
+export interface CompactResult {
+  fromMessageId: string;
+  toMessageId: string;
+  summary: string;
+}
+
+/** What `onCompaction()` takes. Null when there is nothing to compact. */
+export type CompactFunction = (messages: SessionMessage[], context?: CompactContext) => Promise<CompactResult | null>;
+
+/**
+ * Makes a compaction function that summarises the middle of a history: what lies between the first `protectHead` messages
+ * and a tail of up to `tailTokenBudget` tokens and at least `minTailMessages` messages. Neither boundary separates a tool
+ * call from its result. A summary that is already in the history is not protected: the new range starts with it at the
+ * latest, and its text is given to the model to be brought up to date.
+ *
+ * The function resolves to null when nothing but an earlier summary lies in the middle, and when the model answers with
+ * nothing. Errors: `INVALID_ARGUMENT` for options out of range, a counter that does not count, an answer that is not text.
+ */
+export function createCompactFunction(options: CompactOptions): CompactFunction {
+  const { summarize, tokenCounter } = options;
+  if (typeof summarize !== "function")
+    throw invalid("summarize must be a function that takes a prompt and resolves to text.");
+  if (tokenCounter !== undefined && typeof tokenCounter !== "function") {
+    throw invalid("tokenCounter must be a function that takes messages and gives a number.");
+  }
+  const protectHead = wholeNumber("protectHead", options.protectHead ?? 3);
+  const minTailMessages = wholeNumber("minTailMessages", options.minTailMessages ?? 2);
+  const tailTokenBudget = options.tailTokenBudget ?? 20_000;
+  if (typeof tailTokenBudget !== "number" || !(tailTokenBudget >= 0)) {
+    throw invalid(`tailTokenBudget must be a number of at least 0; got ${String(tailTokenBudget)}.`);
+  }
+
+  return async (messages, context) => {
+    const counter = tokenCounter ?? context?.tokenCounter;
+    const tailStart = await findTailStart(messages, { tailTokenBudget, minTailMessages, tokenCounter: counter });
+    const middle = findMiddle(messages, { protectHead, minTailMessages, tailStart });
+    const first = middle[0];
+    const last = middle.at(-1);
+    const news = middle.filter((message) => !isSummaryMessage(message));
+    if (first === undefined || last === undefined || news.length === 0) return null;
+
+    const summaries = middle.filter(isSummaryMessage).map(searchableText);
+    const previous = summaries.length === 0 ? null : summaries.join("\n\n");
+    const answer = await summarize(buildSummaryPrompt(news, previous, computeSummaryBudget(news, previous ?? "")));
+    if (typeof answer !== "string") throw invalid(`summarize must resolve to text; it gave ${typeof answer}.`);
+    const summary = answer.trim();
+    return summary === "" ? null : { fromMessageId: first.id, toMessageId: last.id, summary };
+  };
+}
+
+// The messages between head and tail, with both boundaries where no tool call is cut off from its result.
+function findMiddle(
+  messages: readonly SessionMessage[],
+  { protectHead, minTailMessages, tailStart }: { protectHead: number; minTailMessages: number; tailStart: number },
+): SessionMessage[] {
+  const cuts = findSafeCuts(messages);
+  const summary = messages.findIndex(isSummaryMessage);
+  const start = nextSafeCut(cuts, summary === -1 ? protectHead : Math.min(protectHead, summary));
+  const end = previousSafeCut(cuts, tailStart);
+  if (end > start) return messages.slice(start, end);
+  // A long exchange with a tool may reach from the head into the tail: then the tail gives way, down to its least.
+  const later = nextSafeCut(cuts, tailStart);
+  return later <= messages.length - minTailMessages ? messages.slice(start, later) : [];
+}
+
+function invalid(message: string): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", {}, message);
+}

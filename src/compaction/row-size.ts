@@ -1,0 +1,136 @@
+import { StemmaError } from "../errors.js";
+import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { utf8Length } from "../model/text.js";
+import { readToolPart, withToolOutput } from "../model/tool-parts.js";
+import { findSafeCuts, nextSafeCut } from "./boundary.js";
+import { wholeNumber } from "./limits.js";
+import { shrinkJson, sliceWhole, withNote } from "./shrink.js";
+
+/** Characters that are left of what is replaced by a preview. */
+const PREVIEW_CHARS = 2_000;
+/** Bytes that are left of a long text at least. */
+const MIN_TEXT_BYTES = 1_000;
+/** Fields that pair and name tool parts. */
+const IDENTITY = new Set(["type", "toolCallId", "toolName", "state", "id", "tool_use_id", "name"]);
+
+/** Makes a part smaller by about `excess` bytes, as far as it can; gives back the same part when it cannot. */
+type Reduction = (part: SessionMessagePart, excess: number) => SessionMessagePart;
+
+/**
+ * A message whose JSON has at most `maxBytes` bytes of UTF-8, for stores that limit a row; the same object when it fits.
+ *
+ * What is largest goes first, and only as much as is needed: tool outputs become a preview with a note that the tool can be
+ * run again; then long texts are cut; then tool inputs, files, data and metadata; at last the oldest parts are left out, calls with
+ * their results. Each cut says so. Parts keep the shape that `convertToModelMessages` expects; the argument is not changed.
+ * Errors: `INVALID_ARGUMENT`; `MESSAGE_TOO_LARGE` when the limit leaves no room even for id and role.
+ */
+export function enforceRowSizeLimit<M extends SessionMessage>(message: M, maxBytes = 1_800_000): M {
+  wholeNumber("maxBytes", maxBytes, 1);
+  let size = jsonBytes(message);
+  if (size <= maxBytes) return message;
+  const parts = [...message.parts] as SessionMessagePart[];
+  const sizes = parts.map(jsonBytes);
+  for (const reduce of [previewOutput, cutText, reduceRest]) {
+    const largestFirst = [...parts.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
+    for (const index of largestFirst) {
+      if (size <= maxBytes) return { ...message, parts };
+      const part = reduce(parts[index] as SessionMessagePart, size - maxBytes);
+      const bytes = jsonBytes(part);
+      if (bytes >= (sizes[index] as number)) continue;
+      size += bytes - (sizes[index] as number);
+      parts[index] = part;
+      sizes[index] = bytes;
+    }
+  }
+  const whole = { ...(shrinkFields(message, new Set(["id", "role", "parts"])) as M), parts };
+  return jsonBytes(whole) <= maxBytes ? whole : dropOldestParts(whole, sizes, maxBytes);
+}
+
+const previewOutput: Reduction = (part) => {
+  const tool = readToolPart(part);
+  if (tool === null) return part;
+  const output = preview(tool.output);
+  const cut = output === tool.output ? part : withToolOutput(part, output);
+  const errorText = preview(tool.errorText);
+  return errorText === tool.errorText ? cut : { ...cut, errorText: errorText as string };
+};
+
+function preview(output: unknown): unknown {
+  const cut = shrinkJson(output, PREVIEW_CHARS);
+  if (cut === output) return output;
+  const bytes = jsonBytes(output);
+  return withNote(
+    cut,
+    `[This output of ${bytes} bytes was too large to store; this is a preview. Run the tool again for all of it.]`,
+  );
+}
+
+const cutText: Reduction = (part, excess) => {
+  if ((part.type !== "text" && part.type !== "reasoning") || typeof part.text !== "string") return part;
+  const bytes = jsonBytes(part.text);
+  if (bytes <= MIN_TEXT_BYTES) return part;
+  const text = cutToBytes(part.text, Math.max(MIN_TEXT_BYTES, bytes - excess));
+  // A provider signs what its model thought; the signature does not fit a part of it.
+  return part.type === "reasoning" ? { type: part.type, text } : { ...part, text };
+};
+
+const reduceRest: Reduction = (part) => {
+  if (part.type === "text" || part.type === "reasoning") return { type: part.type, text: part.text ?? "" };
+  if (readToolPart(part) !== null) return shrinkFields(part, IDENTITY);
+  const kind = part.mediaType === undefined ? part.type : `${part.type} (${part.mediaType})`;
+  return {
+    type: "text",
+    text: `[${shrinkJson(kind, 100)} of ${jsonBytes(part)} bytes left out: the message was too large to store]`,
+  };
+};
+
+// Replaces every large field but those named by a preview.
+function shrinkFields<T extends object>(value: T, except: ReadonlySet<string>): T {
+  const fields = Object.entries(value).map(([key, field]) => [
+    key,
+    except.has(key) ? field : shrinkJson(field, PREVIEW_CHARS),
+  ]);
+  return Object.fromEntries(fields) as T;
+}
+
+function dropOldestParts<M extends SessionMessage>(message: M, sizes: readonly number[], maxBytes: number): M {
+  const note = (left: number) => ({
+    type: "text",
+    text: `[${left} earlier parts left out: the message was too large to store]`,
+  });
+  const { parts } = message;
+  let room = maxBytes - jsonBytes({ ...message, parts: [note(parts.length)] });
+  if (room < 0) {
+    const why = `Message "${message.id}" cannot be brought under ${maxBytes} bytes: its id and role alone are too large. Raise the limit.`;
+    throw new StemmaError("MESSAGE_TOO_LARGE", { messageId: message.id, maxBytes }, why);
+  }
+  let start = parts.length;
+  while (start > 0 && room > (sizes[start - 1] as number)) {
+    start -= 1;
+    room -= (sizes[start] as number) + 1;
+  }
+  // Calls and results within a message are kept together as those of different messages are.
+  const cuts = findSafeCuts(parts.map((part) => ({ id: message.id, role: message.role, parts: [part] })));
+  start = nextSafeCut(cuts, start);
+  return { ...message, parts: [note(start), ...parts.slice(start)] };
+}
+
+// A text whose JSON has at most `maxBytes` bytes, the note that it was cut included.
+function cutToBytes(text: string, maxBytes: number): string {
+  const note = (left: number) => `… [truncated, ${left} characters]`;
+  const room = maxBytes - jsonBytes(note(text.length));
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (jsonBytes(text.slice(0, middle)) <= room) low = middle;
+    else high = middle - 1;
+  }
+  const kept = sliceWhole(text, low);
+  return kept + note(text.length - kept.length);
+}
+
+function jsonBytes(value: unknown): number {
+  const json = JSON.stringify(value) as string | undefined;
+  return json === undefined ? 0 : utf8Length(json);
+}

@@ -1,0 +1,16 @@
+export {
+  alignBoundaryBackward,
+  alignBoundaryForward,
+  findTailStart,
+  type TailOptions,
+} from "../compaction/boundary.js";
+export {
+  type CompactContext,
+  type CompactFunction,
+  type CompactOptions,
+  type CompactResult,
+  createCompactFunction,
+} from "../compaction/compact.js";
+export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
+export type { CompactTokenCounter } from "../compaction/token-counter.js";
+export { isSummaryMessage as isCompactionMessage, SUMMARY_ID_PREFIX as COMPACTION_PREFIX } from "../model/message.js";
