@@ -8,7 +8,7 @@ import { FrozenPrompt } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
-import { type ContextBlockProvider, isWritable, type WritableContextProvider, type WriteOptions } from "./provider.js";
+import type { WritableContextProvider, WriteOptions } from "./provider.js";
 import { enqueue } from "./provider-call.js";
 import { AgentContextProvider } from "./providers/agent-context.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
@@ -20,7 +20,7 @@ export interface SessionContextOptions {
   /** Keeps the frozen prompt; null keeps it in memory. */
   promptStore: WritableContextProvider | null;
   skills: SkillLog | null;
-  /** Providers with `forSession` are bound to it. */
+  /** Providers of blocks that have `forSession` are bound to it. */
   sessionId: string;
 }
 
@@ -40,7 +40,7 @@ export class SessionContext implements ContextAccess {
     this.skills = options.skills;
     this.#wire = options.wire;
     this.#sessionId = options.sessionId;
-    this.#prompt = new FrozenPrompt(options.promptStore && bindPromptStore(options.promptStore, options.sessionId));
+    this.#prompt = new FrozenPrompt(options.promptStore);
     for (const config of options.configs) {
       assertNewLabel(config.label, this.#labels());
       const block = this.#build(config);
@@ -201,7 +201,7 @@ export class SessionContext implements ContextAccess {
         `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`,
       );
     }
-    return new LiveBlock(config, bind(provider, this.#sessionId));
+    return new LiveBlock(config, provider.forSession?.(this.#sessionId) ?? provider);
   }
 
   #find(label: string): LiveBlock {
@@ -239,16 +239,6 @@ export class SessionContext implements ContextAccess {
 }
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
-
-function bind(provider: ContextBlockProvider, sessionId: string): ContextBlockProvider {
-  return provider.forSession?.(sessionId) ?? provider;
-}
-
-function bindPromptStore(store: WritableContextProvider, sessionId: string): WritableContextProvider {
-  const bound = bind(store, sessionId);
-  if (isWritable(bound)) return bound;
-  throw new StemmaError("INVALID_ARGUMENT", {}, "The cached prompt needs a provider with get() and set(content).");
-}
 
 function isOwn({ provider }: LiveBlock): boolean {
   return provider instanceof AgentContextProvider || provider instanceof AgentSearchProvider;

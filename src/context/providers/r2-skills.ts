@@ -1,0 +1,95 @@
+import { StemmaError } from "../../errors.js";
+import type { SkillProvider } from "../provider.js";
+import { assertName } from "./binding.js";
+import { type ListedSkill, skillListing } from "./skill-listing.js";
+
+/** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */
+export interface SkillBucket {
+  list(options: { prefix?: string; cursor?: string; include?: "customMetadata"[] }): Promise<SkillBucketPage>;
+  head(key: string): Promise<SkillBucketObject | null>;
+  get(key: string): Promise<{ text(): Promise<string> } | null>;
+  put(key: string, content: string, options?: { customMetadata?: Record<string, string> }): Promise<unknown>;
+}
+
+export interface SkillBucketPage {
+  objects: SkillBucketObject[];
+  truncated: boolean;
+  cursor?: string;
+}
+
+export interface SkillBucketObject {
+  key: string;
+  customMetadata?: Record<string, string>;
+}
+
+export interface R2SkillOptions {
+  /** Only objects whose keys start with it; it is left out of the keys that the model sees. Usually ends with `/`. */
+  prefix?: string | undefined;
+  /** Only these keys, without the prefix, are listed, loaded and written. Default: all. */
+  keys?: readonly string[] | undefined;
+}
+
+/**
+ * Documents in a Cloudflare R2 bucket, one object each; an object's custom metadata `description` stands in the listing.
+ * The bucket is not a session's own: every session that is given it sees the same documents.
+ */
+export class R2SkillProvider implements SkillProvider {
+  readonly #bucket: SkillBucket;
+  readonly #prefix: string;
+  readonly #keys: ReadonlySet<string> | null;
+
+  constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
+    this.#bucket = bucket;
+    this.#prefix = options.prefix ?? "";
+    this.#keys = options.keys ? new Set(options.keys) : null;
+  }
+
+  /** `- key: description`, one line each; null when there is none. */
+  async get(): Promise<string | null> {
+    const skills: ListedSkill[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#bucket.list({
+        prefix: this.#prefix,
+        include: ["customMetadata"],
+        ...(cursor !== undefined && { cursor }),
+      });
+      skills.push(...(await Promise.all(page.objects.filter((object) => this.#shows(object)).map(this.#listed))));
+      cursor = page.truncated ? page.cursor : undefined;
+    } while (cursor !== undefined);
+    return skillListing(skills);
+  }
+
+  /** The whole document; null when there is none under this key, or the key is not allowed. */
+  async load(key: string): Promise<string | null> {
+    if (!this.#allows(key)) return null;
+    const object = await this.#bucket.get(this.#prefix + key);
+    return object === null ? null : object.text();
+  }
+
+  /** Writes a document. Its other metadata stays, and its description when none is given. Errors: `INVALID_ARGUMENT` for a key that is not allowed. */
+  async set(key: string, content: string, description?: string): Promise<void> {
+    assertName(key, "The key of a skill");
+    if (!this.#allows(key)) {
+      const message = `The key "${key}" is not one of those that may be written here: ${[...(this.#keys ?? [])].join(", ")}.`;
+      throw new StemmaError("INVALID_ARGUMENT", { key }, message);
+    }
+    const before = await this.#bucket.head(this.#prefix + key);
+    const customMetadata = { ...before?.customMetadata, ...(description !== undefined && { description }) };
+    await this.#bucket.put(this.#prefix + key, content, { customMetadata });
+  }
+
+  #allows(key: string): boolean {
+    return key !== "" && (this.#keys === null || this.#keys.has(key));
+  }
+
+  #shows({ key }: SkillBucketObject): boolean {
+    return key.startsWith(this.#prefix) && !key.endsWith("/") && this.#allows(key.slice(this.#prefix.length));
+  }
+
+  // Workers with an older compatibility date list objects without their metadata.
+  readonly #listed = async ({ key, customMetadata }: SkillBucketObject): Promise<ListedSkill> => {
+    const metadata = customMetadata ?? (await this.#bucket.head(key))?.customMetadata;
+    return { key: key.slice(this.#prefix.length), description: metadata?.description };
+  };
+}

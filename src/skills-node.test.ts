@@ -1,0 +1,193 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isSkill, shapeOf } from "./context/provider.js";
+import { FileSkillProvider } from "./skills-node.js";
+
+let root: string;
+let folder: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "stemma-skills-"));
+  folder = join(root, "skills");
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+async function put(path: string, content: string | Uint8Array): Promise<void> {
+  const file = join(folder, path);
+  await mkdir(join(file, ".."), { recursive: true });
+  await writeFile(file, content);
+}
+
+const deploy = "---\nname: deploy\ndescription: Deploys: to production\n---\n\n# Deploy\n\nGo.\n";
+
+describe("FileSkillProvider", () => {
+  it("lists the skills of a folder by name, with their descriptions on one line", async () => {
+    await put("deploy/SKILL.md", deploy);
+    await put("api/SKILL.md", "---\nname: api\ndescription: >\n  The API,\n  in short.\n\n  With more.\n---\nText");
+    await put("bare/SKILL.md", "no front matter");
+    await put("empty/README.md", "no skill");
+    await put("stray.md", "no folder");
+    await put(".git/SKILL.md", deploy);
+    expect(await new FileSkillProvider(folder).get()).toBe(
+      "- api: The API, in short. With more.\n- bare\n- deploy: Deploys: to production",
+    );
+  });
+
+  it("holds nothing where there is no folder", async () => {
+    const skills = new FileSkillProvider(join(root, "absent"));
+    expect(await skills.get()).toBeNull();
+    expect(await skills.load("deploy")).toBeNull();
+  });
+
+  it("loads the instructions without the front matter", async () => {
+    await put("deploy/SKILL.md", deploy);
+    const skills = new FileSkillProvider(folder);
+    expect(await skills.load("deploy")).toBe("# Deploy\n\nGo.\n");
+    expect(await skills.load("other")).toBeNull();
+  });
+
+  it("names a skill's other files and loads them by those keys", async () => {
+    await put("deploy/SKILL.md", deploy);
+    await put("deploy/references/hosts.md", "host-1");
+    await put("deploy/scripts/run.sh", "#!/bin/sh");
+    await put("deploy/.env", "SECRET");
+    await put("deploy/logo.png", new Uint8Array([137, 80, 78, 71, 0, 255]));
+    const skills = new FileSkillProvider(folder);
+    expect(await skills.load("deploy")).toBe(
+      "# Deploy\n\nGo.\n\nOther files of this skill, to be loaded by these keys:\n- deploy/logo.png\n- deploy/references/hosts.md\n- deploy/scripts/run.sh",
+    );
+    expect(await skills.load("deploy/references/hosts.md")).toBe("host-1");
+    for (const path of [
+      ".env",
+      "logo.png",
+      "references",
+      "absent.md",
+      "references/hosts.md/x",
+      "",
+      "a\0b",
+      "x".repeat(5000),
+    ]) {
+      expect(await skills.load(`deploy/${path}`)).toBeNull();
+    }
+  });
+
+  it("never leaves the folder, nor the skill's own", async () => {
+    await writeFile(join(root, "secret.md"), "SECRET");
+    await mkdir(join(root, "outside"));
+    await writeFile(join(root, "outside", "SKILL.md"), "---\nname: outside\n---\nSECRET");
+    await put("deploy/SKILL.md", deploy);
+    await put("other/SKILL.md", "OTHER");
+    await symlink(join(root, "outside"), join(folder, "linked"));
+    await symlink(join(root, "secret.md"), join(folder, "deploy", "secret.md"));
+    await symlink(root, join(folder, "deploy", "up"));
+    await put("evil/notes.md", "x");
+    await symlink(join(root, "secret.md"), join(folder, "evil", "SKILL.md"));
+    const skills = new FileSkillProvider(folder);
+    expect(await skills.get()).toBe("- deploy: Deploys: to production\n- other");
+    const keys = [
+      "../secret.md",
+      "..",
+      "deploy/../../secret.md",
+      "deploy/../other/SKILL.md",
+      "deploy/secret.md",
+      "deploy/up/secret.md",
+    ];
+    for (const key of [
+      ...keys,
+      "linked",
+      "outside",
+      "evil",
+      "/etc/passwd",
+      join(root, "secret.md"),
+      "deploy//etc/passwd",
+    ]) {
+      expect(await skills.load(key)).toBeNull();
+    }
+  });
+
+  it("follows links that stay inside", async () => {
+    await put("deploy/SKILL.md", deploy);
+    await put("deploy/real.md", "real");
+    await symlink(join(folder, "deploy", "real.md"), join(folder, "deploy", "link.md"));
+    expect(await new FileSkillProvider(folder).load("deploy/link.md")).toBe("real");
+  });
+
+  it("gives two skills of one name different keys", async () => {
+    await put("a/SKILL.md", "---\nname: b\n---\nfrom a");
+    await put("b/SKILL.md", "---\nname: b\n---\nfrom b");
+    const skills = new FileSkillProvider(folder);
+    expect(await skills.get()).toBe("- a\n- b");
+    expect(await skills.load("a")).toBe("from a");
+    expect(await skills.load("b")).toBe("from b");
+  });
+
+  it("keeps to the keys it was given", async () => {
+    await put("deploy/SKILL.md", deploy);
+    await put("secret/SKILL.md", "---\nname: secret\n---\nx");
+    const skills = new FileSkillProvider(folder, { keys: ["deploy"], writable: true });
+    expect(await skills.get()).toBe("- deploy: Deploys: to production");
+    expect(await skills.load("secret")).toBeNull();
+    await expect(skills.set?.("secret", "y")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("a writable FileSkillProvider", () => {
+  it("is the only one that can be written", () => {
+    expect(shapeOf(new FileSkillProvider(folder)).writable).toBe(false);
+    const writable = new FileSkillProvider(folder, { writable: true });
+    expect(shapeOf(writable).writable).toBe(true);
+    expect(isSkill(writable)).toBe(true);
+  });
+
+  it("writes new skills and reads them back", async () => {
+    const skills = new FileSkillProvider(folder, { writable: true });
+    await skills.set?.("deploy-checklist", "# Steps\n", 'With "quotes": and\nbreaks');
+    expect(await skills.get()).toBe('- deploy-checklist: With "quotes": and breaks');
+    expect(await skills.load("deploy-checklist")).toBe("# Steps\n");
+    expect(await readdir(join(folder, "deploy-checklist"))).toEqual(["SKILL.md"]);
+  });
+
+  it("keeps the description and the other fields when it updates", async () => {
+    await put(
+      "x/SKILL.md",
+      "---\nname: deploy\nlicense: MIT\nmetadata:\n  author: me\ndescription: Old\ntags:\n- a\n- b\n---\nold",
+    );
+    const skills = new FileSkillProvider(folder, { writable: true });
+    await skills.set?.("deploy", "new");
+    expect(await readFile(join(folder, "x", "SKILL.md"), "utf8")).toBe(
+      '---\nname: deploy\ndescription: "Old"\nlicense: MIT\nmetadata:\n  author: me\ntags:\n- a\n- b\n---\n\nnew',
+    );
+  });
+
+  it("takes front matter that the model wrote for what it is", async () => {
+    const skills = new FileSkillProvider(folder, { writable: true });
+    await skills.set?.("deploy", "---\nname: other\ndescription: Mine\n---\nbody");
+    expect(await skills.get()).toBe("- deploy: Mine");
+    expect(await skills.load("deploy")).toBe("body");
+  });
+
+  it("refuses names that are none, and folders that lead outside", async () => {
+    await mkdir(folder, { recursive: true });
+    await mkdir(join(root, "outside"));
+    await symlink(join(root, "outside"), join(folder, "linked"));
+    const skills = new FileSkillProvider(folder, { writable: true });
+    for (const key of ["../x", "a/b", "A", "", ".x", "日本語", "a--b", "x".repeat(65), "linked"]) {
+      await expect(skills.set?.(key, "x")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(await readdir(join(root, "outside"))).toEqual([]);
+  });
+
+  it("replaces a link that stands for the file, and leaves what it leads to alone", async () => {
+    await writeFile(join(root, "secret.md"), "SECRET");
+    await mkdir(join(folder, "deploy"), { recursive: true });
+    await symlink(join(root, "secret.md"), join(folder, "deploy", "SKILL.md"));
+    await new FileSkillProvider(folder, { writable: true }).set?.("deploy", "new");
+    expect(await readFile(join(root, "secret.md"), "utf8")).toBe("SECRET");
+    expect(await new FileSkillProvider(folder).load("deploy")).toBe("new");
+  });
+});

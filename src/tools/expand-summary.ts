@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import type { StoredCompaction } from "../storage/contract.js";
+import { beginning } from "./snippet.js";
+import { createTool, refusal, type SessionTool } from "./tool.js";
+
+/** Characters of one page. */
+const PAGE_LENGTH = 12_000;
+/** Characters of one tool's input or output that are shown. */
+const MAX_PAYLOAD_LENGTH = 1000;
+/** Characters of a summary in the list of them. */
+const MAX_PREVIEW_LENGTH = 200;
+
+/**
+ * `expand_summary`: the original messages under a summary, page by page. `expand` gives the messages of a compaction's
+ * id. With `list` the tool can be called without an id, to see which summaries there are: their ids stand nowhere in the
+ * history that a model reads.
+ */
+export function createExpandSummaryTool(
+  expand: (id: string) => Promise<readonly SessionMessage[]>,
+  list?: () => Promise<readonly StoredCompaction[]>,
+): SessionTool {
+  return createTool({
+    description:
+      "Read the original messages that a summary in this conversation stands for. Without an id: list the summaries with their ids.",
+    inputSchema: z.object({
+      id: z.string().optional().describe("The summary's id."),
+      page: z.number().int().min(1).optional().describe("Which page of the messages, from 1."),
+    }),
+    async run({ id, page = 1 }) {
+      if (id === undefined) return list ? formatList(await list()) : refusal("Name the summary by its id.");
+      const messages = await expand(id.startsWith(SUMMARY_ID_PREFIX) ? id.slice(SUMMARY_ID_PREFIX.length) : id);
+      return formatPage(messages.map(formatMessage).join("\n\n"), page);
+    },
+  });
+}
+
+function formatList(compactions: readonly StoredCompaction[]): string {
+  if (compactions.length === 0) return "Nothing of this conversation was summarised.";
+  return compactions
+    .slice(-20)
+    .map(({ id, createdAt, summary }) => `- ${id} (${createdAt}): ${beginning(oneLine(summary), MAX_PREVIEW_LENGTH)}`)
+    .join("\n");
+}
+
+function formatPage(text: string, page: number): string {
+  const characters = [...text];
+  const pages = Math.max(1, Math.ceil(characters.length / PAGE_LENGTH));
+  if (page > pages) return refusal(`There ${pages === 1 ? "is 1 page" : `are ${pages} pages`}.`);
+  const shown = characters.slice((page - 1) * PAGE_LENGTH, page * PAGE_LENGTH).join("");
+  return pages === 1 ? shown : `${shown}\n\n(Page ${page} of ${pages}.)`;
+}
+
+function formatMessage(message: SessionMessage): string {
+  const { createdAt } = message;
+  const time = createdAt === undefined ? "" : ` · ${createdAt instanceof Date ? createdAt.toISOString() : createdAt}`;
+  return [`[${message.role} · ${message.id}${time}]`, ...message.parts.map(formatPart)].join("\n");
+}
+
+function formatPart(part: SessionMessage["parts"][number]): string {
+  if (part.type === "text" || part.type === "reasoning") return part.text ?? "";
+  const name = part.toolName ?? (part.type.startsWith("tool-") ? part.type.slice("tool-".length) : null);
+  if (name === null) return `(${part.type})`;
+  const fields = [
+    ["input", part.input],
+    ["output", part.output],
+    ["error", part.errorText],
+  ] as const;
+  const shown = fields.flatMap(([field, value]) => (value === undefined ? [] : [`${field}: ${payload(value)}`]));
+  return [`(tool ${name})`, ...shown].join("\n");
+}
+
+function payload(value: unknown): string {
+  return beginning(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), MAX_PAYLOAD_LENGTH);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/gu, " ").trim();
+}

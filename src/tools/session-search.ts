@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { SearchHit } from "../storage/contract.js";
+import { beginning, snippet } from "./snippet.js";
+import { createTool, type SessionTool } from "./tool.js";
+
+/** Characters of each message that are shown. */
+const SNIPPET_LENGTH = 300;
+/** Characters of all of them together. */
+const MAX_LENGTH = 8000;
+
+/** `session_search`: finds messages of every session. `search` gives the best hits first. */
+export function createSessionSearchTool(search: (query: string) => Promise<readonly SearchHit[]>): SessionTool {
+  return createTool({
+    description:
+      "Search past conversations, this one included, for messages that match. The best come first, each as a short excerpt with its session, message, sender and time.",
+    inputSchema: z.object({ query: z.string().min(1).describe("Plain words. Not all of them need to occur.") }),
+    async run({ query }) {
+      const hits = await search(query);
+      return hits.length === 0 ? `No message matches "${beginning(query, SNIPPET_LENGTH)}".` : formatHits(hits, query);
+    },
+  });
+}
+
+/**
+ * Hits as text for a model: for each its session id, message id, role and time, and an excerpt around the words of
+ * `query`. Never a whole long message; the hits that do not fit 8,000 characters are left out, and counted.
+ */
+export function formatHits(hits: readonly SearchHit[], query = ""): string {
+  const texts: string[] = [];
+  let length = 0;
+  for (const hit of hits) {
+    const text = formatHit(hit, query);
+    if (length + text.length > MAX_LENGTH) break;
+    texts.push(text);
+    length += text.length;
+  }
+  const rest = hits.length - texts.length;
+  return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
+}
+
+const MAX_ID_LENGTH = 200;
+
+function formatHit(hit: SearchHit, query: string): string {
+  const id = (text: string) => beginning(text, MAX_ID_LENGTH);
+  const head = `[session ${id(hit.sessionId)} · message ${id(hit.id)} · ${id(hit.role)} · ${hit.createdAt}]`;
+  return `${head}\n${snippet(hit.content, query, SNIPPET_LENGTH)}`;
+}
