@@ -66,20 +66,34 @@ export interface ContentRow {
 
 type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
 
-/** Gives back the messages of rows, with what stands outside them. Rows that cannot be read go to `onCorrupt`, or throw. */
+/**
+ * Gives back the messages of contents, with what stands outside their rows. One that cannot be read goes to `onCorrupt`,
+ * or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that.
+ */
 export function* readContents(
+  no: number,
+  contents: readonly string[],
+  idAt: (index: number) => Operation<string>,
+  onCorrupt?: CorruptHandler,
+): Operation<SessionMessage[]> {
+  const messages: SessionMessage[] = [];
+  for (let index = 0; index < contents.length; index += 1) {
+    const decoded = tryDecode(contents[index] as string);
+    // Nearly every row is complete in itself, and pays for no generator of its own.
+    const message = isComplete(decoded) ? decoded : yield* readIncomplete(no, decoded, () => idAt(index), onCorrupt);
+    if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+/** The same of rows. */
+export function readRows(
   no: number,
   rows: readonly ContentRow[],
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage[]> {
-  const messages: SessionMessage[] = [];
-  for (const row of rows) {
-    const decoded = tryDecode(row.content);
-    // Nearly every row is complete in itself, and pays for no generator of its own.
-    const message = isComplete(decoded) ? decoded : yield* readIncomplete(no, row, decoded, onCorrupt);
-    if (message !== null) messages.push(message);
-  }
-  return messages;
+  const contents = rows.map((row) => row.content);
+  return readContents(no, contents, (index) => findId((rows[index] as ContentRow).n), onCorrupt);
 }
 
 /** The message of one row; null when it is corrupt and `onCorrupt` took it. */
@@ -88,7 +102,11 @@ export function* readContent(
   row: ContentRow,
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  return (yield* readContents(no, [row], onCorrupt))[0] ?? null;
+  return (yield* readRows(no, [row], onCorrupt))[0] ?? null;
+}
+
+function* findId(n: number): Operation<string> {
+  return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", n))?.id ?? "";
 }
 
 function tryDecode(content: string): SessionMessage | PendingMessage | SyntaxError {
@@ -106,13 +124,13 @@ function isComplete(decoded: SessionMessage | PendingMessage | SyntaxError): dec
 
 function* readIncomplete(
   no: number,
-  row: ContentRow,
   decoded: PendingMessage | SyntaxError,
+  findMessageId: () => Operation<string>,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
   const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded) : decoded;
   if (!(complete instanceof SyntaxError)) return complete;
-  const id = (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", row.n))?.id ?? "";
+  const id = yield* findMessageId();
   if (onCorrupt === undefined) {
     const advice = 'Read with { onCorrupt: "skip" } to leave it out, or delete or update it.';
     throw new StemmaError("CORRUPT_MESSAGE", { messageId: id }, `Message "${id}" cannot be read back. ${advice}`, {

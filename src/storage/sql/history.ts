@@ -4,11 +4,19 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
 import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
-import { type ContentRow, readContent, readContents } from "./content.js";
+import { type ContentRow, readContent, readContents, readRows } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { currentTotal } from "./messages.js";
 import { all, first, type Operation, run } from "./operation.js";
-import { findSegments, type Piece, rangesOf, readRanges, visiblePieces } from "./path.js";
+import {
+  findSegments,
+  type Piece,
+  rangesOf,
+  readRangeContents,
+  readRanges,
+  type Segment,
+  visiblePieces,
+} from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import {
   findPlace,
@@ -60,7 +68,7 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
     );
     if (row !== undefined) rows.push(row);
   }
-  return yield* readContents(
+  return yield* readRows(
     no,
     rows.sort((a, b) => a.n - b.n),
   );
@@ -93,10 +101,12 @@ export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions)
   const view = yield* openView(sessionId, options.leafId);
   if (view === null) return [];
   const { no, pieces, skills } = view;
-  const rows = yield* readRanges<ContentRow>(sql, "n, content", rangesOf(pieces));
-  if (rangesOf(pieces).length === pieces.length && skills.unloaded.length === 0) {
-    return yield* readContents(no, rows, options.onCorrupt);
+  const ranges = rangesOf(pieces);
+  if (ranges.length === pieces.length && skills.unloaded.length === 0) {
+    const contents = yield* readRangeContents(sql, ranges);
+    return yield* readContents(no, contents, (index) => idOnPath(sql, ranges, index), options.onCorrupt);
   }
+  const rows = yield* readRanges<ContentRow>(sql, "n, content", ranges);
   const messages: SessionMessage[] = [];
   let next = 0;
   for (const piece of pieces) {
@@ -111,6 +121,10 @@ export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions)
     }
   }
   return messages;
+}
+
+function* idOnPath(sql: Dialect, ranges: readonly Segment[], index: number): Operation<string> {
+  return (yield* readRanges<{ n: number; id: string }>(sql, "n, id", ranges))[index]?.id ?? "";
 }
 
 /** The rows of one page of a range, from one end of it. */

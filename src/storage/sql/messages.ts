@@ -11,6 +11,7 @@ import {
   activeLeaf,
   findPlace,
   isoNow,
+  listPlaces,
   messageNotFound,
   openTip,
   type Place,
@@ -31,19 +32,21 @@ export function* appendMessages(
   parent: ParentRef,
 ): Operation<AppendResult> {
   const tip = yield* openTip(sessionId);
+  // A session without messages knows no id.
+  const known = tip.newest === null ? new Map<string, Place>() : yield* findPlaces(sessionId, messages);
   const inserted: boolean[] = [];
   let newest = tip.newest;
   let last: Place | null = null;
   for (const message of messages) {
-    // A session without messages knows no id.
-    const known: Place | null = newest === null ? null : yield* findPlace(sessionId, message.id);
-    inserted.push(known === null);
-    if (known !== null) {
-      last = known;
+    const place = known.get(message.id);
+    inserted.push(place === undefined);
+    if (place !== undefined) {
+      last = place;
       continue;
     }
     const below: Place | null = inserted.length > 1 ? last : yield* findParent(sessionId, tip, parent);
     last = newest = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    known.set(message.id, last);
   }
   if (inserted.includes(true) && tip.leaf !== null) yield* resetLeaf(tip.no);
   const end: Place | null = last ?? (yield* activeLeaf(tip));
@@ -184,6 +187,18 @@ function* branchFor(no: number, n: number, newest: Place | null, parent: Place |
     parent?.n ?? null,
   );
   return branch;
+}
+
+// Engines bind at least a hundred values to a statement.
+const IDS_AT_ONCE = 90;
+
+function* findPlaces(sessionId: string, messages: readonly EncodedMessage[]): Operation<Map<string, Place>> {
+  const places = new Map<string, Place>();
+  for (let start = 0; start < messages.length; start += IDS_AT_ONCE) {
+    const ids = messages.slice(start, start + IDS_AT_ONCE).map(({ id }) => id);
+    for (const place of yield* listPlaces(sessionId, ids)) places.set(place.id, place);
+  }
+  return places;
 }
 
 function* findParent(sessionId: string, tip: Tip, parent: ParentRef): Operation<Place | null> {

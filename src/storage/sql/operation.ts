@@ -9,6 +9,8 @@ export interface Statement {
   /** One statement, with `?` for each value. */
   readonly sql: string;
   readonly values: readonly SqlValue[];
+  /** The rows are wanted as the values of their only column, which some engines give faster. */
+  readonly column?: true;
 }
 
 export type Operation<T> = Generator<Statement, T, Row[]>;
@@ -26,4 +28,9 @@ export function* first<R>(sql: string, ...values: SqlValue[]): Operation<R | und
 /** Runs a statement for its effect. */
 export function* run(sql: string, ...values: SqlValue[]): Operation<void> {
   yield { sql, values };
+}
+
+/** The values of the only column that a query gives. */
+export function* column<V>(sql: string, ...values: SqlValue[]): Operation<V[]> {
+  return (yield { sql, values, column: true }) as V[];
 }

@@ -1,6 +1,6 @@
 import { selectOverlays } from "../../model/overlay.js";
 import type { Dialect } from "./dialect.js";
-import { all, type Operation } from "./operation.js";
+import { all, column, type Operation } from "./operation.js";
 import { ceilingOf, floorOf } from "./position.js";
 import type { Place } from "./session-row.js";
 
@@ -105,6 +105,8 @@ function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): P
   return pieces;
 }
 
+const IN_RANGE = "FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n";
+
 /** The rows of ranges that are in the order of a path; `columns` holds `n`. */
 export function* readRanges<R extends { n: number }>(
   sql: Dialect,
@@ -113,23 +115,24 @@ export function* readRanges<R extends { n: number }>(
 ): Operation<R[]> {
   const [range] = ranges;
   if (range === undefined) return [];
-  if (ranges.length === 1) {
-    return yield* all<R>(
-      `SELECT ${columns} FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n`,
-      range.lo,
-      range.hi,
-      range.branch,
-    );
-  }
+  if (ranges.length === 1) return yield* all<R>(`SELECT ${columns} ${IN_RANGE}`, range.lo, range.hi, range.branch);
   // CROSS JOIN keeps the planner from scanning the session; sorting by `n` in SQL would carry every content along.
   const rows = yield* all<R>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
      WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   );
-  return rows.every((row, index) => index === 0 || (rows[index - 1] as R).n < row.n)
-    ? rows
-    : rows.sort((a, b) => a.n - b.n);
+  const ordered = rows.every((row, index) => index === 0 || (rows[index - 1] as R).n < row.n);
+  return ordered ? rows : rows.sort((a, b) => a.n - b.n);
+}
+
+/** The contents of ranges that are in the order of a path. */
+export function* readRangeContents(sql: Dialect, ranges: readonly Segment[]): Operation<string[]> {
+  const [range] = ranges;
+  if (range !== undefined && ranges.length === 1) {
+    return yield* column<string>(`SELECT content ${IN_RANGE}`, range.lo, range.hi, range.branch);
+  }
+  return (yield* readRanges<{ n: number; content: string }>(sql, "n, content", ranges)).map((row) => row.content);
 }
 
 /** The ranges among pieces. */

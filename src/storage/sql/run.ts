@@ -76,14 +76,27 @@ function asyncRunner(connection: AsyncConnection, name: string, prepare: () => O
 
 function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
   let step = operation.next();
-  while (!step.done) step = operation.next(connection.query(step.value));
+  while (!step.done) step = operation.next(answerSync(connection, step.value));
   return step.value;
+}
+
+function answerSync(connection: SyncConnection, statement: Statement): Row[] {
+  if (!statement.column) return connection.query(statement);
+  return (connection.column?.(statement) ?? onlyColumn(connection.query(statement))) as Row[];
 }
 
 async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
   let step = operation.next();
-  while (!step.done) step = operation.next(await query(step.value));
+  while (!step.done) {
+    const rows = await query(step.value);
+    step = operation.next((step.value.column ? onlyColumn(rows) : rows) as Row[]);
+  }
   return step.value;
+}
+
+function onlyColumn(rows: readonly Row[]): unknown[] {
+  const name = Object.keys(rows[0] ?? {})[0] as string;
+  return rows.map((row) => row[name]);
 }
 
 function closed(name: string): StemmaError {

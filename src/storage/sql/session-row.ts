@@ -1,5 +1,5 @@
 import { StemmaError } from "../../errors.js";
-import { first, type Operation, run } from "./operation.js";
+import { all, first, type Operation, run } from "./operation.js";
 import { floorOf, SESSION_RANGE } from "./position.js";
 
 /** What a session's row holds beside its registry fields. */
@@ -69,6 +69,12 @@ export function* findPlace(sessionId: string, id: string): Operation<Place | nul
   return (yield* first<Place>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
 }
 
+/** Where those messages of the session are that there are. */
+export function* listPlaces(sessionId: string, ids: readonly string[]): Operation<Place[]> {
+  const marks = ids.map(() => "?").join(", ");
+  return yield* all<Place>(`${PLACE} WHERE session_id = ? AND id IN (${marks})`, sessionId, ...ids);
+}
+
 /** Where the active leaf is, or null in a session without one. */
 export function* activeLeaf(tip: Tip): Operation<Place | null> {
   if (tip.leaf === null) return tip.newest;
@@ -97,7 +103,12 @@ export function messageNotFound(sessionId: string, messageId: string): never {
   throw new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, `No message "${messageId}" is in this session.`);
 }
 
+let written = { time: 0, text: "" };
+
 /** The time now as every table writes it. */
 export function isoNow(): string {
-  return new Date().toISOString();
+  const time = Date.now();
+  // A batch writes many rows within one millisecond.
+  if (time !== written.time) written = { time, text: new Date(time).toISOString() };
+  return written.text;
 }

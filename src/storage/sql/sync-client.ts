@@ -30,13 +30,21 @@ const READS = /^\s*(?:SELECT|WITH|PRAGMA)\b/i;
 
 type Execute = (values: readonly unknown[]) => unknown;
 
+interface PreparedStatement {
+  all(...values: unknown[]): Row[];
+  run(...values: unknown[]): unknown;
+  /** better-sqlite3 and libsql: gives the values of the first column. */
+  pluck?(): { all(...values: unknown[]): unknown[] };
+}
+
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(client: SqliteClient): SyncConnection {
   const prepared = new Map<string, Execute>();
+  const columns = new Map<string, Execute>();
   let depth = 0;
 
   const prepare = (sql: string): Execute => {
-    const statement = client.prepare(sql) as { all(...v: unknown[]): unknown; run(...v: unknown[]): unknown };
+    const statement = client.prepare(sql) as PreparedStatement;
     const execute: Execute = READS.test(sql)
       ? (values) => statement.all(...values)
       : (values) => statement.run(...values);
@@ -44,13 +52,26 @@ export function connectClient(client: SqliteClient): SyncConnection {
     return execute;
   };
 
-  const execute = (sql: string, values: readonly unknown[]): unknown => {
+  const prepareColumn = (sql: string): Execute => {
+    const statement = client.prepare(sql) as PreparedStatement;
+    const plucked = statement.pluck?.();
+    const execute: Execute = plucked
+      ? (values) => plucked.all(...values)
+      : (values) => statement.all(...values).map((row) => Object.values(row)[0]);
+    columns.set(sql, execute);
+    return execute;
+  };
+
+  const attempt = (execute: () => unknown): unknown => {
     try {
-      return (prepared.get(sql) ?? prepare(sql))(values);
+      return execute();
     } catch (error) {
       throw sqliteError(error);
     }
   };
+
+  const execute = (sql: string, values: readonly unknown[]): unknown =>
+    attempt(() => (prepared.get(sql) ?? prepare(sql))(values));
 
   const transaction = <T>(mode: TransactionMode, work: () => T): T => {
     // Inside a transaction of the host's, ours is a savepoint of it.
@@ -80,9 +101,12 @@ export function connectClient(client: SqliteClient): SyncConnection {
   return {
     kind: "sync",
     query: ({ sql, values }: Statement) => execute(sql, values) as Row[],
+    column: ({ sql, values }: Statement) =>
+      attempt(() => (columns.get(sql) ?? prepareColumn(sql))(values)) as unknown[],
     transaction,
     close: () => {
       prepared.clear();
+      columns.clear();
       client.close();
     },
   };
