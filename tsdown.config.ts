@@ -1,27 +1,21 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
+import { entryPoints } from "./scripts/entry-points.mjs";
 
-const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
-  bin: Record<string, string>;
-  exports: Record<string, string | { default: string }>;
-};
-const published = [
-  ...Object.values(manifest.bin),
-  ...Object.values(manifest.exports).flatMap((target) => (typeof target === "string" ? [] : target.default)),
-];
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** One file per entry point of package.json: `./dist/x.js` is built from `src/x.ts`. A missing source fails the build. */
+/** One file per entry point that package.json names. */
 export default defineConfig({
-  entry: Object.fromEntries(
-    published.map((file) => {
-      const name = file.replace(/^\.\/dist\/|\.js$/g, "");
-      return [name, `src/${name}.ts`];
-    }),
-  ),
+  entry: Object.fromEntries(entryPoints(manifest).map(({ name, source }) => [name, source])),
   format: "esm",
-  platform: "neutral",
+  platform: "node",
   target: "es2022",
   dts: true,
   fixedExtension: false,
   clean: true,
+  deps: {
+    // Anything else that lands in the bundle fails the build.
+    onlyBundle: ["commander", "@noble/hashes"],
+    neverBundle: [/^@ai-sdk\//],
+  },
 });

@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { entryPoints } from "../../scripts/entry-points.mjs";
+
+/** The repository's folder, with a slash at its end. */
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What `import` can name: each specifier with the source file behind it, relative to the repository. */
+export const ENTRY_POINTS = entryPoints(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"))).flatMap(
+  ({ specifier, source }) => (specifier === null ? [] : [{ specifier, source }]),
+);
