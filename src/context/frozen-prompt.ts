@@ -35,8 +35,9 @@ export class FrozenPrompt {
         return { prompt: await this.#write(prompt, 0), rendered: true };
       } catch (error) {
         // Another process froze its own rendering meanwhile: there is one prompt, the stored one.
-        const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#read() : null;
+        const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#stored() : null;
         if (winner === null) throw error;
+        this.#known = winner;
         return { prompt: winner, rendered: true };
       }
     });
@@ -48,14 +49,18 @@ export class FrozenPrompt {
   }
 
   async #read(): Promise<string | null> {
-    const store = this.#store;
-    if (!store) return this.#known;
-    await this.#ready(store);
-    const stored = await readProvider(NAME, "get", () => store.get());
-    // A provider may answer "" for "nothing yet"; a prompt is only empty when this session froze an empty one.
+    const stored = await this.#stored();
+    // A provider may answer "" for "nothing yet". Of our own, which can hold an empty prompt, #write finds out.
     if (stored === "" && this.#known !== "") return null;
     if (stored !== null) this.#known = stored;
     return stored;
+  }
+
+  async #stored(): Promise<string | null> {
+    const store = this.#store;
+    if (!store) return this.#known;
+    await this.#ready(store);
+    return readProvider(NAME, "get", () => store.get());
   }
 
   async #write(prompt: string, expectedVersion?: number): Promise<string> {
