@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+import type { KnipConfig } from "knip";
+import { entryPoints } from "./scripts/entry-points.mjs";
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+
+export default {
+  entry: [...entryPoints(manifest).map(({ source }) => source), "scripts/*.mjs", "test/fixtures/*.mjs", "bench/*.mjs"],
+  project: ["src/**/*.ts", "test/**/*.ts", "scripts/**", "bench/**/*.mjs"],
+  // A type is often exported for the signature that names it.
+  ignoreExportsUsedInFile: true,
+} satisfies KnipConfig;

@@ -1,0 +1,107 @@
+// Packs the built package, installs it in an empty folder, and uses it there as a stranger would: from ESM, from CommonJS
+// on Node 22, from TypeScript under three resolutions, and from the command line.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { entryPoints } from "./entry-points.mjs";
+import { installNode, run } from "./shell.mjs";
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const specifiers = entryPoints(manifest).flatMap(({ specifier }) => specifier ?? []);
+const tsc = resolve("node_modules/.bin/tsc");
+const folder = mkdtempSync(join(tmpdir(), "stemma-package-"));
+const file = (name, text) => writeFileSync(join(folder, name), text);
+
+try {
+  const [{ filename, files, size }] = JSON.parse(
+    run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]),
+  );
+  console.log(`${filename}: ${files.length} files, ${(size / 1000).toFixed(0)} kB`);
+  const stray = files.filter(({ path }) => !/^(dist\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path));
+  if (stray.length > 0) throw new Error(`Packed, but not meant to be: ${stray.map(({ path }) => path).join(", ")}`);
+
+  file("package.json", JSON.stringify({ name: "stranger", private: true, type: "module" }));
+  run("npm", ["install", "--no-package-lock", `./${filename}`], { cwd: folder });
+
+  const session = `
+    const session = Session.create(sqlite(path)).forSession("one").withContext("memory").withCachedPrompt();
+    await session.appendMessage({ id: "m" + (await session.getPathLength()), role: "user", parts: [{ type: "text", text: "hello" }] });
+    await session.freezeSystemPrompt();
+    const tools = Object.keys(await session.tools());
+    const found = await session.search("hello");
+    console.log(JSON.stringify({ messages: (await session.getHistory()).length, found: found.length, tools }));
+  `;
+  file(
+    "esm.js",
+    `${specifiers.map((specifier) => `import "${specifier}";`).join("\n")}
+    import { Session } from "stemma";
+    import { sqlite } from "stemma/sqlite";
+    const path = "chat.db";
+    ${session}`,
+  );
+  expect("ESM", run("node", ["esm.js"], { cwd: folder }), '{"messages":1,"found":1,"tools":["set_context"]}\n');
+
+  file(
+    "cjs.cjs",
+    `${specifiers.map((specifier) => `require("${specifier}");`).join("\n")}
+    const { Session } = require("stemma/session");
+    const { sqlite } = require("stemma/sqlite");
+    const path = "chat.db";
+    (async () => { ${session} })();`,
+  );
+  const node22 = installNode(22, join(folder, "node22"));
+  expect(
+    `CommonJS on ${run(node22, ["--version"]).trim()}`,
+    run(node22, ["--no-warnings", "cjs.cjs"], { cwd: folder }),
+    '{"messages":2,"found":2,"tools":["set_context"]}\n',
+  );
+
+  const sample = `
+    import { Session, type SessionMessage, StemmaError } from "stemma";
+    import { sqlite } from "stemma/sqlite";
+    ${specifiers.map((specifier, index) => `import type * as entry${index} from "${specifier}";`).join("\n")}
+    export type Entries = [${specifiers.map((_, index) => `typeof entry${index}`).join(", ")}];
+    export async function sample(): Promise<SessionMessage[]> {
+      const session: Session = Session.create(sqlite("chat.db")).withContext("memory", { maxTokens: 100 });
+      // @ts-expect-error a limit is a number
+      session.compactAfter("many");
+      if (StemmaError.isInstance(null, "STORE_CLOSED")) return [];
+      return session.getHistory();
+    }`;
+  file("sample.mts", sample);
+  file("sample.cts", sample);
+  // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
+  for (const [module, resolution, name] of [
+    ["node16", "node16", "sample.mts"],
+    ["nodenext", "nodenext", "sample.mts"],
+    ["nodenext", "nodenext", "sample.cts"],
+    ["esnext", "bundler", "sample.mts"],
+  ]) {
+    const flags = [
+      "--strict",
+      "--noEmit",
+      "--types",
+      "",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2022,dom,esnext.disposable",
+    ];
+    run(tsc, [...flags, "--module", module, "--moduleResolution", resolution, name], { cwd: folder });
+    console.log(`Types of ${name} under ${resolution}: as they should be`);
+  }
+
+  const stemma = (args, input) => run("npx", ["--no", "stemma", ...args], { cwd: folder, input });
+  if (!stemma(["--help"]).includes("chat")) throw new Error("stemma --help does not name the chat.");
+  stemma(["chat", "--db", "cli.db"], "remember that my cat is called Ada\n");
+  const answer = stemma(["chat", "--db", "cli.db"], "what do you remember about my cat?\n");
+  if (!answer.includes("Ada")) throw new Error(`The second chat does not remember the first:\n${answer}`);
+  console.log("stemma chat, twice: it remembers");
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function expect(what, printed, expected) {
+  if (printed !== expected) throw new Error(`${what} printed ${printed}instead of ${expected}`);
+  console.log(`${what}: as it should be`);
+}

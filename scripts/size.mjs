@@ -1,0 +1,33 @@
+// Bundles the built `stemma/session` with all it reaches, minified, and fails when it is larger than it may be.
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const LIMIT = 30_000;
+
+const { outputFiles, metafile } = await build({
+  entryPoints: ["dist/session.js"],
+  bundle: true,
+  minify: true,
+  write: false,
+  metafile: true,
+  format: "esm",
+  platform: "neutral",
+  external: ["zod"],
+});
+const [{ contents }] = outputFiles;
+const size = gzipSync(contents, { level: 9 }).length;
+const imports = [
+  ...new Set(Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path))),
+];
+
+console.log(`stemma/session, minified: ${kilobytes(contents.length)}; gzip: ${kilobytes(size)} of ${kilobytes(LIMIT)}`);
+console.log(`Left outside: ${imports.join(", ")}`);
+if (size > LIMIT) {
+  console.error(`The bundle is ${kilobytes(size - LIMIT)} too large.`);
+  process.exitCode = 1;
+}
+
+/** @param {number} bytes */
+function kilobytes(bytes) {
+  return `${(bytes / 1000).toFixed(1)} kB`;
+}
