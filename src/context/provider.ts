@@ -16,10 +16,7 @@ interface ProviderBase {
 }
 
 /** A read-only block: only its host changes it. */
-export interface ContextProvider extends ProviderBase {
-  load?: undefined;
-  search?: undefined;
-}
+export interface ContextProvider extends ProviderBase {}
 
 /** A block of text that the model may rewrite (`set_context`). */
 export interface WritableContextProvider extends ProviderBase {
@@ -30,8 +27,6 @@ export interface WritableContextProvider extends ProviderBase {
    * a time within the process.
    */
   append?(content: string, options?: AppendOptions): unknown;
-  load?: undefined;
-  search?: undefined;
 }
 
 export interface WriteOptions {
@@ -72,11 +67,20 @@ export interface SearchProvider extends ProviderBase {
   set?(key: string, content: string): unknown;
   /** Adds to the end of an entry, creating it when absent. */
   append?(key: string, content: string, options?: AppendOptions): unknown;
-  load?: undefined;
 }
 
-/** Any of the four kinds. Which one a provider is shows in its methods. */
-export type ContextBlockProvider = ContextProvider | WritableContextProvider | SkillProvider | SearchProvider;
+/**
+ * Any of the four kinds. It is one interface, and no union of them, so that the parameters of a provider that is written
+ * in place get their types; which kind it is shows in its methods.
+ */
+export interface ContextBlockProvider extends ProviderBase {
+  load?(key: string): Awaitable<string | null | undefined>;
+  search?(query: string): Awaitable<string | null | undefined>;
+  /** `(content, options?)`, or `(key, content, description?)` of a provider that loads or searches. */
+  set?(first: string, second: string & WriteOptions, third?: string): unknown;
+  /** `(content, options?)`, or `(key, content, options?)` of a provider that loads or searches. */
+  append?(first: string, second: string & AppendOptions, third?: AppendOptions): unknown;
+}
 
 /** What a provider can do, told by its methods: this is the only place that looks. */
 export interface ProviderShape {

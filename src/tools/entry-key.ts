@@ -7,12 +7,16 @@ const HASH_LENGTH = 12;
 const MAX_KEY_LENGTH = MAX_SLUG_LENGTH + 1 + HASH_LENGTH;
 
 /**
- * The key of the entry with this title: the title itself when it already is a slug (`deploy-checklist`), else its slug
- * and a short hash of the title. Titles that differ have different keys.
+ * The key of the entry with this title: its slug where nothing but case and spacing is lost in it (`Deploy Checklist` is
+ * `deploy-checklist`), else the slug and a short hash. Titles that differ in more than case and spacing have different keys.
  */
 export function keyOfTitle(title: string): string {
   const slug = slugOf(title);
-  return slug === title && slug.length <= MAX_KEY_LENGTH ? slug : withHash(slug, title);
+  const folded = title
+    .trim()
+    .toLowerCase()
+    .replace(/[\s-]+/gu, "-");
+  return slug === folded && slug.length <= MAX_KEY_LENGTH ? slug : withHash(slug, folded);
 }
 
 /** The key of an entry without a title: its first words and a hash, so that the same content is the same entry. */

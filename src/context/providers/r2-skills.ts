@@ -14,12 +14,12 @@ export interface SkillBucket {
 export interface SkillBucketPage {
   objects: SkillBucketObject[];
   truncated: boolean;
-  cursor?: string;
+  cursor?: string | undefined;
 }
 
 export interface SkillBucketObject {
   key: string;
-  customMetadata?: Record<string, string>;
+  customMetadata?: Record<string, string> | undefined;
 }
 
 export interface R2SkillOptions {

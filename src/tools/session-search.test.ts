@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import type { SearchHit } from "../storage/contract.js";
+import { createSessionSearchTool, formatHits } from "./session-search.js";
+import { beginning, snippet } from "./snippet.js";
+
+function hit(content: string, more: Partial<SearchHit> = {}): SearchHit {
+  return { id: "m1", sessionId: "s1", role: "user", content, createdAt: "2025-06-01T09:30:00.000Z", score: 1, ...more };
+}
+
+describe("session_search", () => {
+  it("shows session, message, role, time and the text", async () => {
+    const tool = createSessionSearchTool(async () => [
+      hit("Deploy on Friday"),
+      hit("ok", { id: "m2", role: "assistant" }),
+    ]);
+    expect(await tool.execute({ query: "friday" })).toBe(
+      "[session s1 · message m1 · user · 2025-06-01T09:30:00.000Z]\nDeploy on Friday\n\n[session s1 · message m2 · assistant · 2025-06-01T09:30:00.000Z]\nok",
+    );
+  });
+
+  it("says that nothing matches, and refuses in words", async () => {
+    expect(await createSessionSearchTool(async () => []).execute({ query: "x" })).toBe('No message matches "x".');
+    expect(await createSessionSearchTool(async () => []).execute({})).toMatch(/^Error: query/);
+    const failing = createSessionSearchTool(() => Promise.reject(new Error("closed")));
+    expect(await failing.execute({ query: "x" })).toBe("Error: closed");
+  });
+
+  it("never shows a whole long message, nor more than it has room for", () => {
+    const long = `${"a ".repeat(2_500_000)}needle ${"b ".repeat(1000)}`;
+    const text = formatHits([hit(long)], "needle");
+    expect(text.length).toBeLessThan(500);
+    expect(text).toContain("needle");
+    const many = formatHits(
+      Array.from({ length: 100 }, () => hit(long, { id: "m".repeat(1000) })),
+      "needle",
+    );
+    expect(many.length).toBeLessThan(8200);
+    expect(many).toMatch(/\(\d+ more not shown; search more narrowly\.\)$/);
+  });
+});
+
+describe("a snippet", () => {
+  it("is the whole text when it is short", () => {
+    expect(snippet("short", "x", 300)).toBe("short");
+    expect(snippet("", "x", 300)).toBe("");
+  });
+
+  it.each([
+    ["a word", "Needle", "NEEDLE"],
+    ["a form of the word", "needles", "needling"],
+    ["text without spaces", "京都", "東京都"],
+    ["a phrase before its words", '"green apple"', "green apple"],
+  ])("is around %s", (_, query, found) => {
+    const text = `${"green x ".repeat(100)}${found}${" y".repeat(500)}`;
+    const piece = snippet(text, query, 100);
+    expect(piece).toContain(found);
+    expect(piece.length).toBeLessThanOrEqual(102);
+    expect(piece).toMatch(/^….*…$/s);
+  });
+
+  it("is the beginning when no word is there", () => {
+    expect(snippet("abc ".repeat(100), "zzzz", 10)).toBe("abc abc ab…");
+  });
+
+  it("never cuts a character in two", () => {
+    const text = `${"😀".repeat(200)}needle${"😀".repeat(200)}`;
+    for (let length = 5; length < 60; length++) {
+      expect(snippet(text, "needle", length).isWellFormed()).toBe(true);
+      expect(beginning(text, length).isWellFormed()).toBe(true);
+    }
+  });
+});
