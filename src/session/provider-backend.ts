@@ -36,7 +36,10 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
   return {
     sessionId,
     message,
-    history: (leafId) => history(leafId),
+    history: async (leafId, onCorrupt) => {
+      const messages = await history(leafId);
+      return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: [] }) : messages;
+    },
     stream: async function* ({ leafId, newestFirst }) {
       const messages = await history(leafId);
       yield* newestFirst ? messages.reverse() : messages;

@@ -74,18 +74,18 @@ export interface HistoryOptions {
   onCorrupt?: "skip" | "throw" | undefined;
 }
 
-/** A history from which unreadable rows were left out lists them here. */
-export interface LenientHistory extends Array<SessionMessage> {
+/** A history from which unreadable rows were left out. */
+export type LenientHistory<M extends SessionMessage = SessionMessage> = M[] & {
   /** Ids of the stored messages that could not be read. Not enumerable. */
-  readonly corrupt?: readonly string[];
-}
+  readonly corrupt: readonly string[];
+};
 
 /** What a session needs of its provider: the documented methods, and what the session offers beyond them. */
 export interface SessionBackend {
   /** The session's id; "" for the unnamed one. */
   readonly sessionId: string;
   message(id: string): Promise<SessionMessage | null>;
-  history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<LenientHistory>;
+  history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<SessionMessage[]>;
   stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
   recent(maxBytes: number, minMessages: number): Promise<RecentHistory>;
   leaf(): Promise<SessionMessage | null>;

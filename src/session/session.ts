@@ -189,15 +189,19 @@ export class Session {
 
   /**
    * The visible history from the root to `leafId`, or to the active leaf: a summary stands for each compacted range.
-   * With `onCorrupt: "skip"`, rows that cannot be read are left out and listed in the result's `corrupt`.
+   * With `onCorrupt: "skip"`, rows that cannot be read are left out and their ids listed in the result's `corrupt`.
    * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
-  async getHistory<M extends SessionMessage = SessionMessage>(
+  getHistory<M extends SessionMessage = SessionMessage>(
+    leafId: string | undefined,
+    options: { onCorrupt: "skip" },
+  ): Promise<LenientHistory<M>>;
+  getHistory<M extends SessionMessage = SessionMessage>(
     leafId?: string,
-    options: { onCorrupt?: "skip" | "throw" } = {},
-  ): Promise<M[] & LenientHistory> {
-    const history = await this.#started.backend.history(leafId, options.onCorrupt ?? "throw");
-    return history as M[] & LenientHistory;
+    options?: { onCorrupt?: "skip" | "throw" },
+  ): Promise<M[]>;
+  async getHistory(leafId?: string, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
+    return this.#started.backend.history(leafId, options.onCorrupt ?? "throw");
   }
 
   /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */

@@ -3,7 +3,7 @@ import type { SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import type { Store } from "../storage/contract.js";
-import type { CompactionRequest, HistoryOptions, LenientHistory, SessionBackend } from "./provider.js";
+import type { CompactionRequest, HistoryOptions, SessionBackend } from "./provider.js";
 
 /** A session kept in a store. */
 export function storeBackend(store: Store, sessionId: string): SessionBackend {
@@ -50,7 +50,7 @@ function lenient(options: HistoryOptions) {
   const skip = options.onCorrupt === "skip";
   return {
     options: { leafId: options.leafId, onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined },
-    label: (messages: SessionMessage[]): LenientHistory =>
+    label: (messages: SessionMessage[]): SessionMessage[] =>
       skip ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages,
   };
 }

@@ -1,0 +1,83 @@
+import { MockLanguageModelV3 } from "ai/test";
+import Database from "better-sqlite3";
+
+/** Stands for the documents' `Agent`: an object with a `sql` tagged template and `broadcast`, here over better-sqlite3. */
+export class Agent<Env = Record<string, unknown>> {
+  readonly env: Env;
+  readonly broadcasts: unknown[] = [];
+  readonly #database = new Database(":memory:");
+
+  constructor(env: Env = {} as Env) {
+    this.env = env;
+  }
+
+  readonly ctx = {
+    storage: { transactionSync: <T>(work: () => T): T => this.#database.transaction(work)() },
+  };
+
+  sql(strings: TemplateStringsArray, ...values: unknown[]): unknown[] {
+    const statement = this.#database.prepare(strings.join("?"));
+    if (statement.reader) return statement.all(...values);
+    statement.run(...values);
+    return [];
+  }
+
+  broadcast(text: string): void {
+    this.broadcasts.push(JSON.parse(text));
+  }
+}
+
+/** Stands for an R2 bucket binding. */
+export class Bucket {
+  readonly objects = new Map<string, { text: string; customMetadata?: Record<string, string> }>();
+
+  async put(key: string, text: string, options: { customMetadata?: Record<string, string> } = {}): Promise<void> {
+    this.objects.set(key, { text, ...options });
+  }
+
+  async get(key: string) {
+    const object = this.objects.get(key);
+    return object === undefined ? null : { key, customMetadata: object.customMetadata, text: async () => object.text };
+  }
+
+  async head(key: string) {
+    return this.get(key);
+  }
+
+  async list({ prefix = "" }: { prefix?: string; cursor?: string; include?: string[] } = {}) {
+    const objects = [...this.objects]
+      .filter(([key]) => key.startsWith(prefix))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, { customMetadata }]) => ({ key, customMetadata }));
+    return { objects, truncated: false as const };
+  }
+}
+
+/** A language model of the AI SDK that answers with `text`. */
+export function modelThatSays(text: string): MockLanguageModelV3 {
+  const usage = {
+    inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 5, text: 5, reasoning: 0 },
+  };
+  const finishReason = { unified: "stop" as const, raw: "stop" };
+  return new MockLanguageModelV3({
+    doGenerate: async () => ({ content: [{ type: "text", text }], finishReason, usage, warnings: [] }),
+    doStream: async () => ({
+      stream: new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "stream-start", warnings: [] });
+          controller.enqueue({ type: "text-start", id: "1" });
+          controller.enqueue({ type: "text-delta", id: "1", delta: text });
+          controller.enqueue({ type: "text-end", id: "1" });
+          controller.enqueue({ type: "finish", finishReason, usage });
+          controller.close();
+        },
+      }),
+    }),
+  });
+}
+
+/** A message with one text part. */
+export function text(id: string, content: string, role: "user" | "assistant" = "user") {
+  return { id, role, parts: [{ type: "text" as const, text: content }] };
+}
