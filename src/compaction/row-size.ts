@@ -6,57 +6,83 @@ import { findSafeCuts, nextSafeCut } from "./boundary.js";
 import { wholeNumber } from "./limits.js";
 import { shrinkJson, sliceWhole, withNote } from "./shrink.js";
 
-/** Characters that are left of what is replaced by a preview. */
+/** Characters that are left of what is replaced by a preview, and the share of the limit that they may take. */
 const PREVIEW_CHARS = 2_000;
+const PREVIEW_SHARE = 1 / 20;
 /** Bytes that are left of a long text at least. */
 const MIN_TEXT_BYTES = 1_000;
 /** Fields that pair and name tool parts. */
-const IDENTITY = new Set(["type", "toolCallId", "toolName", "state", "id", "tool_use_id", "name"]);
+const PART_IDENTITY = new Set(["type", "toolCallId", "toolName", "state", "id", "tool_use_id", "name"]);
 
-/** Makes a part smaller by about `excess` bytes, as far as it can; gives back the same part when it cannot. */
-type Reduction = (part: SessionMessagePart, excess: number) => SessionMessagePart;
+const MESSAGE_IDENTITY = new Set(["id", "role", "parts"]);
+
+/** Makes a part smaller, as far as it can; gives back the same part when it cannot. */
+type Reduction = (part: SessionMessagePart, need: Need) => SessionMessagePart;
+
+interface Need {
+  /** Bytes that the message has too many. */
+  excess: number;
+  /** Characters that are left of what is replaced by a preview. */
+  preview: number;
+}
 
 /**
  * A message whose JSON has at most `maxBytes` bytes of UTF-8, for stores that limit a row; the same object when it fits.
  *
  * What is largest goes first, and only as much as is needed: tool outputs become a preview with a note that the tool can be
- * run again; then long texts are cut; then tool inputs, files, data and metadata; at last the oldest parts are left out, calls with
- * their results. Each cut says so. Parts keep the shape that `convertToModelMessages` expects; the argument is not changed.
- * Errors: `INVALID_ARGUMENT`; `MESSAGE_TOO_LARGE` when the limit leaves no room even for id and role.
+ * run again; then long texts are cut. Where that is not enough, tool inputs, files, data and metadata give way before the
+ * texts do; at last the oldest parts are left out, calls with their results. Each cut says so. Parts keep the shape that
+ * `convertToModelMessages` expects; the argument is not changed. Errors: `INVALID_ARGUMENT`; `MESSAGE_TOO_LARGE` when the
+ * limit leaves no room even for what stands beside the parts.
  */
 export function enforceRowSizeLimit<M extends SessionMessage>(message: M, maxBytes = 1_800_000): M {
   wholeNumber("maxBytes", maxBytes, 1);
-  let size = jsonBytes(message);
-  if (size <= maxBytes) return message;
-  const parts = [...message.parts] as SessionMessagePart[];
+  let excess = jsonBytes(message) - maxBytes;
+  if (excess <= 0) return message;
+  const preview = Math.min(PREVIEW_CHARS, Math.floor(maxBytes * PREVIEW_SHARE));
+  const parts: SessionMessagePart[] = [...message.parts];
   const sizes = parts.map(jsonBytes);
-  for (const reduce of [previewOutput, cutText, reduceRest]) {
+  let draft: M = { ...message, parts };
+
+  const reduceParts = (reduce: Reduction): void => {
     const largestFirst = [...parts.keys()].sort((a, b) => (sizes[b] as number) - (sizes[a] as number));
     for (const index of largestFirst) {
-      if (size <= maxBytes) return { ...message, parts };
-      const part = reduce(parts[index] as SessionMessagePart, size - maxBytes);
-      const bytes = jsonBytes(part);
-      if (bytes >= (sizes[index] as number)) continue;
-      size += bytes - (sizes[index] as number);
+      if (excess <= 0) return;
+      const part = reduce(parts[index] as SessionMessagePart, { excess, preview });
+      const saved = (sizes[index] as number) - jsonBytes(part);
+      if (saved <= 0) continue;
       parts[index] = part;
-      sizes[index] = bytes;
+      sizes[index] = (sizes[index] as number) - saved;
+      excess -= saved;
     }
+  };
+  const reduceFields = (): void => {
+    if (excess <= 0) return;
+    draft = shrinkFields(draft, MESSAGE_IDENTITY, preview);
+    excess = jsonBytes(draft) - maxBytes;
+  };
+
+  reduceParts(previewOutput);
+  if (excess > parts.reduce((sum, part) => sum + textBytes(part), 0)) {
+    if (jsonBytes({ ...draft, parts: [] }) > excess) reduceFields();
+    reduceParts(reduceRest);
+    reduceFields();
   }
-  const whole = { ...(shrinkFields(message, new Set(["id", "role", "parts"])) as M), parts };
-  return jsonBytes(whole) <= maxBytes ? whole : dropOldestParts(whole, sizes, maxBytes);
+  reduceParts(cutText);
+  return excess <= 0 ? draft : dropOldestParts(draft, sizes, maxBytes);
 }
 
-const previewOutput: Reduction = (part) => {
+const previewOutput: Reduction = (part, { preview }) => {
   const tool = readToolPart(part);
   if (tool === null) return part;
-  const output = preview(tool.output);
+  const output = previewOf(tool.output, preview);
   const cut = output === tool.output ? part : withToolOutput(part, output);
-  const errorText = preview(tool.errorText);
+  const errorText = previewOf(tool.errorText, preview);
   return errorText === tool.errorText ? cut : { ...cut, errorText: errorText as string };
 };
 
-function preview(output: unknown): unknown {
-  const cut = shrinkJson(output, PREVIEW_CHARS);
+function previewOf(output: unknown, chars: number): unknown {
+  const cut = shrinkJson(output, chars);
   if (cut === output) return output;
   const bytes = jsonBytes(output);
   return withNote(
@@ -65,18 +91,23 @@ function preview(output: unknown): unknown {
   );
 }
 
-const cutText: Reduction = (part, excess) => {
-  if ((part.type !== "text" && part.type !== "reasoning") || typeof part.text !== "string") return part;
-  const bytes = jsonBytes(part.text);
-  if (bytes <= MIN_TEXT_BYTES) return part;
-  const text = cutToBytes(part.text, Math.max(MIN_TEXT_BYTES, bytes - excess));
+const cutText: Reduction = (part, { excess }) => {
+  const spare = textBytes(part);
+  if (spare === 0) return part;
+  const text = cutToBytes(part.text as string, spare + MIN_TEXT_BYTES - Math.min(spare, excess));
   // A provider signs what its model thought; the signature does not fit a part of it.
   return part.type === "reasoning" ? { type: part.type, text } : { ...part, text };
 };
 
-const reduceRest: Reduction = (part) => {
+// Bytes that cutting a part's text can save.
+function textBytes(part: SessionMessagePart): number {
+  if ((part.type !== "text" && part.type !== "reasoning") || typeof part.text !== "string") return 0;
+  return Math.max(0, jsonBytes(part.text) - MIN_TEXT_BYTES);
+}
+
+const reduceRest: Reduction = (part, { preview }) => {
   if (part.type === "text" || part.type === "reasoning") return { type: part.type, text: part.text ?? "" };
-  if (readToolPart(part) !== null) return shrinkFields(part, IDENTITY);
+  if (readToolPart(part) !== null) return shrinkFields(part, PART_IDENTITY, preview);
   const kind = part.mediaType === undefined ? part.type : `${part.type} (${part.mediaType})`;
   return {
     type: "text",
@@ -85,11 +116,8 @@ const reduceRest: Reduction = (part) => {
 };
 
 // Replaces every large field but those named by a preview.
-function shrinkFields<T extends object>(value: T, except: ReadonlySet<string>): T {
-  const fields = Object.entries(value).map(([key, field]) => [
-    key,
-    except.has(key) ? field : shrinkJson(field, PREVIEW_CHARS),
-  ]);
+function shrinkFields<T extends object>(value: T, except: ReadonlySet<string>, chars: number): T {
+  const fields = Object.entries(value).map(([key, field]) => [key, except.has(key) ? field : shrinkJson(field, chars)]);
   return Object.fromEntries(fields) as T;
 }
 
@@ -101,7 +129,7 @@ function dropOldestParts<M extends SessionMessage>(message: M, sizes: readonly n
   const { parts } = message;
   let room = maxBytes - jsonBytes({ ...message, parts: [note(parts.length)] });
   if (room < 0) {
-    const why = `Message "${message.id}" cannot be brought under ${maxBytes} bytes: its id and role alone are too large. Raise the limit.`;
+    const why = `Message "${message.id}" cannot be brought under ${maxBytes} bytes: what it holds beside its parts is too large. Raise the limit.`;
     throw new StemmaError("MESSAGE_TOO_LARGE", { messageId: message.id, maxBytes }, why);
   }
   let start = parts.length;

@@ -71,7 +71,7 @@ function describeMessage(message: SessionMessage, names: ReadonlyMap<string, str
   const time = isoTime(message.createdAt);
   const details = [name, time ?? ""].filter((detail) => detail !== "").join(", ");
   return [
-    marker(message.role, details === "" ? "" : `(${details})`),
+    marker(`message from ${message.role}`, details === "" ? "" : `(${details})`),
     ...message.parts.flatMap((part) => describePart(part, names)),
   ];
 }
@@ -112,7 +112,7 @@ function toolNames(messages: readonly SessionMessage[]): Map<string, string> {
 }
 
 function marker(kind: string, details: string): string {
-  const text = `${kind} ${details}`.replace(/[\p{Cc}\p{Zl}\p{Zp}<>]+/gu, " ").trim();
+  const text = `${kind} ${details}`.replace(/[\p{Cc}\s<>]+/gu, " ").trim();
   return `<<< ${truncateText(text, MAX_HEADER_CHARS)} >>>`;
 }
 

@@ -22,32 +22,29 @@ export function estimateStringTokens(text: string): number {
   let chars = length;
   let words = 0;
   let ideographs = 0;
-  let inWord = false;
+  // 1 inside a word, 0 outside.
+  let inWord = 0;
   for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index);
-    if (code < 0x1100) {
-      if (code <= 0x20 || code === 0xa0) {
-        inWord = false;
-      } else if (!inWord) {
-        inWord = true;
-        words += 1;
-      }
+    let inNext: number;
+    if (code < 0x80) {
+      // 1 above the space, without a branch: where words end is what a processor cannot predict.
+      inNext = (0x20 - code) >>> 31;
     } else if (isIdeograph(code)) {
-      inWord = false;
+      inNext = 0;
       ideographs += 1;
       chars -= 1;
     } else if (code >= 0xd840 && code <= 0xd8bf) {
       // The first half of a character of planes 2 and 3, which hold nothing but ideographs.
-      inWord = false;
+      inNext = 0;
       ideographs += 1;
       chars -= 2;
       index += 1;
-    } else if (isWideSpace(code)) {
-      inWord = false;
-    } else if (!inWord) {
-      inWord = true;
-      words += 1;
+    } else {
+      inNext = isWideSpace(code) ? 0 : 1;
     }
+    words += inNext & ~inWord;
+    inWord = inNext;
   }
   return Math.ceil(Math.max(chars / CHARS_PER_TOKEN, words * WORDS_TOKEN_MULTIPLIER)) + ideographs;
 }
@@ -101,12 +98,12 @@ function mayHoldMedia(json: string): boolean {
   return ['"data:', '"mediaType"', '"mimeType"', '"media_type"'].some((sign) => json.includes(sign));
 }
 
-// Han, kana, bopomofo and hangul with their punctuation and full-width forms. Called for codes from 0x1100 on.
+// Han, kana, bopomofo and hangul with their punctuation and full-width forms.
 function isIdeograph(code: number): boolean {
+  if (code < 0x2e80) return code >= 0x1100 && code <= 0x11ff;
   return (
-    (code >= 0x2e80 && code <= 0x9fff && code !== 0x3000) ||
+    (code <= 0x9fff && code !== 0x3000) ||
     (code >= 0xac00 && code <= 0xd7ff) ||
-    code <= 0x11ff ||
     (code >= 0xf900 && code <= 0xfaff) ||
     (code >= 0xff01 && code <= 0xffef) ||
     (code >= 0xa960 && code <= 0xa97f)
@@ -114,5 +111,6 @@ function isIdeograph(code: number): boolean {
 }
 
 function isWideSpace(code: number): boolean {
-  return (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x3000;
+  if (code < 0x2000) return code === 0xa0;
+  return code <= 0x200a || code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x3000;
 }
