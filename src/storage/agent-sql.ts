@@ -1,3 +1,4 @@
+import { StemmaError } from "../errors.js";
 import type { Store } from "./contract.js";
 import type { SyncConnection } from "./sql/connection.js";
 import type { Row, Statement } from "./sql/operation.js";
@@ -15,7 +16,7 @@ export function isSqlHost(value: unknown): value is SqlHost {
 }
 
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */
-const MAX_TEXT_BYTES = 1_900_000;
+export const MAX_TEXT_BYTES = 1_900_000;
 
 /** A store on an agent's own database. Without `transactionSync` on the agent, each statement is atomic by itself only. */
 export function agentStore(host: SqlHost): Store {
@@ -36,7 +37,7 @@ function connectAgent(host: SqlHost): SyncConnection {
     kind: "sync",
     query: ({ sql, values }: Statement) => {
       try {
-        return (host.sql(templates.get(sql) ?? template(sql), ...values) ?? []) as Row[];
+        return rowsOf(host.sql(templates.get(sql) ?? template(sql), ...values));
       } catch (error) {
         throw sqliteError(error);
       }
@@ -45,6 +46,15 @@ function connectAgent(host: SqlHost): SyncConnection {
     // The database is the agent's.
     close: () => {},
   };
+}
+
+// A statement that gives no rows may give nothing at all.
+function rowsOf(result: unknown): Row[] {
+  if (result === undefined || result === null) return [];
+  if (Symbol.iterator in Object(result)) return Array.from(result as Iterable<Row>);
+  const message =
+    "The sql template of this object did not give rows at once. One that answers with a promise cannot be used: pass a store, such as postgres(client).";
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
 type RunInTransaction = <T>(work: () => T) => T;

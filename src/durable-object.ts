@@ -1,0 +1,76 @@
+import { StemmaError } from "./errors.js";
+import { MAX_TEXT_BYTES } from "./storage/agent-sql.js";
+import type { Store } from "./storage/contract.js";
+import type { SyncConnection } from "./storage/sql/connection.js";
+import type { Row } from "./storage/sql/operation.js";
+import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
+import { sqlStore } from "./storage/sql/store.js";
+import { sqliteError } from "./storage/sql/sync-client.js";
+
+/** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
+export interface DurableObjectContext {
+  readonly storage: DurableObjectSqlStorage;
+}
+
+export interface DurableObjectSqlStorage {
+  readonly sql: { exec(query: string, ...values: (string | number | null)[]): DurableObjectCursor };
+  transactionSync<T>(work: () => T): T;
+}
+
+export interface DurableObjectCursor {
+  toArray(): object[];
+  raw(): Iterable<unknown[]>;
+}
+
+export interface DurableObjectOptions {
+  /** Index messages for search. Default true; without it an append writes two rows instead of three, and `search()` refuses. */
+  search?: boolean;
+}
+
+/**
+ * Sessions in the database of a Durable Object: `durableObject(this.ctx)`. Each write is one `transactionSync`. What a
+ * call wrote is durable before anything that the object sends afterwards leaves it. The database stays the object's:
+ * `close()` ends this store only. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite.
+ */
+export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): Store {
+  const dialect = sqliteDialect({
+    name: "durable-object",
+    maxTextBytes: MAX_TEXT_BYTES,
+    search: options.search ?? true,
+  });
+  return sqlStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
+}
+
+function connect(storage: DurableObjectSqlStorage): SyncConnection {
+  const { sql } = storage;
+  const attempt = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  };
+  return {
+    kind: "sync",
+    query: (statement) => attempt(() => sql.exec(statement.sql, ...statement.values).toArray() as Row[]),
+    column: (statement) =>
+      attempt(() => Array.from(sql.exec(statement.sql, ...statement.values).raw(), ([value]) => value)),
+    // Nothing else runs in an object while a call does not await, so a read needs no transaction.
+    transaction: (mode, work) => (mode === "read" ? work() : storage.transactionSync(work)),
+    close: () => {},
+  };
+}
+
+function storageOf(ctx: DurableObjectContext): DurableObjectSqlStorage {
+  let cause: unknown;
+  try {
+    const { storage } = ctx;
+    if (typeof storage.sql.exec === "function" && typeof storage.transactionSync === "function") return storage;
+  } catch (error) {
+    // The runtime throws at `storage.sql` of an object that is kept in the older key-value storage.
+    cause = error;
+  }
+  const message =
+    "durableObject() takes the ctx of a Durable Object that is backed by SQLite: name its class in new_sqlite_classes of a migration in the Wrangler configuration.";
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message, { cause });
+}

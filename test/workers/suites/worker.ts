@@ -1,0 +1,28 @@
+import { RemoteObject, route } from "../agent.js";
+import { enter } from "./host.js";
+import { cases } from "./vitest.js";
+import "../../documents/sessions-page.test.js";
+import "../../documents/memory-page.test.js";
+
+interface Env {
+  readonly BUCKET: {
+    list(): Promise<{ objects: { key: string }[] }>;
+    delete(keys: string[]): Promise<void>;
+  };
+}
+
+/** Runs one case; each has an object, and so a database, of its own. */
+export class CaseObject extends RemoteObject<Env> {
+  list(): { suites: readonly string[]; title: string; skipped: boolean }[] {
+    return cases.map(({ suites, title, run }) => ({ suites, title, skipped: run === null }));
+  }
+
+  async run(index: number): Promise<void> {
+    const { objects } = await this.env.BUCKET.list();
+    await this.env.BUCKET.delete(objects.map(({ key }) => key));
+    enter({ ctx: this.ctx, bucket: this.env.BUCKET });
+    await cases[index]?.run?.();
+  }
+}
+
+export default route;

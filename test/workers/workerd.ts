@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BuildOptions, build } from "esbuild";
+import { Miniflare, type MiniflareOptions } from "miniflare";
+import { afterAll, describe } from "vitest";
+
+type ClassOf<W> = { [K in keyof W]: W[K] extends new (...args: never[]) => object ? K : never }[keyof W] & string;
+type InstanceOf<C> = C extends new (...args: never[]) => infer I ? I : never;
+
+/** The methods of a Durable Object, called from outside: what goes in and out is JSON. */
+export type Remote<T> = {
+  [K in keyof T as T[K] extends (...args: never[]) => unknown ? K : never]: T[K] extends (...args: infer A) => infer R
+    ? (...args: A) => Promise<Awaited<R>>
+    : never;
+};
+
+/** A worker of this folder: `W` is the type of its module. */
+export interface WorkerDefinition<W> {
+  /** The module, relative to this folder. */
+  readonly entry: string;
+  /** Its Durable Object classes; true for those that are backed by SQLite. */
+  readonly objects: Readonly<Record<ClassOf<W>, boolean>>;
+  readonly buckets?: string[];
+  readonly plugins?: BuildOptions["plugins"];
+}
+
+/** A worker in a workerd process of its own, whose data outlives a restart. */
+export interface Workerd<W> {
+  object<C extends ClassOf<W>>(className: C, name: string): Remote<InstanceOf<W[C]>>;
+  /** Ends the process; the next call starts another one on the same data. */
+  stop(): Promise<void>;
+  /** The folder with the databases of a class. */
+  folderOf(className: ClassOf<W>): string;
+  /** Ends the process and removes its data. */
+  dispose(): Promise<void>;
+}
+
+/** A worker as one module for workerd, with what went into it. */
+export async function bundle<W>({ entry, plugins }: WorkerDefinition<W>) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [join(import.meta.dirname, entry)],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2022",
+    conditions: ["workerd", "worker"],
+    mainFields: ["module", "main"],
+    // package.json says that no module has effects; suites are there for theirs.
+    ignoreAnnotations: true,
+    logLevel: "error",
+    ...(plugins && { plugins }),
+  });
+  return { script: outputFiles[0]?.text ?? "", metafile };
+}
+
+// Why workerd cannot run here, or null. On CI it must.
+async function whyNot(): Promise<string | null> {
+  if (process.env.CI === "true") return null;
+  const miniflare = new Miniflare({ modules: true, script: "export default {}" });
+  try {
+    await miniflare.ready;
+    return null;
+  } catch (error) {
+    return `workerd cannot start here: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    await miniflare.dispose();
+  }
+}
+
+/** Null where workerd runs, otherwise why it does not. */
+export const reasonToSkip = await whyNot();
+
+/** A suite of cases that run against a worker; skipped, with the reason in its name, where workerd cannot start. */
+export function describeWorkerd<W>(
+  name: string,
+  definition: WorkerDefinition<W>,
+  suite: (workerd: Workerd<W>) => void,
+): void {
+  if (reasonToSkip !== null) {
+    describe.skip(`${name} (skipped: ${reasonToSkip})`, () => {});
+    return;
+  }
+  describe(name, () => {
+    const workerd = openWorkerd(definition);
+    afterAll(() => workerd.dispose());
+    suite(workerd);
+  });
+}
+
+/** A worker whose process starts with the first call. */
+export function openWorkerd<W>(definition: WorkerDefinition<W>): Workerd<W> {
+  const persist = mkdtempSync(join(tmpdir(), "stemma-workerd-"));
+  let running: Promise<Miniflare> | undefined;
+  const ready = () => {
+    running ??= start(definition, persist);
+    return running;
+  };
+  const stop = async () => {
+    await (await running)?.dispose();
+    running = undefined;
+  };
+  return {
+    object: <C extends ClassOf<W>>(className: C, name: string) =>
+      new Proxy({} as Remote<InstanceOf<W[C]>>, {
+        get:
+          (_target, method: string) =>
+          (...args: unknown[]) =>
+            call(ready(), [className, name, method], args),
+      }),
+    stop,
+    folderOf: (className) => join(persist, `${NAME}-${className}`),
+    dispose: async () => {
+      await stop();
+      rmSync(persist, { recursive: true, force: true });
+    },
+  };
+}
+
+const NAME = "stemma";
+
+async function start<W>(definition: WorkerDefinition<W>, persist: string): Promise<Miniflare> {
+  const { script } = await bundle(definition);
+  const objects = Object.entries(definition.objects) as [string, boolean][];
+  const options: MiniflareOptions = {
+    name: NAME,
+    modules: true,
+    script,
+    compatibilityDate: "2026-04-01",
+    durableObjects: Object.fromEntries(objects.map(([className, useSQLite]) => [className, { className, useSQLite }])),
+    durableObjectsPersist: persist,
+    r2Buckets: definition.buckets ?? [],
+  };
+  const miniflare = new Miniflare(options);
+  await miniflare.ready;
+  return miniflare;
+}
+
+async function call(running: Promise<Miniflare>, path: string[], args: unknown[]): Promise<unknown> {
+  const url = `http://worker/${path.map(encodeURIComponent).join("/")}`;
+  const response = await (await running).dispatchFetch(url, { method: "POST", body: JSON.stringify(args) });
+  const answer = (await response.json()) as { value?: unknown; error?: { message: string; code?: string } };
+  if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
+  return answer.value;
+}
