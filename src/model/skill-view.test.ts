@@ -111,10 +111,19 @@ describe("hideUnloaded", () => {
     ];
     for (const type of ["tool-load_context", "dynamic-tool", "tool-result"]) {
       for (const [output, hidden] of outputs) {
-        const part = loadPart("call-1", { type, toolName: "load_context", output });
+        const { state, ...content } = loadPart("call-1", { type, toolName: "load_context", output });
+        // Only UI parts have a state.
+        const part = type === "tool-result" ? content : { ...content, ...(state !== undefined && { state }) };
         expect(hideUnloaded(messageOf(part), 3, unloaded).parts[0]?.output).toEqual(hidden);
       }
     }
+  });
+
+  it("knows results that do not name their tool by the call's id", () => {
+    const part = { type: "tool_result", tool_use_id: "call-1", content: "whole text" };
+    expect(hideUnloaded(messageOf(part), 3, unloaded).parts[0]).toEqual({ ...part, content: NOTE });
+    const other = { ...part, tool_use_id: "call-9" };
+    expect(hideUnloaded(messageOf(other), 3, unloaded).parts[0]).toBe(other);
   });
 
   it("leaves calls without a result, and other tools, alone", () => {

@@ -1,5 +1,6 @@
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 import type { LoadedSkill, SkillState } from "./skills.js";
+import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
 
 /** The state after a document was loaded, by the tool call with this id when there was one. */
 export function recordLoad(state: SkillState, label: string, key: string, toolCallId?: string): SkillState {
@@ -35,33 +36,30 @@ export function hideUnloaded(message: SessionMessage, position: number | null, s
 }
 
 function hidePart(part: SessionMessagePart, position: number | null, state: SkillState): SessionMessagePart {
-  if (toolName(part) !== "load_context") return part;
-  const skill = unloadedBy(part, position, state);
-  if (!skill) return part;
+  const tool = readToolPart(part);
+  if (tool === null || tool.output === undefined) return part;
+  const skill = unloadedBy(tool, position, state);
+  if (skill === null) return part;
   const note = `[Unloaded: ${skill.label}/${skill.key}. Call load_context to load it again.]`;
-  const hidden: SessionMessagePart & { result?: unknown } = { ...part };
-  // Model messages of older programs have the result under `result`.
-  if (hidden.output !== undefined) hidden.output = inShapeOf(hidden.output, note);
-  if (hidden.result !== undefined) hidden.result = inShapeOf(hidden.result, note);
-  return hidden;
+  return withToolOutput(part, inShapeOf(tool.output, note));
 }
 
-function toolName({ type, toolName }: SessionMessagePart): string | null {
-  if (type === "dynamic-tool" || type === "tool-result") return toolName ?? null;
-  return type.startsWith("tool-") ? type.slice("tool-".length) : null;
-}
-
-function unloadedBy(part: SessionMessagePart, position: number | null, state: SkillState): LoadedSkill | null {
-  const { toolCallId } = part;
-  const named = (skill: LoadedSkill) => toolCallId !== undefined && skill.toolCallIds.includes(toolCallId);
+function unloadedBy(tool: ToolPart, position: number | null, state: SkillState): LoadedSkill | null {
+  const { toolCallId, toolName } = tool;
+  // Some results do not name their tool; then only the call's id tells.
+  if (toolName !== null && toolName !== "load_context") return null;
+  const named = (skill: LoadedSkill) => toolCallId !== null && skill.toolCallIds.includes(toolCallId);
   // Loaded again after the unload, perhaps within the same message.
   if (state.loaded.some(named)) return null;
   const byCall = state.unloaded.find(named);
   if (byCall) return byCall;
-  const input = typeof part.input === "object" && part.input !== null ? (part.input as Record<string, unknown>) : {};
-  const label = input.label ?? input.block;
-  if (position === null || typeof label !== "string" || typeof input.key !== "string") return null;
-  const skill = find(state.unloaded, label, input.key);
+  const { label, block, key } = (typeof tool.input === "object" && tool.input !== null ? tool.input : {}) as Record<
+    string,
+    unknown
+  >;
+  const name = label ?? block;
+  if (toolName === null || position === null || typeof name !== "string" || typeof key !== "string") return null;
+  const skill = find(state.unloaded, name, key);
   return skill && position <= skill.through ? skill : null;
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { readToolPart } from "../model/tool-parts.js";
 import type { StoredCompaction } from "../storage/contract.js";
 import { beginning } from "./snippet.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
@@ -59,15 +60,15 @@ function formatMessage(message: SessionMessage): string {
 
 function formatPart(part: SessionMessage["parts"][number]): string {
   if (part.type === "text" || part.type === "reasoning") return part.text ?? "";
-  const name = part.toolName ?? (part.type.startsWith("tool-") ? part.type.slice("tool-".length) : null);
-  if (name === null) return `(${part.type})`;
+  const tool = readToolPart(part);
+  if (tool === null) return `(${part.type})`;
   const fields = [
-    ["input", part.input],
-    ["output", part.output],
-    ["error", part.errorText],
+    ["input", tool.input],
+    ["output", tool.output],
+    ["error", tool.errorText ?? undefined],
   ] as const;
   const shown = fields.flatMap(([field, value]) => (value === undefined ? [] : [`${field}: ${payload(value)}`]));
-  return [`(tool ${name})`, ...shown].join("\n");
+  return [`(tool ${tool.toolName ?? tool.toolCallId ?? ""})`, ...shown].join("\n");
 }
 
 function payload(value: unknown): string {

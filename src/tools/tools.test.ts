@@ -191,7 +191,7 @@ describe("set_context", () => {
       { label: "skills", provider: skills },
       { label: "kb", provider: kb.forSession("s") },
     ]).tools();
-    const titles = ["C++ tips", "C# tips", "日本語", "c-tips", "C tips"];
+    const titles = ["C++ tips", "C# tips", "日本語", "日本", "C tips"];
     for (const label of ["skills", "kb"]) {
       for (const round of [1, 2]) {
         for (const title of titles)
