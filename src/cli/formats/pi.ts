@@ -1,0 +1,78 @@
+import { nameSession } from "./conversations.js";
+import { PiTree } from "./pi-tree.js";
+import {
+  type ImportFormat,
+  isObject,
+  type JsonObject,
+  type ParsedSession,
+  type Skipped,
+  type Usage,
+} from "./session-file.js";
+
+/** Session files of the coding agent pi, with ids (a tree) and without (the first version: a line of entries). */
+export const pi: ImportFormat = {
+  name: "pi",
+  about: "pi session files (JSONL): a session header, then an entry per line",
+  recognises: (first) => isObject(first) && first.type === "session" && typeof first.id === "string",
+  async *read(items) {
+    let tree: PiTree | null = null;
+    let early: Skipped[] = [];
+    for await (const item of items) {
+      if (item.kind === "listEnd") continue;
+      const { line } = item;
+      if (item.kind === "problem" || !isObject(item.value) || typeof item.value.type !== "string") {
+        const why = item.kind === "problem" ? item.why : "not an entry: it has no type";
+        (tree?.skipped ?? early).push({ line, why });
+        continue;
+      }
+      const entry = item.value;
+      if (entry.type === "session" && typeof entry.id === "string") {
+        if (tree !== null) yield closeSession(tree);
+        tree = new PiTree(entry, early);
+        early = [];
+      } else if (tree === null) {
+        early.push({ line, why: "it stands before the session's header" });
+      } else {
+        tree.add(entry, line);
+      }
+    }
+    if (tree !== null) yield closeSession(tree);
+  },
+};
+
+function closeSession(tree: PiTree): ParsedSession {
+  const { header, sessionId, messages, entries } = tree;
+  const names = entries.flatMap(({ type, name }) =>
+    type === "session_info" && typeof name === "string" ? [name] : [],
+  );
+  const replies = entries.flatMap(({ message }) =>
+    isObject(message) && message.role === "assistant" ? [message] : [],
+  );
+  const model = replies.findLast(({ model: used }) => typeof used === "string")?.model ?? header.modelId;
+  return nameSession({
+    id: sessionId,
+    name: names.at(-1) ?? "",
+    source: "pi",
+    model: typeof model === "string" ? model : undefined,
+    usage: sumUsage(replies),
+    messages,
+    compactions: tree.compactions,
+    activeLeafId: tree.leafId ?? undefined,
+    skipped: tree.skipped,
+  });
+}
+
+function sumUsage(replies: readonly JsonObject[]): Usage {
+  const total: Usage = { inputTokens: 0, outputTokens: 0, cost: 0 };
+  for (const { usage } of replies) {
+    if (!isObject(usage)) continue;
+    total.inputTokens += count(usage.input) + count(usage.cacheRead) + count(usage.cacheWrite);
+    total.outputTokens += count(usage.output);
+    if (isObject(usage.cost)) total.cost += count(usage.cost.total);
+  }
+  return total;
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
