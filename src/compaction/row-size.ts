@@ -4,7 +4,7 @@ import { utf8Length } from "../model/text.js";
 import { readToolPart, withToolOutput } from "../model/tool-parts.js";
 import { findSafeCuts, nextSafeCut } from "./boundary.js";
 import { wholeNumber } from "./limits.js";
-import { shrinkJson, sliceWhole, withNote } from "./shrink.js";
+import { shrinkJson, sliceWhole, truncationNote, withNote } from "./shrink.js";
 
 /** Characters that are left of what is replaced by a preview, and the share of the limit that they may take. */
 const PREVIEW_CHARS = 2_000;
@@ -145,8 +145,7 @@ function dropOldestParts<M extends SessionMessage>(message: M, sizes: readonly n
 
 // A text whose JSON has at most `maxBytes` bytes, the note that it was cut included.
 function cutToBytes(text: string, maxBytes: number): string {
-  const note = (left: number) => `… [truncated, ${left} characters]`;
-  const room = maxBytes - jsonBytes(note(text.length));
+  const room = maxBytes - jsonBytes(truncationNote(text.length));
   let low = 0;
   let high = text.length;
   while (low < high) {
@@ -155,7 +154,7 @@ function cutToBytes(text: string, maxBytes: number): string {
     else high = middle - 1;
   }
   const kept = sliceWhole(text, low);
-  return kept + note(text.length - kept.length);
+  return kept + truncationNote(text.length - kept.length);
 }
 
 function jsonBytes(value: unknown): number {

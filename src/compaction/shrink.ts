@@ -54,7 +54,7 @@ export function withNote(value: unknown, note: string): unknown {
 }
 
 /** The length of a value as JSON, escapes left aside; counted no further than just past `enough`. */
-export function jsonLength(value: unknown, enough = Number.POSITIVE_INFINITY): number {
+function jsonLength(value: unknown, enough = Number.POSITIVE_INFINITY): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return String(value).length;
   let length = 2;
@@ -125,7 +125,8 @@ function mediaNote(holder: unknown, data: string): string {
   return `[${type === "" ? "media" : type} left out, ${data.length} characters]`;
 }
 
-function truncationNote(characters: number): string {
+/** What stands at the end of a cut text. */
+export function truncationNote(characters: number): string {
   return `… [truncated, ${characters} characters]`;
 }
 
