@@ -12,15 +12,16 @@ export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: Wri
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
   await block.ready();
+  const about = description === undefined ? [] : ([description] as const);
   if (action === "replace") {
-    await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, description)));
+    await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, ...about)));
   } else if (provider.append) {
     await callProvider(label, "append", () => provider.append?.(key, content, { maxTokens: block.cap }));
   } else if (isSkill(provider)) {
     await enqueue(provider, async () => {
       const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
       block.assertBudget(before + content);
-      await callProvider(label, "set", () => provider.set?.(key, before + content, description));
+      await callProvider(label, "set", () => provider.set?.(key, before + content, ...about));
     });
   } else {
     throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");

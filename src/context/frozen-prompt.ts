@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
-import type { WritableContextProvider } from "./provider.js";
-import { callProvider, enqueue, readProvider } from "./provider-call.js";
+import type { WritableContextProvider, WriteOptions } from "./provider.js";
+import { callProvider, enqueue, once, readProvider } from "./provider-call.js";
 
 /** How errors name the provider that keeps the prompt. */
 const NAME = "cached prompt";
@@ -8,11 +8,12 @@ const NAME = "cached prompt";
 /** The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another. */
 export class FrozenPrompt {
   readonly #store: WritableContextProvider | null;
+  readonly #ready: () => Promise<void>;
   #known: string | null = null;
-  #initialised: Promise<void> | null = null;
 
   constructor(store: WritableContextProvider | null) {
     this.#store = store;
+    this.#ready = once(() => callProvider(NAME, "init", () => store?.init?.("prompt")));
   }
 
   /** The prompt as last read or written by this object; null before that. */
@@ -32,7 +33,7 @@ export class FrozenPrompt {
       if (stored !== null) return { prompt: stored, rendered: false };
       const prompt = await render();
       try {
-        return { prompt: await this.#write(prompt, 0), rendered: true };
+        return { prompt: await this.#write(prompt, { expectedVersion: 0 }), rendered: true };
       } catch (error) {
         // Another process froze its own rendering meanwhile: there is one prompt, the stored one.
         const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#stored() : null;
@@ -59,27 +60,17 @@ export class FrozenPrompt {
   async #stored(): Promise<string | null> {
     const store = this.#store;
     if (!store) return this.#known;
-    await this.#ready(store);
+    await this.#ready();
     return readProvider(NAME, "get", () => store.get());
   }
 
-  async #write(prompt: string, expectedVersion?: number): Promise<string> {
+  async #write(prompt: string, options?: WriteOptions): Promise<string> {
     const store = this.#store;
     if (store) {
-      await this.#ready(store);
-      await callProvider(NAME, "set", () => store.set(prompt, { expectedVersion }));
+      await this.#ready();
+      await callProvider(NAME, "set", () => (options ? store.set(prompt, options) : store.set(prompt)));
     }
     this.#known = prompt;
     return prompt;
-  }
-
-  async #ready(store: WritableContextProvider): Promise<void> {
-    this.#initialised ??= callProvider(NAME, "init", () => store.init?.("prompt"));
-    try {
-      await this.#initialised;
-    } catch (error) {
-      this.#initialised = null;
-      throw error;
-    }
   }
 }

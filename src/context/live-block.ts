@@ -13,7 +13,7 @@ import {
   type WritableContextProvider,
   type WriteOptions,
 } from "./provider.js";
-import { callProvider, enqueue, readProvider } from "./provider-call.js";
+import { callProvider, enqueue, once, readProvider } from "./provider-call.js";
 
 /** A block with its provider: what was last read of it, and the writes that keep to its budget. */
 export class LiveBlock {
@@ -24,9 +24,10 @@ export class LiveBlock {
   readonly shape: ProviderShape;
   /** The budget that applies, whether or not the prompt shows one. */
   readonly cap: number;
+  /** Lets the provider prepare itself, once; a failed attempt is made again by the next call. */
+  readonly ready: () => Promise<void>;
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
-  #initialised: Promise<void> | null = null;
   #content: Content | null = null;
   #failure: unknown = null;
   #clock = 0;
@@ -37,6 +38,7 @@ export class LiveBlock {
     this.reminds = config.whenChanged === "remind";
     this.provider = provider;
     this.shape = shapeOf(provider);
+    this.ready = once(() => callProvider(this.label, "init", () => provider.init?.(this.label)));
     this.cap = config.maxTokens ?? DEFAULT_MAX_TOKENS;
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
@@ -80,17 +82,6 @@ export class LiveBlock {
       tokens: estimateStringTokens(text),
       ...(version !== undefined && { version }),
     };
-  }
-
-  /** Lets the provider prepare itself, once; a failed attempt is made again by the next call. */
-  async ready(): Promise<void> {
-    this.#initialised ??= callProvider(this.label, "init", () => this.provider.init?.(this.label));
-    try {
-      await this.#initialised;
-    } catch (error) {
-      this.#initialised = null;
-      throw error;
-    }
   }
 
   /** Reads the content anew. */

@@ -30,6 +30,21 @@ export async function readProvider(label: string, method: string, call: () => un
   throw new StemmaError("PROVIDER_FAILED", { label, method }, message);
 }
 
+/** Makes a function run once, however often it is called; after a failure the next call runs it again. */
+export function once(task: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return async () => {
+    running ??= task();
+    const mine = running;
+    try {
+      await mine;
+    } catch (error) {
+      if (running === mine) running = null;
+      throw error;
+    }
+  };
+}
+
 const tails = new WeakMap<object, Promise<unknown>>();
 
 /** Runs the tasks of one owner one after another, in the order they came; a failed task does not hold up the next. */

@@ -68,7 +68,7 @@ export class SessionContext implements ContextAccess {
     });
   }
 
-  /** Takes a block out of the session; what its provider holds stays. Resolves to false when there is none. */
+  /** Takes a block out of the session; what its provider holds stays. False when there is none. */
   remove(label: string): boolean {
     this.#assertTried();
     return this.#blocks.delete(foldLabel(label));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { readToolPart } from "../model/tool-parts.js";
 import type { StoredCompaction } from "../storage/contract.js";
-import { beginning } from "./snippet.js";
+import { beginning, cut } from "./snippet.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** Characters of one page. */
@@ -45,10 +45,9 @@ function formatList(compactions: readonly StoredCompaction[]): string {
 }
 
 function formatPage(text: string, page: number): string {
-  const characters = [...text];
-  const pages = Math.max(1, Math.ceil(characters.length / PAGE_LENGTH));
+  const pages = Math.max(1, Math.ceil(text.length / PAGE_LENGTH));
   if (page > pages) return refusal(`There ${pages === 1 ? "is 1 page" : `are ${pages} pages`}.`);
-  const shown = characters.slice((page - 1) * PAGE_LENGTH, page * PAGE_LENGTH).join("");
+  const shown = cut(text, (page - 1) * PAGE_LENGTH, page * PAGE_LENGTH);
   return pages === 1 ? shown : `${shown}\n\n(Page ${page} of ${pages}.)`;
 }
 

@@ -13,15 +13,14 @@ export function beginning(text: string, length: number): string {
   return text.length <= length ? text : `${cut(text, 0, length)}…`;
 }
 
-/** `text.slice`, which never leaves half a character at its ends. */
-function cut(text: string, start: number, end: number): string {
-  const from = isTrail(text, start) ? start + 1 : start;
-  return text.slice(from, isTrail(text, end) ? end - 1 : end);
+/** `text.slice` with its ends moved so that no character is cut in two: what one piece leaves, the next one has. */
+export function cut(text: string, start: number, end: number): string {
+  return text.slice(boundary(text, start), boundary(text, end));
 }
 
-function isTrail(text: string, index: number): boolean {
+function boundary(text: string, index: number): number {
   const unit = text.charCodeAt(index);
-  return unit >= 0xdc00 && unit <= 0xdfff;
+  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
 }
 
 /** A word is also found by its beginning, as its forms differ at the end. */

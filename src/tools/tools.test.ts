@@ -1,5 +1,6 @@
 import type { ToolSet } from "ai";
-import { asSchema } from "ai";
+import { asSchema, generateText, stepCountIs } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import type { ContextConfig } from "../context/block.js";
 import { AgentContextProvider } from "../context/providers/agent-context.js";
@@ -140,6 +141,47 @@ describe("the tools for the AI SDK", () => {
     const validated = await asSchema(tools.set_context?.inputSchema).validate?.({ label: "MEMORY", content: "x" });
     expect(validated).toMatchObject({ success: true });
   });
+});
+
+it("runs in the AI SDK's own loop", async () => {
+  const { log, loaded } = skillLog();
+  const context = contextOf(
+    [{ label: "memory" }, { label: "skills", provider: documents({ deploy: "Checklist" }) }],
+    log,
+  );
+  const calls = [
+    { toolName: "set_context", input: { label: "MEMORY", content: "User likes tea." } },
+    { toolName: "load_context", input: { block: "Skills", key: "deploy" } },
+  ];
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const model = new MockLanguageModelV3({
+    doGenerate: [
+      {
+        content: calls.map(({ toolName, input }, index) => ({
+          type: "tool-call" as const,
+          toolCallId: `call-${index}`,
+          toolName,
+          input: JSON.stringify(input),
+        })),
+        finishReason: { unified: "tool-calls" as const, raw: undefined },
+        usage,
+        warnings: [],
+      },
+      {
+        content: [{ type: "text" as const, text: "Done." }],
+        finishReason: { unified: "stop" as const, raw: undefined },
+        usage,
+        warnings: [],
+      },
+    ],
+  });
+  const result = await generateText({ model, prompt: "go", tools: await context.tools(), stopWhen: stepCountIs(2) });
+  expect(result.steps[0]?.toolResults.map((part) => part.output)).toEqual(["Replaced memory.", "Checklist"]);
+  expect(context.block("memory")?.content).toBe("User likes tea.");
+  expect(loaded()).toEqual([{ label: "skills", key: "deploy", toolCallIds: ["call-1"] }]);
 });
 
 describe("set_context", () => {
