@@ -53,7 +53,7 @@ export class FrozenPrompt {
     const stored = await this.#stored();
     // A provider may answer "" for "nothing yet". Of our own, which can hold an empty prompt, #write finds out.
     if (stored === "" && this.#known !== "") return null;
-    if (stored !== null) this.#known = stored;
+    this.#known = stored;
     return stored;
   }
 

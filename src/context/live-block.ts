@@ -142,8 +142,12 @@ export class LiveBlock {
     });
   }
 
-  /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold. */
+  /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
+    if (typeof content !== "string") {
+      const message = `The content of "${this.label}" is a text; got ${content === null ? "null" : typeof content}.`;
+      throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+    }
     const tokens = estimateStringTokens(content);
     if (tokens <= this.cap) return;
     throw new StemmaError(

@@ -268,6 +268,17 @@ describe("writing", () => {
     await expect(context.append("memoir", "x")).rejects.toThrow("The blocks are: soul, memory, kb.");
   });
 
+  it("refuses what is no text", async () => {
+    const context = contextOf([memory, { label: "custom", provider: variable("x") }]);
+    const nothing = undefined as unknown as string;
+    for (const label of ["memory", "custom"]) {
+      await expect(context.replace(label, nothing)).rejects.toEqual(code("INVALID_ARGUMENT"));
+      await expect(context.append(label, 42 as unknown as string)).rejects.toEqual(code("INVALID_ARGUMENT"));
+    }
+    await expect(context.replace(nothing, "x")).rejects.toEqual(code("BLOCK_NOT_FOUND"));
+    expect(context.block(nothing)).toBeNull();
+  });
+
   it("refuses a stale replace", async () => {
     const store = sqlite(":memory:");
     const wire = (label: string) => new AgentContextProvider(store, label);
@@ -420,6 +431,17 @@ describe("the frozen prompt", () => {
     const refreshed = await two?.refreshPrompt();
     expect(refreshed).toContain("two");
     expect(await one?.freezePrompt()).toBe(refreshed);
+  });
+
+  it("is rendered anew when its store has forgotten it", async () => {
+    const promptStore = variable();
+    const context = contextOf([soul], { promptStore });
+    const frozen = await context.freezePrompt();
+    promptStore.content = null;
+    expect(await context.reminder()).toBeNull();
+    expect(context.frozenPrompt()).toBeNull();
+    expect(await context.freezePrompt()).toBe(frozen);
+    expect(promptStore.content).toBe(frozen);
   });
 
   it("may be empty, and stays so until it is refreshed", async () => {
