@@ -40,22 +40,42 @@ export function parseQuery(text: string): SearchQuery {
   };
 }
 
-/** The words and unspaced runs of a text, in order. */
+/**
+ * What to look for, as sequences of words that stand side by side; a character of an unspaced script is a word. A row
+ * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters.
+ */
+export function querySequences(query: SearchQuery): string[][] {
+  const sequences = query.words.map((word) => [word]);
+  for (const run of query.runs) {
+    const characters = Array.from(run);
+    sequences.push(characters);
+    if (characters.length > 2) {
+      sequences.push(...characters.slice(1).map((character, index) => [characters[index] as string, character]));
+    }
+  }
+  for (const phrase of query.phrases) {
+    sequences.push(phrase.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token])));
+  }
+  return [...new Map(sequences.map((sequence) => [sequence.join("\0"), sequence])).values()];
+}
+
+/** The words and unspaced runs of a text, in order; of a long text those at its start. */
 export function tokenize(text: string): string[] {
-  return (text.toWellFormed().match(TOKEN) ?? []).slice(0, MAX_TOKENS);
+  return tokens(text).slice(0, MAX_TOKENS);
+}
+
+/** All words of a text, in order, each character of an unspaced script by itself. */
+export function words(text: string): string[] {
+  const found = tokens(text);
+  if (!HAS_UNSPACED.test(text)) return found;
+  return found.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token]));
+}
+
+function tokens(text: string): string[] {
+  return text.toWellFormed().match(TOKEN) ?? [];
 }
 
 /** A text with a space around each character of an unspaced script, so that a tokeniser takes each for a word. */
 export function spaceOut(text: string): string {
   return HAS_UNSPACED.test(text) ? text.replace(UNSPACED_CHARACTER, " $& ") : text;
-}
-
-/** The characters of an unspaced run. */
-export function charactersOf(run: string): string[] {
-  return Array.from(run);
-}
-
-/** True for a run of an unspaced script. */
-export function isUnspaced(token: string): boolean {
-  return UNSPACED_RUN.test(token);
 }

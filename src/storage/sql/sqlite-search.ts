@@ -1,4 +1,4 @@
-import { charactersOf, isUnspaced, type SearchQuery, spaceOut } from "../../model/query.js";
+import { querySequences, type SearchQuery, spaceOut } from "../../model/query.js";
 import type { Ranked, SearchDialect, SearchIndex } from "./dialect.js";
 import { all, type Operation, run } from "./operation.js";
 
@@ -54,24 +54,8 @@ export function* createSearchTables(): Operation<void> {
   }
 }
 
-// Any of the words may match. Everything is quoted, so that nothing is an operator.
+// Everything is quoted, so that nothing is an operator.
 function matchExpression(query: SearchQuery): string | null {
-  const terms = new Set<string>();
-  for (const word of query.words) terms.add(quote([word]));
-  for (const unspaced of query.runs) for (const term of runTerms(unspaced)) terms.add(term);
-  for (const phrase of query.phrases) {
-    terms.add(quote(phrase.flatMap((token) => (isUnspaced(token) ? charactersOf(token) : [token]))));
-  }
-  return terms.size === 0 ? null : [...terms].join(" OR ");
-}
-
-// A run matches whole, and by each two of its characters that stand side by side.
-function runTerms(unspaced: string): string[] {
-  const characters = charactersOf(unspaced);
-  const pairs = characters.slice(1).map((character, index) => quote([characters[index] as string, character]));
-  return [quote(characters), ...pairs];
-}
-
-function quote(tokens: readonly string[]): string {
-  return `"${tokens.join(" ").replaceAll('"', '""')}"`;
+  const sequences = querySequences(query).map((words) => `"${words.join(" ").replaceAll('"', '""')}"`);
+  return sequences.length === 0 ? null : sequences.join(" OR ");
 }

@@ -1,0 +1,28 @@
+import { querySequences, type SearchQuery, words } from "./query.js";
+import { stem } from "./stemmer.js";
+
+/** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
+const MAX_TERM_LENGTH = 100;
+
+const MARKS_ON_LATIN = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
+
+/** The terms of a text, in order: its words in lower case, without diacritics on Latin letters, stemmed. For engines without a tokeniser of their own. */
+export function documentTerms(text: string): string[] {
+  return words(text).map(termOf);
+}
+
+/** The sequences of terms that a query looks for; see `querySequences`. */
+export function queryTerms(query: SearchQuery): string[][] {
+  return querySequences(query).map((sequence) => sequence.map(termOf));
+}
+
+function termOf(word: string): string {
+  return stem(fold(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
+}
+
+// What SQLite's unicode61 folds with remove_diacritics=2.
+function fold(word: string): string {
+  const lower = word.toLowerCase();
+  if (/^[\0-\x7f]*$/.test(lower)) return lower;
+  return lower.normalize("NFD").replace(MARKS_ON_LATIN, "").normalize("NFC").replaceAll("ς", "σ");
+}
