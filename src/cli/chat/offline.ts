@@ -1,0 +1,211 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import { parsePrompt } from "../../context/prompt.js";
+import { parseQuery } from "../../model/query.js";
+
+/** What the responder does next: say something, or call a tool. */
+type Move = { say: string } | { call: string; input: unknown };
+
+const HELP = `I am the offline responder: a few fixed rules that use the memory tools, not a language model. I understand:
+  remember that …            writes to the memory block
+  forget …                   takes lines out of it
+  what do you remember about …
+  search …                   looks through all conversations
+For a model, start with --model anthropic/…, --model openai/…, or --base-url for a local server.`;
+
+/**
+ * Stands in for a model where none is configured: a few rules that use the memory tools, through the same loop of tools
+ * as a model would. It says what it is.
+ */
+export function offlineResponder(): LanguageModelV3 {
+  const chunks = (options: LanguageModelV3CallOptions) => respond(options);
+  return {
+    specificationVersion: "v3",
+    provider: "stemma",
+    modelId: "offline-responder",
+    supportedUrls: {},
+    async doStream(options) {
+      const parts = chunks(options);
+      const stream = new ReadableStream<LanguageModelV3StreamPart>({
+        pull(controller) {
+          const part = parts.shift();
+          if (part === undefined) controller.close();
+          else controller.enqueue(part);
+        },
+      });
+      return { stream };
+    },
+    async doGenerate(options) {
+      const move = nextMove(options);
+      const finish = { usage: NO_TOKENS, warnings: [] };
+      if ("say" in move) {
+        const content = [{ type: "text" as const, text: move.say }];
+        return { content, finishReason: { unified: "stop", raw: "stop" }, ...finish };
+      }
+      const call = { type: "tool-call" as const, toolCallId: crypto.randomUUID(), toolName: move.call };
+      const content = [{ ...call, input: JSON.stringify(move.input) }];
+      return { content, finishReason: { unified: "tool-calls", raw: "tool-calls" }, ...finish };
+    },
+  };
+}
+
+const NO_TOKENS = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 0, text: 0, reasoning: 0 },
+};
+
+function respond(options: LanguageModelV3CallOptions): LanguageModelV3StreamPart[] {
+  const move = nextMove(options);
+  const start: LanguageModelV3StreamPart = { type: "stream-start", warnings: [] };
+  if ("call" in move) {
+    const call = { toolCallId: crypto.randomUUID(), toolName: move.call, input: JSON.stringify(move.input) };
+    return [start, { type: "tool-call", ...call }, finish("tool-calls")];
+  }
+  const words = move.say.split(/(?<=\s)/).map((delta): LanguageModelV3StreamPart => {
+    return { type: "text-delta", id: "0", delta };
+  });
+  return [start, { type: "text-start", id: "0" }, ...words, { type: "text-end", id: "0" }, finish("stop")];
+}
+
+function finish(reason: "stop" | "tool-calls"): LanguageModelV3StreamPart {
+  return { type: "finish", usage: NO_TOKENS, finishReason: { unified: reason, raw: reason } };
+}
+
+// ── The rules ──
+
+function nextMove(options: LanguageModelV3CallOptions): Move {
+  const { prompt } = options;
+  const asked = prompt.findLastIndex(({ role }) => role === "user");
+  const question = textOf(prompt[asked]);
+  const rule = ruleFor(question);
+  if (rule === null) return { say: HELP };
+  const result = resultOf(prompt.slice(asked + 1));
+  if (result !== null) return { say: rule.answer(result, memoryOf(options)) };
+  const call = rule.call(memoryOf(options));
+  if (!(options.tools ?? []).some((tool) => tool.name === call.call)) {
+    return { say: `This session has no tool ${call.call}, which I would need for that.` };
+  }
+  return call;
+}
+
+interface Rule {
+  call(memory: string): { call: string; input: unknown };
+  answer(result: string, memory: string): string;
+}
+
+function ruleFor(question: string): Rule | null {
+  const match = (pattern: RegExp) => pattern.exec(question)?.groups?.what?.trim() ?? null;
+  const fact = match(/^\s*(?:please\s+)?remember(?:\s+that)?[\s:,]+(?<what>.+)$/isu);
+  if (fact !== null) return remember(fact);
+  const old = match(/^\s*(?:please\s+)?forget(?:\s+that|\s+about)?[\s:,]+(?<what>.+)$/isu);
+  if (old !== null) return forget(old);
+  const topic = match(/^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*?)[?!.\s]*$/isu);
+  if (topic !== null) return recall(topic);
+  const query = match(/^\s*search(?:\s+for)?[\s:]+(?<what>.+)$/isu);
+  return query === null ? null : search(query);
+}
+
+function remember(fact: string): Rule {
+  const line = fact.replace(/\s+/gu, " ");
+  return {
+    call: (memory) => {
+      const content = `${memory === "" || memory.endsWith("\n") ? "" : "\n"}- ${line}`;
+      return { call: "set_context", input: { label: "memory", content, action: "append" } };
+    },
+    answer: (result) => (isError(result) ? result : `Noted in the memory block: ${line}`),
+  };
+}
+
+function forget(what: string): Rule {
+  const kept = (memory: string) => memory.split("\n").filter((line) => !mentions(line, what));
+  return {
+    call: (memory) => ({ call: "set_context", input: { label: "memory", content: kept(memory).join("\n") } }),
+    answer: (result) => (isError(result) ? result : `The memory block no longer holds lines about: ${what}`),
+  };
+}
+
+function recall(topic: string): Rule {
+  const everything = topic === "" || /^(me|everything|us)$/iu.test(topic);
+  return {
+    call: () => ({ call: "session_search", input: { query: everything ? "remember" : topic } }),
+    answer: (result, memory) => {
+      const lines = memory.split("\n").filter((line) => line.trim() !== "" && (everything || mentions(line, topic)));
+      const said = isError(result) || everything ? [] : hitsOf(result).filter((hit) => !isRequest(hit.text));
+      const parts = [
+        ...(lines.length > 0 ? [`From the memory block:\n${lines.join("\n")}`] : []),
+        ...(said.length > 0 ? [`From earlier messages:\n${said.map(({ text }) => `- ${text}`).join("\n")}`] : []),
+      ];
+      return parts.length > 0 ? parts.join("\n\n") : `Nothing is remembered${topic === "" ? "" : ` about ${topic}`}.`;
+    },
+  };
+}
+
+function search(query: string): Rule {
+  return {
+    call: () => ({ call: "session_search", input: { query } }),
+    answer: (result) => {
+      if (isError(result)) return result;
+      const hits = hitsOf(result).filter((hit) => !isRequest(hit.text));
+      if (hits.length === 0) return `No message matches: ${query}`;
+      return hits.map(({ head, text }) => `${head}\n${text}`).join("\n\n");
+    },
+  };
+}
+
+/** The excerpts that `session_search` shows. */
+function hitsOf(result: string): { head: string; text: string }[] {
+  return result
+    .split(/\n\n(?=\[session )/u)
+    .filter((hit) => hit.startsWith("[session "))
+    .map((hit) => {
+      const end = hit.indexOf("\n");
+      return { head: hit.slice(0, end), text: hit.slice(end + 1).trim() };
+    });
+}
+
+// Requests to the responder, and what it answered, are no finds.
+function isRequest(text: string): boolean {
+  return ruleFor(text) !== null || /^(Noted in|From the memory|From earlier|Nothing is|No message|\[session|The memory block no longer|I am the offline)/u.test(text);
+}
+
+function mentions(line: string, topic: string): boolean {
+  const { words, runs } = parseQuery(topic);
+  const text = line.toLowerCase();
+  return [...words, ...runs].some((word) => text.includes(word.toLowerCase().slice(0, Math.max(4, word.length - 2))));
+}
+
+function isError(result: string): boolean {
+  return result.startsWith("Error:");
+}
+
+// ── Reading the prompt ──
+
+type Message = LanguageModelV3CallOptions["prompt"][number];
+
+function textOf(message: Message | undefined): string {
+  if (message?.role !== "user") return "";
+  // What follows the first text was added by the session: a reminder of changed blocks.
+  return message.content.find((part) => part.type === "text")?.text ?? "";
+}
+
+function resultOf(messages: readonly Message[]): string | null {
+  for (const message of messages.toReversed()) {
+    if (message.role !== "tool") continue;
+    for (const part of message.content) {
+      if (part.type !== "tool-result") continue;
+      const { output } = part;
+      if (output.type === "text" || output.type === "error-text") return output.value;
+      return JSON.stringify("value" in output ? output.value : output);
+    }
+  }
+  return null;
+}
+
+/** The memory block as the prompt shows it, or as a later reminder does. */
+function memoryOf(options: LanguageModelV3CallOptions): string {
+  const texts = options.prompt.flatMap((message) => {
+    if (message.role === "system") return [message.content];
+    return message.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : "")) : [];
+  });
+  const blocks = texts.flatMap((text) => parsePrompt(text)).filter((block) => block.label === "MEMORY");
+  return blocks.at(-1)?.content ?? "";
+}

@@ -1,0 +1,101 @@
+import { createInterface, type Interface } from "node:readline";
+
+/** Lines in, text out; on a terminal with a prompt and colour. */
+export class Terminal {
+  /** A person sits there. */
+  readonly interactive: boolean;
+  readonly #lines: Interface;
+  readonly #colour: boolean;
+  #column = 0;
+  #onInterrupt: () => void = () => {};
+
+  constructor(
+    private readonly input: NodeJS.ReadStream,
+    private readonly output: NodeJS.WriteStream,
+  ) {
+    this.interactive = input.isTTY === true && output.isTTY === true;
+    this.#colour = output.isTTY === true && !process.env.NO_COLOR;
+    this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
+    const interrupt = () => this.#onInterrupt();
+    this.#lines.on("SIGINT", interrupt);
+    process.on("SIGINT", interrupt);
+    this.#lines.once("close", () => process.off("SIGINT", interrupt));
+  }
+
+  /** What Ctrl-C does. */
+  onInterrupt(handler: () => void): void {
+    this.#onInterrupt = handler;
+  }
+
+  /** The lines that are typed, until the end of the input or `close`. None is lost while one is worked on. */
+  async *lines(): AsyncGenerator<string> {
+    const waiting: string[] = [];
+    let ended = false;
+    let wake = () => {};
+    this.#lines.on("line", (line) => {
+      waiting.push(line);
+      wake();
+    });
+    this.#lines.once("close", () => {
+      ended = true;
+      wake();
+    });
+    for (;;) {
+      const line = waiting.shift();
+      if (line !== undefined) {
+        this.#column = 0;
+        yield line;
+        continue;
+      }
+      if (ended) return;
+      if (this.interactive) this.#lines.prompt();
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+
+  close(): void {
+    this.#lines.close();
+    // A closed readline leaves a pipe open behind it, and the process waiting.
+    this.input.destroy();
+  }
+
+  /** Writes text that came from anywhere: nothing in it can steer the terminal. */
+  write(text: string): void {
+    const shown = printable(text);
+    if (shown === "") return;
+    this.output.write(shown);
+    this.#column = shown.endsWith("\n") ? 0 : 1;
+  }
+
+  /** Ends a line that is begun. */
+  endLine(): void {
+    if (this.#column > 0) this.output.write("\n");
+    this.#column = 0;
+  }
+
+  line(text = ""): void {
+    this.endLine();
+    this.write(`${text}\n`);
+  }
+
+  /** A line beside the conversation. */
+  note(text: string): void {
+    this.#styled(text, 2);
+  }
+
+  warn(text: string): void {
+    this.#styled(text, 33);
+  }
+
+  #styled(text: string, code: number): void {
+    this.endLine();
+    const shown = printable(text);
+    this.output.write(this.#colour ? `\u001b[${code}m${shown}\u001b[0m\n` : `${shown}\n`);
+  }
+}
+
+function printable(text: string): string {
+  return text.replace(/\r\n/g, "\n").replace(/(?![\n\t])[\p{Cc}\u2028\u2029]/gu, "");
+}
