@@ -1,0 +1,39 @@
+// Runs the tests on other versions of Node, and the core on Bun, each installed from npm into a temporary folder.
+// `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--` goes to vitest.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installNode, run } from "./shell.mjs";
+
+const given = process.argv.slice(2);
+const end = given.includes("--") ? given.indexOf("--") : given.length;
+const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun"];
+const toVitest = given.slice(end + 1);
+const folder = mkdtempSync(join(tmpdir(), "stemma-runtimes-"));
+const failed = [];
+
+try {
+  for (const runtime of wanted) {
+    const [program, args] = runtime === "bun" ? bun() : node(Number(runtime));
+    console.log(`\n── ${runtime}: ${run(program, ["--version"]).trim()}`);
+    const { status } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+    if (status !== 0) failed.push(runtime);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(failed.length === 0 ? `\nAll of them pass: ${wanted.join(", ")}` : `\nFailed on ${failed.join(", ")}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+/** @param {number} major */
+function node(major) {
+  const program = installNode(major, join(folder, `node${major}`));
+  return [program, ["node_modules/vitest/vitest.mjs", "run", ...toVitest]];
+}
+
+function bun() {
+  const prefix = join(folder, "bun");
+  run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", "bun@1"]);
+  return [join(prefix, "node_modules/.bin/bun"), ["test", "./test/runtimes/bun.suite.mjs"]];
+}
