@@ -1,4 +1,5 @@
-import type { Dialect } from "./dialect.js";
+import type { Dialect, SearchDialect } from "./dialect.js";
+import { fitDocument } from "./fit-document.js";
 import { migrateSqlite } from "./sqlite-schema.js";
 import { sqliteSearch } from "./sqlite-search.js";
 
@@ -14,9 +15,14 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
   const dialect: Dialect = {
     name: options.name,
     maxTextBytes: options.maxTextBytes,
-    search: options.search ? sqliteSearch : null,
+    search: options.search ? searchWithin(options.maxTextBytes) : null,
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?))`,
     migrate: () => migrateSqlite(dialect),
   };
   return dialect;
+}
+
+// The index takes a document as one value.
+function searchWithin(maxBytes: number): SearchDialect {
+  return { ...sqliteSearch, add: (index, n, document) => sqliteSearch.add(index, n, fitDocument(document, maxBytes)) };
 }
