@@ -13,7 +13,10 @@ export interface DurableObjectContext {
 }
 
 export interface DurableObjectSqlStorage {
-  readonly sql: { exec(query: string, ...values: (string | number | null)[]): DurableObjectCursor };
+  readonly sql: {
+    readonly databaseSize: number;
+    exec(query: string, ...values: (string | number | null)[]): DurableObjectCursor;
+  };
   transactionSync<T>(work: () => T): T;
 }
 
@@ -65,9 +68,9 @@ function storageOf(ctx: DurableObjectContext): DurableObjectSqlStorage {
   let cause: unknown;
   try {
     const { storage } = ctx;
-    if (typeof storage.sql.exec === "function" && typeof storage.transactionSync === "function") return storage;
+    if (typeof storage.sql.databaseSize === "number" && typeof storage.transactionSync === "function") return storage;
   } catch (error) {
-    // The runtime throws at `storage.sql` of an object that is kept in the older key-value storage.
+    // The runtime throws when an object that is kept in the older key-value storage is asked for the size.
     cause = error;
   }
   const message =

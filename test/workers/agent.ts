@@ -1,7 +1,10 @@
 /** What the tests use of the `ctx` of a Durable Object. */
 export interface TestContext {
   readonly storage: {
-    readonly sql: { exec(query: string, ...values: (string | number | boolean | null)[]): TestCursor };
+    readonly sql: {
+      readonly databaseSize: number;
+      exec(query: string, ...values: (string | number | boolean | null)[]): TestCursor;
+    };
     transactionSync<T>(work: () => T): T;
     sync(): Promise<void>;
     deleteAll(): Promise<void>;
