@@ -16,6 +16,7 @@ export interface SessionMessagePart {
   errorText?: string;
   url?: unknown;
   mediaType?: string;
+  [field: string]: unknown;
 }
 
 /**
