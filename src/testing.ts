@@ -1,0 +1,3 @@
+export type { ConformanceReport, TestRunner } from "./testing/describe-store.js";
+export { describeStore } from "./testing/describe-store.js";
+export type { Need, StoreTarget } from "./testing/target.js";

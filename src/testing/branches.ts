@@ -1,0 +1,184 @@
+import { expect, expectError } from "./assert.js";
+import { chain, encoded, forkedTree, historyIds, idsOf, importedTree, message, numbered } from "./samples.js";
+import { defineTopic } from "./topic.js";
+
+export const branches = defineTopic("branches", (it) => {
+  it("branches where a parent that has children gets another one", async ({ session }) => {
+    await forkedTree(session);
+    expect(await historyIds(session)).toEqual(["root", "a", "d", "e"]);
+    expect(await historyIds(session, "c")).toEqual(["root", "a", "b", "c"]);
+  });
+
+  it("gives all children of a message, oldest first", async ({ session }) => {
+    await forkedTree(session);
+    expect(idsOf(await session.getBranches("a"))).toEqual(["b", "d"]);
+    expect(idsOf(await session.getBranches("root"))).toEqual(["a"]);
+    expect(await session.getBranches("e")).toEqual([]);
+    await session.appendMessage(message("f"), "a");
+    expect(await session.getBranches("a")).toEqual([message("b"), message("d"), message("f")]);
+    await expectError(session.getBranches("unknown"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("reads the path to any message, leaf or not", async ({ session }) => {
+    await forkedTree(session);
+    expect(await historyIds(session, "b")).toEqual(["root", "a", "b"]);
+    expect(await historyIds(session, "root")).toEqual(["root"]);
+    await expectError(session.getHistory("unknown"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("makes the last appended message the active leaf, on whatever branch it is", async ({ session }) => {
+    await forkedTree(session);
+    await session.appendMessage(message("f"), "b");
+    expect((await session.getLatestLeaf())?.id).toBe("f");
+    expect(await historyIds(session)).toEqual(["root", "a", "b", "f"]);
+  });
+
+  it("keeps the active leaf when a message elsewhere is updated or deleted", async ({ session }) => {
+    await forkedTree(session);
+    await session.updateMessage(message("c", "new"));
+    await session.deleteMessages(["c"]);
+    expect((await session.getLatestLeaf())?.id).toBe("e");
+    await session.setActiveLeaf("b");
+    await session.deleteMessages(["e"]);
+    expect((await session.getLatestLeaf())?.id).toBe("b");
+  });
+
+  it("reads and continues from the leaf chosen with setActiveLeaf, which may be any message", async ({ session }) => {
+    await forkedTree(session);
+    await session.setActiveLeaf("c");
+    expect(await historyIds(session)).toEqual(["root", "a", "b", "c"]);
+    expect(await session.getPathLength()).toBe(4);
+    await session.setActiveLeaf("a");
+    expect(await historyIds(session)).toEqual(["root", "a"]);
+    await session.appendMessage(message("f"));
+    expect(await historyIds(session)).toEqual(["root", "a", "f"]);
+    expect(idsOf(await session.getBranches("a"))).toEqual(["b", "d", "f"]);
+    await expectError(session.setActiveLeaf("unknown"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("keeps the chosen leaf across a restart", ["durable"], async (workspace) => {
+    await forkedTree(workspace.session);
+    await workspace.session.setActiveLeaf("b");
+    const { session } = await workspace.restart();
+    expect((await session.getLatestLeaf())?.id).toBe("b");
+    await session.appendMessage(message("f"));
+    expect(await historyIds(session)).toEqual(["root", "a", "b", "f"]);
+  });
+
+  it("keeps the chosen leaf when a known message is appended again", async ({ session }) => {
+    await forkedTree(session);
+    await session.setActiveLeaf("b");
+    await session.appendMessage(message("e"));
+    expect((await session.getLatestLeaf())?.id).toBe("b");
+  });
+
+  it("empties the history, and starts a new root, when the only message of the active path is deleted", async ({
+    session,
+  }) => {
+    await chain(session, ["a", "b"]);
+    await session.appendMessage(message("r"), null);
+    await session.deleteMessages(["r"]);
+    expect(await session.getLatestLeaf()).toBe(null);
+    expect(await historyIds(session)).toEqual([]);
+    expect(await session.getPathLength()).toBe(0);
+    await session.appendMessage(message("s"));
+    expect(await historyIds(session)).toEqual(["s"]);
+    expect(await historyIds(session, "b")).toEqual(["a", "b"]);
+  });
+
+  it("splices a deleted message out of every branch that ran through it", async ({ session }) => {
+    await forkedTree(session);
+    await session.appendMessage(message("f"), "root");
+    await session.deleteMessages(["a"]);
+    expect(await historyIds(session, "c")).toEqual(["root", "b", "c"]);
+    expect(await historyIds(session, "e")).toEqual(["root", "d", "e"]);
+    expect(idsOf(await session.getBranches("root"))).toEqual(["b", "d", "f"]);
+    await session.deleteMessages(["root"]);
+    expect(await historyIds(session, "c")).toEqual(["b", "c"]);
+    expect(await historyIds(session, "f")).toEqual(["f"]);
+  });
+
+  it("deletes a whole branch and leaves its sibling alone", async ({ session }) => {
+    await forkedTree(session);
+    await session.deleteMessages(["d", "e"]);
+    expect((await session.getLatestLeaf())?.id).toBe("a");
+    expect(idsOf(await session.getBranches("a"))).toEqual(["b"]);
+    await session.appendMessage(message("f"));
+    expect(await historyIds(session)).toEqual(["root", "a", "f"]);
+    expect(await historyIds(session, "c")).toEqual(["root", "a", "b", "c"]);
+  });
+
+  it("gives every message's place in the tree, in the order they were written", async ({ session }) => {
+    await forkedTree(session);
+    await session.appendMessage({ ...message("r", "new root"), createdAt: new Date(0) }, null);
+    const tree = await session.getTree();
+    expect(tree.map(({ id, parentId }) => [id, parentId])).toEqual([
+      ["root", null],
+      ["a", "root"],
+      ["b", "a"],
+      ["c", "b"],
+      ["d", "a"],
+      ["e", "d"],
+      ["r", null],
+    ]);
+    const last = { id: "r", parentId: null, role: "user", createdAt: "1970-01-01T00:00:00.000Z", preview: "new root" };
+    expect(tree.at(-1)).toEqual(last);
+  });
+
+  it("holds a hundred answers to one message, each with its own path", async ({ session }) => {
+    await chain(session, ["root"]);
+    const answers = numbered("answer", 100);
+    for (const id of answers) await session.appendMessage(message(id), "root");
+    expect(idsOf(await session.getBranches("root"))).toEqual(answers);
+    for (const id of answers.filter((_, index) => index % 9 === 0)) {
+      expect(await historyIds(session, id)).toEqual(["root", id]);
+    }
+  });
+
+  it("reads a path that forks at each of its 200 messages", async ({ session }) => {
+    const ids = numbered("m", 200);
+    let parent: string | null = null;
+    for (const id of ids) {
+      // The path continues from the second child, so that each message begins a branch.
+      await session.appendMessage(message(`${id}-aside`), parent);
+      await session.appendMessage(message(id), parent);
+      parent = id;
+    }
+    expect(await historyIds(session)).toEqual(ids);
+    expect(await session.getPathLength()).toBe(200);
+    await session.deleteMessages(ids.filter((_, index) => index % 2 === 1));
+    expect(await historyIds(session)).toEqual(ids.filter((_, index) => index % 2 === 0));
+  });
+
+  it("imports a tree with its overlays and its active leaf, and adds nothing the second time", async ({
+    store,
+    session,
+  }) => {
+    await forkedTree(session);
+    await session.addCompaction("summary", "root", "b");
+    const tree = await session.getTree();
+    const imported = await importedTree(session, "c");
+    expect(await store.messages.importTree("copy", imported)).toEqual({ inserted: 6 });
+    expect(await store.messages.importTree("copy", imported)).toEqual({ inserted: 0 });
+    expect((await store.history.tree("copy")).map(({ id, parentId }) => [id, parentId])).toEqual(
+      tree.map(({ id, parentId }) => [id, parentId]),
+    );
+    expect(idsOf(await store.history.path("copy", {}))).toEqual(await historyIds(session, "c"));
+    expect(await store.compactions.list("copy")).toEqual(await session.getCompactions());
+  });
+
+  it("refuses a tree with an unknown parent, range or leaf, and stores none of it", async ({ store }) => {
+    const a = encoded("a", null);
+    for (const [tree, code] of [
+      [{ messages: [a, encoded("b", "unknown")] }, "PARENT_NOT_FOUND"],
+      [{ messages: [a], activeLeafId: "unknown" }, "MESSAGE_NOT_FOUND"],
+      [
+        { messages: [a], compactions: [{ id: "c", summary: "s", fromMessageId: "a", toMessageId: "unknown" }] },
+        "COMPACTION_INVALID_RANGE",
+      ],
+    ] as const) {
+      await expectError(store.messages.importTree("copy", tree), code);
+      expect(await store.sessions.get("copy")).toBe(null);
+    }
+  });
+});

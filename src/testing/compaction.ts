@@ -1,0 +1,260 @@
+import { encodeMessage } from "../model/codec.js";
+import { estimateTokens } from "../model/tokens.js";
+import { expect, expectError } from "./assert.js";
+import { chain, forkedTree, historyIds, historyTexts, idsOf, message, numbered, snapshot, textOf } from "./samples.js";
+import { defineTopic } from "./topic.js";
+
+const LETTERS = ["a", "b", "c", "d", "e", "f"];
+
+/** What overlays do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts`. */
+export const compaction = defineTopic("compaction", (it) => {
+  it("shows one synthetic message in the place of a compacted range", async ({ session }) => {
+    await chain(session, LETTERS);
+    const { id } = await session.addCompaction("what b to d said", "b", "d");
+    expect(await session.getHistory()).toEqual([
+      message("a"),
+      { id: `compaction_${id}`, role: "assistant", parts: [{ type: "text", text: "what b to d said" }] },
+      message("e"),
+      message("f"),
+    ]);
+  });
+
+  it("gives overlays as { id, summary, fromMessageId, toMessageId, createdAt }, oldest first", async ({ session }) => {
+    await session.appendMessage({ ...message("a"), createdAt: new Date("2001-01-01") });
+    await chain(session, ["b", "c"]);
+    const start = Date.now();
+    const first = await session.addCompaction("one", "a", "b");
+    const second = await session.addCompaction("two", "a", "c");
+    expect(Object.keys(first).sort()).toEqual(["createdAt", "fromMessageId", "id", "summary", "toMessageId"]);
+    expect([first.summary, first.fromMessageId, first.toMessageId]).toEqual(["one", "a", "b"]);
+    // When the overlay was made, by whichever clock the store goes, and not when its messages were.
+    expect(first.createdAt).toBe(new Date(first.createdAt).toISOString());
+    expect(Math.abs(Date.parse(first.createdAt) - start)).toBeAtMost(60_000);
+    expect(await session.getCompactions()).toEqual([first, second]);
+  });
+
+  it("keeps overlays across a restart", ["durable"], async (workspace) => {
+    await chain(workspace.session, LETTERS);
+    const made = await workspace.session.addCompaction("summary", "a", "c");
+    const { session } = await workspace.restart();
+    expect(await session.getCompactions()).toEqual([made]);
+    expect(await historyTexts(session)).toEqual(["summary", "text of d", "text of e", "text of f"]);
+  });
+
+  it("lays a summary over a single message, and over a whole history", async ({ session }) => {
+    await chain(session, ["a", "b", "c"]);
+    await session.addCompaction("only b", "b", "b");
+    expect(await historyTexts(session)).toEqual(["text of a", "only b", "text of c"]);
+    await session.addCompaction("all", "a", "c");
+    expect(await historyTexts(session)).toEqual(["all"]);
+    await session.appendMessage(message("d"));
+    expect(await historyTexts(session)).toEqual(["all", "text of d"]);
+    expect(await historyIds(session, "d")).toEqual(await historyIds(session));
+  });
+
+  it("applies overlays that do not touch each other side by side", async ({ session }) => {
+    await chain(session, LETTERS);
+    await session.addCompaction("second", "d", "e");
+    await session.addCompaction("first", "a", "b");
+    expect(await historyTexts(session)).toEqual(["first", "text of c", "second", "text of f"]);
+  });
+
+  it("lets the newest overlay win wherever two overlap", async ({ session }) => {
+    await chain(session, LETTERS);
+    await session.addCompaction("old", "b", "d");
+    await session.addCompaction("wider", "a", "e");
+    expect(await historyTexts(session)).toEqual(["wider", "text of f"]);
+    await session.addCompaction("narrower", "c", "c");
+    expect(await historyTexts(session)).toEqual([
+      "text of a",
+      "text of b",
+      "narrower",
+      "text of d",
+      "text of e",
+      "text of f",
+    ]);
+    await session.addCompaction("crossing", "c", "f");
+    expect(await historyTexts(session)).toEqual(["text of a", "text of b", "crossing"]);
+  });
+
+  it("applies an overlay only where its whole range lies on the path being read", async ({ session }) => {
+    await forkedTree(session);
+    await session.addCompaction("b and c", "b", "c");
+    expect(await historyTexts(session)).toEqual(["text of root", "text of a", "text of d", "text of e"]);
+    expect(await historyTexts(session, "c")).toEqual(["text of root", "text of a", "b and c"]);
+    expect(await historyTexts(session, "b")).toEqual(["text of root", "text of a", "text of b"]);
+  });
+
+  it("lets an overlay of a common range show on every branch", async ({ session }) => {
+    await forkedTree(session);
+    await session.addCompaction("start", "root", "a");
+    expect(await historyTexts(session)).toEqual(["start", "text of d", "text of e"]);
+    expect(await historyTexts(session, "c")).toEqual(["start", "text of b", "text of c"]);
+    expect(await historyTexts(session, "root")).toEqual(["text of root"]);
+  });
+
+  it("never lets the overlays of siblings hide each other", async ({ session }) => {
+    await forkedTree(session);
+    await session.addCompaction("left", "root", "b");
+    await session.addCompaction("right", "root", "d");
+    expect(await historyTexts(session, "c")).toEqual(["left", "text of c"]);
+    expect(await historyTexts(session, "e")).toEqual(["right", "text of e"]);
+  });
+
+  it("falls back to the older overlay where a newer one does not lie on the path", async ({ session }) => {
+    await chain(session, ["a", "b", "c"]);
+    await session.addCompaction("older", "a", "b");
+    await session.addCompaction("newer", "a", "c");
+    await session.appendMessage(message("d"), "b");
+    expect(await historyTexts(session)).toEqual(["older", "text of d"]);
+    expect(await historyTexts(session, "c")).toEqual(["newer"]);
+  });
+
+  it("shows the originals on a branch that starts inside a compacted range", async ({ session }) => {
+    await chain(session, ["a", "b", "c"]);
+    await session.addCompaction("all", "a", "c");
+    await session.appendMessage(message("d"), "b");
+    expect(await historyIds(session)).toEqual(["a", "b", "d"]);
+  });
+
+  it("refuses unknown ids, reversed ranges and ranges that are not on one path", async (workspace) => {
+    const { session, sessionOf } = workspace;
+    await forkedTree(session);
+    await sessionOf("other").appendMessage(message("elsewhere"));
+    const before = await snapshot(workspace);
+    for (const [from, to] of [
+      ["unknown", "a"],
+      ["a", "unknown"],
+      ["elsewhere", "elsewhere"],
+      ["compaction_unknown", "c"],
+      ["b", "a"],
+      ["c", "d"],
+      ["d", "c"],
+      ["b", "e"],
+    ] as const) {
+      await expectError(session.addCompaction("summary", from, to), "COMPACTION_INVALID_RANGE");
+    }
+    expect(await snapshot(workspace)).toEqual(before);
+  });
+
+  it("does not register a session whose overlay was refused", async ({ session, manager }) => {
+    await expectError(session.addCompaction("summary", "a", "b"), "COMPACTION_INVALID_RANGE");
+    expect(await manager.list()).toEqual([]);
+  });
+
+  it("takes the id of a visible summary as the end of a range, and includes what it covers", async ({ session }) => {
+    await chain(session, LETTERS);
+    const first = await session.addCompaction("a to c", "a", "c");
+    const second = await session.addCompaction("a to d", `compaction_${first.id}`, "d");
+    expect([second.fromMessageId, second.toMessageId]).toEqual(["a", "d"]);
+    expect(await historyTexts(session)).toEqual(["a to d", "text of e", "text of f"]);
+    const third = await session.addCompaction("again", `compaction_${second.id}`, `compaction_${second.id}`);
+    expect([third.fromMessageId, third.toMessageId]).toEqual(["a", "d"]);
+  });
+
+  it("shrinks a range whose end is deleted, as long as a message of it is left", async ({ session }) => {
+    await chain(session, LETTERS);
+    await session.addCompaction("summary", "b", "e");
+    const covered = async () => {
+      const [overlay] = await session.getCompactions();
+      return overlay === undefined ? null : [overlay.fromMessageId, overlay.toMessageId];
+    };
+    await session.deleteMessages(["b"]);
+    expect(await covered()).toEqual(["c", "e"]);
+    expect(await historyTexts(session)).toEqual(["text of a", "summary", "text of f"]);
+    await session.deleteMessages(["e"]);
+    expect(await covered()).toEqual(["c", "d"]);
+    expect(await historyTexts(session)).toEqual(["text of a", "summary", "text of f"]);
+    await session.deleteMessages(["d"]);
+    expect(await covered()).toEqual(["c", "c"]);
+    expect(await historyTexts(session)).toEqual(["text of a", "summary", "text of f"]);
+    await session.deleteMessages(["c"]);
+    expect(await covered()).toEqual(null);
+    expect(await historyTexts(session)).toEqual(["text of a", "text of f"]);
+  });
+
+  it("shrinks a range whose ends are deleted in one call, across a fork", async ({ session }) => {
+    await forkedTree(session);
+    await session.addCompaction("summary", "a", "e");
+    await session.deleteMessages(["a", "e"]);
+    expect(await historyTexts(session)).toEqual(["text of root", "summary"]);
+    expect((await session.getCompactions()).map((each) => [each.fromMessageId, each.toMessageId])).toEqual([
+      ["d", "d"],
+    ]);
+    expect(await historyTexts(session, "c")).toEqual(["text of root", "text of b", "text of c"]);
+  });
+
+  it("keeps a range whose middle is deleted", async ({ session }) => {
+    await chain(session, LETTERS);
+    const { id } = await session.addCompaction("summary", "b", "e");
+    await session.deleteMessages(["c", "d"]);
+    expect(await historyTexts(session)).toEqual(["text of a", "summary", "text of f"]);
+    expect(idsOf(await session.expandCompaction(id))).toEqual(["b", "e"]);
+  });
+
+  it("keeps covering a message that is updated", async ({ session }) => {
+    await chain(session, ["a", "b", "c"]);
+    const { id } = await session.addCompaction("summary", "a", "b");
+    await session.updateMessage(message("b", "new"));
+    expect(await historyTexts(session)).toEqual(["summary", "text of c"]);
+    expect((await session.expandCompaction(id)).map(textOf)).toEqual(["text of a", "new"]);
+  });
+
+  it("gives the original messages under an overlay, by its id or its synthetic message's", async ({ session }) => {
+    await chain(session, LETTERS);
+    const { id } = await session.addCompaction("summary", "b", "d");
+    const originals = [message("b"), message("c"), message("d")];
+    expect(await session.expandCompaction(id)).toEqual(originals);
+    expect(await session.expandCompaction(`compaction_${id}`)).toEqual(originals);
+    const wider = await session.addCompaction("wider", "a", "e");
+    expect(idsOf(await session.expandCompaction(wider.id))).toEqual(["a", "b", "c", "d", "e"]);
+    expect(await session.expandCompaction(id)).toEqual(originals);
+    await expectError(session.expandCompaction("unknown"), "COMPACTION_NOT_FOUND");
+    await expectError(session.expandCompaction("a"), "COMPACTION_NOT_FOUND");
+  });
+
+  it("keeps any text in a summary, or refuses it with a typed error", async ({ session }) => {
+    await chain(session, ["a"]);
+    await session.addCompaction("é 漢字 🎉 \" ' \\ \n %", "a", "a");
+    expect(await historyTexts(session)).toEqual(["é 漢字 🎉 \" ' \\ \n %"]);
+    for (const text of ["a\0b", "\ud83d"]) {
+      const stored = await session.addCompaction(text, "a", "a").catch((error) => error.code as string);
+      if (stored !== "INVALID_TEXT") expect(await historyTexts(session)).toEqual([text]);
+    }
+  });
+
+  it("estimates the visible history when overlays, edits, deletes and branches change it", async (workspace) => {
+    const { session, store } = workspace;
+    const check = async () => {
+      for (const leafId of [undefined, ...idsOf(await session.getTree())]) {
+        const shown = estimateTokens(await session.getHistory(leafId));
+        expect(await store.history.tokens("main", leafId)).toBe(shown);
+      }
+    };
+    await forkedTree(session);
+    await check();
+    await session.addCompaction("a longer summary of the start of it all", "root", "b");
+    await check();
+    await session.appendMessage(message("f", "some more words"), "c");
+    await check();
+    await session.updateMessage(message("a", "now this message is a lot longer than it was"));
+    await check();
+    await session.deleteMessages(["root"]);
+    await check();
+    await session.setActiveLeaf("d");
+    await session.appendAll([message("g"), message("h")]);
+    await check();
+    await session.addCompaction("short", "d", "h");
+    await session.deleteMessages(["h"]);
+    await check();
+    await session.appendMessage(message("h", "another one"));
+    await check();
+  });
+
+  it("knows the estimate at each plain append, without measuring the history", async ({ store, session }) => {
+    for (const id of numbered("m", 20)) {
+      const { visibleTokens } = await store.messages.append("main", [encodeMessage(message(id))], undefined);
+      expect(visibleTokens).toBe(estimateTokens(await session.getHistory()));
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { branches } from "./branches.js";
+import { capabilities } from "./capabilities.js";
+import { compacting } from "./compacting.js";
+import { compaction } from "./compaction.js";
+import { concurrency } from "./concurrency.js";
+import { context } from "./context.js";
+import { faults } from "./faults.js";
+import { fidelity } from "./fidelity.js";
+import { forks } from "./forks.js";
+import { history } from "./history.js";
+import { isolation } from "./isolation.js";
+import { messages } from "./messages.js";
+import { migrations } from "./migrations.js";
+import { search } from "./search.js";
+import { sessions } from "./sessions.js";
+import { reasonToSkip, type StoreTarget } from "./target.js";
+import { tools } from "./tools.js";
+import type { Case, Topic } from "./topic.js";
+import { Workspace } from "./workspace.js";
+
+const TOPICS: readonly Topic[] = [
+  capabilities,
+  messages,
+  fidelity,
+  branches,
+  history,
+  compaction,
+  compacting,
+  context,
+  tools,
+  sessions,
+  forks,
+  search,
+  concurrency,
+  isolation,
+  faults,
+  migrations,
+];
+
+/** The functions of a test runner: those of vitest, node:test, bun:test, jest and mocha fit. */
+export interface TestRunner {
+  describe(name: string, body: () => void): unknown;
+  it: {
+    (title: string, run: () => Promise<void>): unknown;
+    skip?(title: string, run: () => Promise<void>): unknown;
+  };
+  /** Where skipped cases and their reasons are printed. Default: `console.log`. */
+  log?(line: string): void;
+}
+
+/** What was registered for one store. */
+export interface ConformanceReport {
+  readonly store: string;
+  /** Cases that run. */
+  readonly run: number;
+  readonly skipped: readonly { readonly title: string; readonly reason: string }[];
+}
+
+/**
+ * Registers the conformance suite for a store: every promise that is the same on all stores, one case each, on a store of
+ * its own. Cases that need what the store lacks are skipped and say why.
+ */
+export function describeStore(target: StoreTarget, runner: TestRunner): ConformanceReport {
+  const { describe, it, log = console.log } = runner;
+  const skipped: { title: string; reason: string }[] = [];
+  let run = 0;
+  const planned = TOPICS.map(({ name, cases }) => ({
+    name,
+    cases: cases.map((each) => ({ ...each, reason: reasonToSkip(target, each.needs) })),
+  }));
+  for (const { name, cases } of planned) {
+    for (const { title, reason } of cases) {
+      if (reason === null) run += 1;
+      else skipped.push({ title: `${name}: ${title}`, reason });
+    }
+  }
+  describe(`the ${target.name} store`, () => {
+    for (const { name, cases } of planned) {
+      describe(name, () => {
+        for (const each of cases) {
+          if (each.reason === null) it(each.title, () => runCase(target, each));
+          else it.skip?.(`${each.title} (skipped: ${each.reason})`, async () => {});
+        }
+      });
+    }
+  });
+  log(`conformance of ${target.name}: ${run} cases, ${skipped.length} skipped`);
+  for (const { title, reason } of skipped) log(`  skipped, ${reason}: ${title}`);
+  return { store: target.name, run, skipped };
+}
+
+async function runCase(target: StoreTarget, { run }: Case): Promise<void> {
+  const workspace = await Workspace.open(target);
+  try {
+    await run(workspace);
+  } finally {
+    await workspace.close();
+  }
+}

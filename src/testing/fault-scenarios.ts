@@ -1,0 +1,287 @@
+import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import { ConformanceError } from "./assert.js";
+import { imageMessage } from "./fidelity.js";
+import { fill, richManager } from "./forks.js";
+import { chain, forkedTree, importedTree, message } from "./samples.js";
+import type { Workspace } from "./workspace.js";
+
+/** A public call that writes, on a state that makes it write all that it can. */
+export interface Scenario {
+  readonly title: string;
+  prepare(workspace: Workspace): Promise<void>;
+  /** Makes the call ready, with objects that live through all its attempts. */
+  call(workspace: Workspace): Promise<() => Promise<unknown>>;
+}
+
+const twoBranches = async ({ session }: Workspace): Promise<void> => {
+  await forkedTree(session);
+  await session.addCompaction("summary", "a", "d");
+  await session.addCompaction("left", "a", "c");
+};
+
+/** Every public call that writes, one list. */
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    title: "a first append",
+    prepare: ({ store }) => store.migrate(),
+    call:
+      async ({ session }) =>
+      () =>
+        session.appendMessage(imageMessage("a", 1)),
+  },
+  {
+    title: "an append after a chosen leaf",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.setActiveLeaf("b");
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.appendMessage(message("x")),
+  },
+  {
+    title: "appendAll",
+    prepare: twoBranches,
+    call: async ({ session }) => {
+      const all = [message("x"), message("a"), imageMessage("y", 1), message("z")];
+      return () => session.appendAll(all, "b");
+    },
+  },
+  {
+    title: "an update",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.updateMessage(imageMessage("b", 1));
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.updateMessage(imageMessage("b", 2)),
+  },
+  {
+    title: "an upsert that updates",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.upsertMessage(message("b", "changed")),
+  },
+  {
+    title: "an upsert that inserts",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.upsertMessage(imageMessage("x", 1), "a"),
+  },
+  {
+    title: "a delete in the middle",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.deleteMessages(["a"]),
+  },
+  {
+    title: "a delete of the leaf",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.deleteMessages(["e"]),
+  },
+  {
+    title: "a delete of several messages with media, a branch and a chosen leaf among them",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.appendAll([imageMessage("i", 1), imageMessage("j", 1)], "c");
+      await workspace.session.setActiveLeaf("d");
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.deleteMessages(["d", "e", "i", "root"]),
+  },
+  {
+    title: "a clear",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.appendMessage(imageMessage("i", 1));
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.clearMessages(),
+  },
+  {
+    title: "setActiveLeaf",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.setActiveLeaf("b"),
+  },
+  {
+    title: "addCompaction",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.addCompaction("another", "root", "e"),
+  },
+  {
+    title: "compact",
+    prepare: ({ session }) => chain(session, ["a", "b", "c", "d"]),
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").onCompaction(async () => {
+        return { fromMessageId: "a", toMessageId: "c", summary: "s" };
+      });
+      return () => session.compact();
+    },
+  },
+  {
+    title: "create, of the registry",
+    prepare: ({ store }) => store.migrate(),
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.create("Chat", { id: "main" }),
+  },
+  {
+    title: "rename",
+    prepare: twoBranches,
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.rename("main", "renamed"),
+  },
+  {
+    title: "addUsage",
+    prepare: twoBranches,
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.addUsage("main", 1, 2, 3),
+  },
+  {
+    title: "a fork with overlays, media, blocks, entries and a prompt",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await withEverything(workspace);
+    },
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.fork("main", "b", "fork", { id: "fork" }),
+  },
+  {
+    title: "compactAndSplit",
+    prepare: withEverything,
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.compactAndSplit("main", "summary", "continued"),
+  },
+  {
+    title: "a delete of a session",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await withEverything(workspace);
+    },
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.delete("main"),
+  },
+  {
+    title: "a first block",
+    prepare: ({ store }) => store.migrate(),
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.replaceContextBlock("memory", "coffee");
+    },
+  },
+  {
+    title: "a replace of a block",
+    prepare: withEverything,
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.replaceContextBlock("memory", "tea");
+    },
+  },
+  {
+    title: "an append to a block",
+    prepare: withEverything,
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.appendContextBlock("memory", " and tea");
+    },
+  },
+  {
+    title: "freezing the prompt",
+    prepare: ({ session }) => chain(session, ["a"]),
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory").withCachedPrompt();
+      return () => session.freezeSystemPrompt();
+    },
+  },
+  {
+    title: "set_context on a keyed block",
+    prepare: withEverything,
+    call: async (workspace) => {
+      const { set_context } = await richManager(workspace).getSession("main").tools();
+      const input = { label: "facts", content: "The sky is grey.", metadata: { title: "sky" } };
+      return () => refusing(set_context?.execute(input));
+    },
+  },
+  {
+    title: "an entry that is new",
+    prepare: withEverything,
+    call: async ({ store }) => {
+      const entries = new AgentSearchProvider(store, "facts");
+      return () => entries.set("grass", "The grass is green.");
+    },
+  },
+  {
+    title: "an append to an entry",
+    prepare: ({ store }) => new AgentSearchProvider(store, "facts").set("sky", "The sky is blue."),
+    call: async ({ store }) => {
+      const entries = new AgentSearchProvider(store, "facts");
+      return () => entries.append("sky", " And wide.");
+    },
+  },
+  {
+    title: "importTree",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await chain(workspace.sessionOf("fork"), ["root", "before"]);
+    },
+    call: async ({ store, session }) => {
+      const tree = await importedTree(session, "c");
+      return () => store.messages.importTree("fork", tree);
+    },
+  },
+  {
+    title: "unload_context",
+    prepare: ({ session }) => chain(session, ["a"]),
+    call: async ({ sessionOf }) => {
+      const skills = { get: async () => "- deploy", load: async () => "text" };
+      const tools = await sessionOf("main").withContext("skills", { provider: skills }).tools();
+      await tools.load_context?.execute({ label: "skills", key: "deploy" });
+      return () => refusing(tools.unload_context?.execute({ label: "skills", key: "deploy" }));
+    },
+  },
+];
+
+async function withEverything(workspace: Workspace): Promise<void> {
+  const session = richManager(workspace).getSession("main");
+  await fill(session);
+  await session.freezeSystemPrompt();
+}
+
+// Tools do not reject: they answer with the refusal.
+async function refusing(answer: Promise<string> | undefined): Promise<void> {
+  const text = (await answer) ?? "Error: no such tool";
+  if (text.startsWith("Error:")) throw new ConformanceError(text, text, "an answer");
+}

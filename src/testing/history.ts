@@ -1,0 +1,131 @@
+import { expect, expectError } from "./assert.js";
+import { chain, collect, forkedTree, historyIds, idsOf, message, numbered } from "./samples.js";
+import { defineTopic } from "./topic.js";
+
+export const history = defineTopic("history", (it) => {
+  it("is empty for a session that nothing was written to", async ({ session }) => {
+    expect(await session.getHistory()).toEqual([]);
+    expect(await collect(session.history())).toEqual([]);
+    expect(await session.getLatestLeaf()).toBe(null);
+    expect(await session.getPathLength()).toBe(0);
+    expect(await session.getTree()).toEqual([]);
+    expect(await session.getCompactions()).toEqual([]);
+    expect(await session.getRecentHistory(1000)).toEqual({ messages: [], truncated: false, totalContentBytes: 0 });
+  });
+
+  it("writes nothing by reading", async ({ session, manager }) => {
+    await session.getHistory();
+    await collect(session.history());
+    await session.getRecentHistory(1000);
+    await session.getPathLength();
+    await session.search("word").catch(() => []);
+    expect(await manager.list()).toEqual([]);
+  });
+
+  it("gives null for an unknown message, and refuses an unknown leaf", async ({ session }) => {
+    const refusals = async () => {
+      expect(await session.getMessage("unknown")).toBe(null);
+      await expectError(session.getHistory("unknown"), "MESSAGE_NOT_FOUND");
+      await expectError(() => collect(session.history({ leafId: "unknown" })), "MESSAGE_NOT_FOUND");
+      await expectError(session.getPathLength("unknown"), "MESSAGE_NOT_FOUND");
+      await expectError(session.getBranches("unknown"), "MESSAGE_NOT_FOUND");
+      await expectError(session.setActiveLeaf("unknown"), "MESSAGE_NOT_FOUND");
+    };
+    await refusals();
+    await session.appendMessage(message("a"));
+    await refusals();
+  });
+
+  it("reads 3,000 messages back complete, as an array and as a stream each way", async ({ session }) => {
+    const ids = numbered("m", 3000);
+    await session.appendAll(ids.map((id) => message(id)));
+    expect(await historyIds(session)).toEqual(ids);
+    expect(idsOf(await collect(session.history()))).toEqual(ids);
+    expect(idsOf(await collect(session.history({ newestFirst: true })))).toEqual(ids.slice().reverse());
+    expect(await session.getPathLength()).toBe(3000);
+  });
+
+  it("streams what getHistory shows, of any leaf and each way, summaries included", async ({ session }) => {
+    await forkedTree(session);
+    await session.addCompaction("summary", "a", "b");
+    for (const leafId of ["c", "e", "b", "root", undefined]) {
+      const shown = await session.getHistory(leafId);
+      expect(await collect(session.history({ leafId }))).toEqual(shown);
+      expect(await collect(session.history({ leafId, newestFirst: true }))).toEqual(shown.slice().reverse());
+    }
+  });
+
+  it("lets a reader stop a stream early, and write while it reads", async ({ session }) => {
+    const ids = numbered("m", 500);
+    await session.appendAll(ids.map((id) => message(id)));
+    const seen: string[] = [];
+    for await (const { id } of session.history()) {
+      seen.push(id);
+      if (seen.length === 100) await session.appendMessage(message("later"));
+      if (seen.length === 200) break;
+    }
+    expect(seen).toEqual(ids.slice(0, 200));
+    expect(idsOf(await collect(session.history())).length).toBe(501);
+  });
+
+  it("counts stored messages on the active path, not overlays, with getPathLength and getMessageCount", async (workspace) => {
+    const { session, manager } = workspace;
+    await forkedTree(session);
+    await session.addCompaction("summary", "root", "d");
+    expect((await session.getHistory()).length).toBe(2);
+    expect(await session.getPathLength()).toBe(4);
+    expect(await session.getPathLength("b")).toBe(3);
+    expect(await manager.getMessageCount("main")).toBe(4);
+  });
+
+  it("cuts a recent history by bytes, newest last, and says whether anything was left out", async ({ session }) => {
+    await chain(session, ["a", "b", "c", "d"]);
+    const size = JSON.stringify(message("a")).length;
+    const recent = async (bytes: number, minMessages?: number) => {
+      const found = await session.getRecentHistory(bytes, minMessages === undefined ? {} : { minMessages });
+      return [idsOf(found.messages), found.truncated, found.totalContentBytes];
+    };
+    expect(await recent(2 * size)).toEqual([["c", "d"], true, 2 * size]);
+    expect(await recent(2 * size - 1)).toEqual([["d"], true, size]);
+    expect(await recent(3 * size + 1)).toEqual([["b", "c", "d"], true, 3 * size]);
+    expect(await recent(4 * size)).toEqual([["a", "b", "c", "d"], false, 4 * size]);
+    expect(await recent(1_000_000)).toEqual([["a", "b", "c", "d"], false, 4 * size]);
+    expect(await recent(0)).toEqual([["d"], true, size]);
+    expect(await recent(0, 3)).toEqual([["b", "c", "d"], true, 3 * size]);
+    expect(await recent(0, 9)).toEqual([["a", "b", "c", "d"], false, 4 * size]);
+    expect(await recent(0, 0)).toEqual([[], true, 0]);
+  });
+
+  it("takes the windows of a recent history over what getHistory shows, summaries included", async ({ session }) => {
+    await chain(session, numbered("m", 50));
+    await session.addCompaction("summary", "m000000", "m000047");
+    const shown = await session.getHistory();
+    const found = await session.getRecentHistory(1_000_000);
+    expect(found.messages).toEqual(shown);
+    expect(found.truncated).toBe(false);
+    expect(found.totalContentBytes).toBe(shown.reduce((sum, each) => sum + JSON.stringify(each).length, 0));
+    expect((await session.getRecentHistory(0, { minMessages: 2 })).messages).toEqual(shown.slice(-2));
+  });
+
+  it("measures a message of a recent history with everything it holds", async ({ session }) => {
+    await chain(session, ["a"]);
+    const text = "漢".repeat(2_000_000);
+    await session.appendMessage(message("text", text));
+    const url = `data:image/png;base64,${"A".repeat(3_000_000)}`;
+    await session.appendMessage({ id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] });
+    const one = await session.getRecentHistory(3_000_500);
+    expect(idsOf(one.messages)).toEqual(["image"]);
+    expect(one.truncated).toBe(true);
+    expect(one.totalContentBytes).toBeAtLeast(3_000_000);
+    const two = await session.getRecentHistory(9_001_000);
+    expect(idsOf(two.messages)).toEqual(["text", "image"]);
+    expect(two.totalContentBytes).toBeAtLeast(9_000_000);
+  });
+
+  it("refuses sizes that mean nothing", async ({ session }) => {
+    for (const bytes of [-1, Number.NaN]) await expectError(session.getRecentHistory(bytes), "INVALID_ARGUMENT");
+    for (const minMessages of [-1, 1.5]) {
+      await expectError(session.getRecentHistory(10, { minMessages }), "INVALID_ARGUMENT");
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { encodeMessage } from "../model/codec.js";
+import type { SessionMessage } from "../model/message.js";
+import type { Session } from "../session/session.js";
+import type { ImportedTree } from "../storage/contract.js";
+import { MAIN, type Workspace } from "./workspace.js";
+
+/** A message with one text part. Without a text it says its own id. */
+export function message(id: string, text = `text of ${id}`, role = "user"): SessionMessage {
+  return { id, role, parts: [{ type: "text", text }] };
+}
+
+/** Appends messages one by one, each below the one before. */
+export async function chain(session: Session, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await session.appendMessage(message(id));
+}
+
+export function idsOf(messages: readonly { id: string }[]): string[] {
+  return messages.map(({ id }) => id);
+}
+
+/** The ids of the visible history. */
+export async function historyIds(session: Session, leafId?: string): Promise<string[]> {
+  return idsOf(await session.getHistory(leafId));
+}
+
+/** The texts of the visible history: those of summaries stand out among `text of …`. */
+export async function historyTexts(session: Session, leafId?: string): Promise<string[]> {
+  return (await session.getHistory(leafId)).map(textOf);
+}
+
+/** The text parts of a message, joined. */
+export function textOf(given: SessionMessage): string {
+  return given.parts.map(({ text }) => text ?? "").join("");
+}
+
+/** Everything a stream gives. */
+export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of stream) items.push(item);
+  return items;
+}
+
+/** `count` ids that sort as they count. */
+export function numbered(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(6, "0")}`);
+}
+
+/**
+ * A tree with a fork, below `root`:
+ *
+ *     root ─ a ─ b ─ c        (c is the active leaf's sibling path)
+ *            └── d ─ e        (e is the active leaf)
+ */
+export async function forkedTree(session: Session): Promise<void> {
+  await chain(session, ["root", "a", "b", "c"]);
+  await session.appendMessage(message("d"), "a");
+  await session.appendMessage(message("e"));
+}
+
+/** All that the contract shows of the sessions of a store, and of the blocks and entries named. */
+export async function snapshot({ store }: Workspace, sessionIds: readonly string[] = [MAIN]): Promise<unknown> {
+  const { sessions } = await store.sessions.list({});
+  const shown = [];
+  for (const id of new Set([...sessions.map((each) => each.id), ...sessionIds])) {
+    const known = sessions.some((each) => each.id === id);
+    const tree = known ? await store.history.tree(id) : [];
+    const messages = [];
+    for (const node of tree) messages.push(await store.history.message(id, node.id));
+    shown.push({
+      id,
+      tree,
+      messages,
+      leaf: known ? await store.history.leaf(id) : null,
+      path: known ? await store.history.path(id, {}) : [],
+      compactions: await store.compactions.list(id),
+      skills: await store.sessions.skills(id),
+    });
+  }
+  return { sessions, shown };
+}
+
+/** A message of an imported tree. */
+export function encoded(id: string, parentId: string | null): ImportedTree["messages"][number] {
+  return { message: encodeMessage(message(id)), parentId };
+}
+
+/** A session as an import would bring it. */
+export async function importedTree(session: Session, activeLeafId: string): Promise<ImportedTree> {
+  const messages = [];
+  for (const { id, parentId } of await session.getTree()) {
+    messages.push({ message: encodeMessage(await session.getMessage(id)), parentId });
+  }
+  return { messages, compactions: await session.getCompactions(), activeLeafId };
+}

@@ -1,0 +1,288 @@
+import type { SessionMessage } from "../model/message.js";
+import { expect, expectError } from "./assert.js";
+import { idsOf, message, numbered } from "./samples.js";
+import { defineTopic } from "./topic.js";
+import type { Workspace } from "./workspace.js";
+
+const NEEDS = ["search"] as const;
+
+export const search = defineTopic("search", (it) => {
+  it(
+    "finds words regardless of case, and gives id, sessionId, role, content, createdAt and score",
+    NEEDS,
+    async (workspace) => {
+      const { session } = workspace;
+      const createdAt = new Date("2024-05-06T07:08:09.010Z");
+      await session.appendMessage({ ...message("a", "The Deployment is on Friday", "assistant"), createdAt });
+      await session.appendMessage(message("b", "nothing of the kind"));
+      const [hit, ...others] = await session.search("deployment FRIDAY");
+      expect(others).toEqual([]);
+      expect(Object.keys(hit ?? {}).sort()).toEqual(["content", "createdAt", "id", "role", "score", "sessionId"]);
+      expect([hit?.id, hit?.sessionId, hit?.role, hit?.content, hit?.createdAt]).toEqual([
+        "a",
+        "main",
+        "assistant",
+        "The Deployment is on Friday",
+        createdAt.toISOString(),
+      ]);
+      expect(typeof hit?.score).toBe("number");
+      const [undated] = await session.search("kind");
+      expect(undated?.createdAt).toBe(new Date(undated?.createdAt ?? "").toISOString());
+    },
+  );
+
+  it("does not need all words, and ranks messages with more of them first", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, {
+      one: "the zebra stands there",
+      two: "a zebra and an okapi stand there",
+      none: "a horse stands there",
+      three: "zebra okapi quagga",
+    });
+    expect(await found("zebra okapi quagga unicorn")).toEqual(["three", "two", "one"]);
+  });
+
+  it("gives better matches a higher score", NEEDS, async (workspace) => {
+    await searchIn(workspace, { a: "zebra zebra zebra", b: `zebra ${"and many other words ".repeat(20)}` });
+    const hits = await workspace.session.search("zebra");
+    expect(idsOf(hits)).toEqual(["a", "b"]);
+    expect((hits[0]?.score ?? 0) > (hits[1]?.score ?? 0)).toBe(true);
+  });
+
+  it("matches word forms", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, { a: "we connected it", b: "connections are running", c: "no match" });
+    expect((await found("connect")).sort()).toEqual(["a", "b"]);
+    expect((await found("connecting")).sort()).toEqual(["a", "b"]);
+    expect(await found("run")).toEqual(["b"]);
+  });
+
+  it("does not count stop-words, and searches for them when there is nothing else", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, { a: "what is the answer to it", b: "zebra", c: "to be or not to be" });
+    expect(await found("what is the zebra to it")).toEqual(["b"]);
+    expect((await found("to be or not to be"))[0]).toBe("c");
+  });
+
+  it("ranks a short quoted phrase higher", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, {
+      apart: "roast the beans until they are dark, dark beans, roast roast dark",
+      phrase: "he prefers a dark roast",
+    });
+    expect((await found('"dark roast"'))[0]).toBe("phrase");
+    expect((await found("dark roast")).sort()).toEqual(["apart", "phrase"]);
+  });
+
+  it("ignores accents, and finds words of any script", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, {
+      french: "un café crème",
+      greek: "καλημέρα κόσμε",
+      russian: "доброе утро",
+      arabic: "صباح الخير",
+      hindi: "नमस्ते दुनिया",
+      german: "Straßenbahn fährt",
+    });
+    expect(await found("cafe")).toEqual(["french"]);
+    expect(await found("CRÈME")).toEqual(["french"]);
+    for (const [word, id] of [
+      ["κόσμε", "greek"],
+      ["утро", "russian"],
+      ["الخير", "arabic"],
+      ["दुनिया", "hindi"],
+      ["Straßenbahn", "german"],
+    ] as const) {
+      expect(await found(word)).toEqual([id]);
+    }
+  });
+
+  it("finds Chinese, Japanese and Korean text by any substring of one or more characters", NEEDS, async (workspace) => {
+    const text = { zh: "我们星期五部署新版本", ja: "明日の会議は東京都庁です", ko: "내일 회의는 서울에서 합니다" };
+    const found = await searchIn(workspace, { ...text, other: "nothing of the kind" });
+    for (const [id, whole] of Object.entries(text)) {
+      const characters = Array.from(whole);
+      for (let start = 0; start < characters.length; start += 1) {
+        for (const length of [1, 2, 3, characters.length - start]) {
+          const part = characters.slice(start, start + length).join("");
+          if (part.trim() === "" || part.includes(" ")) continue;
+          expect(await found(part)).toInclude(id);
+        }
+      }
+    }
+    expect(await found("東京都庁")).toEqual(["ja"]);
+    expect(await found("星期一")).toEqual(["zh"]);
+    expect(await found("猫")).toEqual([]);
+  });
+
+  it("finds scripts side by side in one text", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, { a: "deploy到生产环境 with Kubernetesクラスタ", b: "other" });
+    for (const query of ["deploy", "生产", "kubernetes", "クラスタ", "deploy 生产"])
+      expect(await found(query)).toEqual(["a"]);
+  });
+
+  it("takes nothing that a user types for an operator or an error", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, { a: "zebra", b: "and or not near" });
+    const typed = [
+      '"', '""', '"zebra', "zebra*", "*", "^zebra", "zebra AND", "NOT zebra", "zebra OR", "NEAR(zebra, 2)", "(zebra",
+      "zebra)", "-zebra", "+zebra", "text:zebra", "{a b}:", "'; DROP TABLE x", "zebra\\", "%", "_", "&", "|", "!", ":*",
+      "<->", "zebra & !x", "<script>", "\0", "ze\0bra", "\ud83d", "🎉", " \n\t", "", "a".repeat(10_000),
+      "zebra ".repeat(500), '"a" "b" "', "«zebra»", "\u0301", "___", "zebra\u200b", "-", "--", "/* */", "$$", "?", "#{x}",
+    ]; // biome-ignore format: one list
+    for (const query of typed) {
+      for (const id of await found(query)) expect(["a", "b"]).toInclude(id);
+      await workspace.manager.search(query);
+    }
+    for (const query of ["zebra*", "^zebra", "NOT zebra", "-zebra", "text:zebra", '"zebra', "zebra & !x"]) {
+      expect(await found(query)).toInclude("a");
+    }
+    for (const query of ["", " ", "🎉", "***", '""']) expect(await found(query)).toEqual([]);
+  });
+
+  it(
+    "indexes text, the sender's name and the date; never tool payloads, reasoning or files",
+    NEEDS,
+    async (workspace) => {
+      const { session } = workspace;
+      await session.appendMessage({
+        id: "a",
+        role: "assistant",
+        createdAt: new Date("2024-03-14T00:00:00Z"),
+        metadata: { name: "Grace Hopper", secret: "metadataword" },
+        parts: [
+          { type: "text", text: "first part" },
+          { type: "reasoning", text: "reasoningword" },
+          {
+            type: "tool-x",
+            toolCallId: "1",
+            state: "output-available",
+            input: "inputword",
+            output: { o: "outputword" },
+          },
+          { type: "file", mediaType: "text/plain", url: "https://example.org/fileword", filename: "nameword" },
+          { type: "data-x", data: "dataword" },
+          { type: "text", text: "second part" },
+        ],
+      } as SessionMessage);
+      for (const query of ["first", "second", "hopper", "March", "2024", "2024-03-14", "14 March"]) {
+        const hits = await session.search(query);
+        expect(idsOf(hits)).toEqual(["a"]);
+        expect(hits[0]?.content).toBe("first part\nsecond part");
+      }
+      for (const query of [
+        "reasoningword",
+        "inputword",
+        "outputword",
+        "fileword",
+        "nameword",
+        "dataword",
+        "metadataword",
+      ]) {
+        expect(await session.search(query)).toEqual([]);
+      }
+    },
+  );
+
+  it(
+    "finds what an update wrote and no longer what it replaced, and nothing that was deleted",
+    NEEDS,
+    async (workspace) => {
+      const { session } = workspace;
+      const found = await searchIn(workspace, { a: "zebra", b: "okapi", c: "quagga" });
+      await session.updateMessage(message("a", "unicorn"));
+      expect([await found("zebra"), await found("unicorn")]).toEqual([[], ["a"]]);
+      await session.upsertMessage(message("b", "griffin"));
+      expect([await found("okapi"), await found("griffin")]).toEqual([[], ["b"]]);
+      await session.deleteMessages(["a", "c"]);
+      expect([await found("unicorn"), await found("quagga")]).toEqual([[], []]);
+      await session.appendMessage(message("a", "zebra again"));
+      expect(await found("zebra")).toEqual(["a"]);
+      await session.clearMessages();
+      expect([await found("zebra"), await found("griffin")]).toEqual([[], []]);
+      await session.appendMessage(message("d", "griffin"));
+      expect(await found("griffin")).toEqual(["d"]);
+    },
+  );
+
+  it("finds messages on every branch, and under overlays", NEEDS, async (workspace) => {
+    const { session } = workspace;
+    const found = await searchIn(workspace, { a: "zebra", b: "zebra", c: "zebra" });
+    await session.appendMessage(message("d", "zebra"), "a");
+    await session.addCompaction("okapi", "a", "b");
+    expect((await found("zebra")).sort()).toEqual(["a", "b", "c", "d"]);
+    expect(await found("okapi")).toEqual([]);
+  });
+
+  it("gives at most twenty results by default, and as many as asked for", NEEDS, async (workspace) => {
+    const { session, manager, sessionOf } = workspace;
+    await session.appendAll(numbered("m", 30).map((id) => message(id, "zebra")));
+    await sessionOf("other").appendMessage(message("x", "zebra"));
+    expect((await session.search("zebra")).length).toBe(20);
+    expect((await session.search("zebra", { limit: 5 })).length).toBe(5);
+    expect((await session.search("zebra", { limit: 100 })).length).toBe(30);
+    expect((await manager.search("zebra")).length).toBe(20);
+    expect((await manager.search("zebra", { limit: 100 })).length).toBe(31);
+    for (const limit of [0, -1, 1.5]) {
+      await expectError(session.search("zebra", { limit }), "INVALID_ARGUMENT");
+      await expectError(manager.search("zebra", { limit }), "INVALID_ARGUMENT");
+    }
+  });
+
+  it("searches one session, or all of them with the manager", NEEDS, async ({ session, sessionOf, manager }) => {
+    await session.appendMessage(message("a", "zebra here"));
+    await sessionOf("other").appendMessage(message("a", "zebra there"));
+    expect((await session.search("zebra")).map(({ content }) => content)).toEqual(["zebra here"]);
+    const hits = (await manager.search("zebra")).map(({ sessionId, id, content }) => [sessionId, id, content]).sort();
+    expect(hits).toEqual([
+      ["main", "a", "zebra here"],
+      ["other", "a", "zebra there"],
+    ]);
+    expect(await sessionOf("empty").search("zebra")).toEqual([]);
+  });
+
+  it("finds the words behind NUL, lone surrogates and emoji in a text", NEEDS, async (workspace) => {
+    const { session } = workspace;
+    for (const [id, text] of [
+      ["nul", "before\0after zebra"],
+      ["surrogate", "\ud83d zebra \udc00"],
+      ["emoji", "🎉zebra🎉"],
+    ] as const) {
+      const stored = await session.appendMessage(message(id, text)).catch((error) => error.code as string);
+      if (stored === "INVALID_TEXT") continue;
+      expect(idsOf(await session.search("zebra"))).toInclude(id);
+    }
+  });
+
+  it(
+    "gives session_search bounded snippets with session, id and time, never a whole message",
+    NEEDS,
+    async (workspace) => {
+      const { session, manager } = workspace;
+      const text = `${"filler words ".repeat(200_000)} zebra ${"more filler ".repeat(200_000)}`;
+      await session.appendMessage({ ...message("large", text), createdAt: new Date("2024-03-14T15:00:00Z") });
+      const { session_search } = await manager.tools();
+      const answer = (await session_search?.execute({ query: "zebra" })) ?? "";
+      for (const part of ["zebra", "main", "large", "2024-03-14"]) expect(answer).toInclude(part);
+      expect(answer.length).toBeAtMost(4000);
+      expect((await session.tools()).session_search).toBe(undefined);
+      const none = (await session_search?.execute({ query: "unicorn" })) ?? "";
+      expect(none.length > 0).toBe(true);
+    },
+  );
+
+  it(
+    "lets the model search all sessions, the current one included, in a searchable history",
+    NEEDS,
+    async (workspace) => {
+      const manager = workspace.manager.withSearchableHistory("history");
+      await manager.append("one", message("a", "zebra of one"));
+      await manager.append("two", message("a", "zebra of two"));
+      const session = manager.getSession("two");
+      expect(await session.freezeSystemPrompt()).toInclude("2 sessions available for search.");
+      const { search_context } = await session.tools();
+      const answer = (await search_context?.execute({ label: "history", query: "zebra" })) ?? "";
+      for (const part of ["zebra of one", "zebra of two"]) expect(answer).toInclude(part);
+    },
+  );
+});
+
+/** Fills `MAIN` with texts by id; gives a search for the ids that are found. */
+async function searchIn({ session }: Workspace, texts: Record<string, string>) {
+  await session.appendAll(Object.entries(texts).map(([id, text]) => message(id, text)));
+  return async (query: string): Promise<string[]> => idsOf(await session.search(query));
+}

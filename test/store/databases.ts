@@ -1,0 +1,68 @@
+import Database from "better-sqlite3";
+import type { SqliteClient } from "../../src/sqlite.js";
+
+/** A database as a user opens one to hand it to `sqlite()`. */
+export function openDatabase(path = ":memory:"): Database.Database {
+  const database = new Database(path);
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = OFF");
+  return database;
+}
+
+/** The same database, calling `before` ahead of each statement that is executed; what it throws, the statement throws. */
+export function failingClient(database: Database.Database, before: (statement: string) => void): SqliteClient {
+  const wrap = (statement: Database.Statement) =>
+    new Proxy(statement, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (name !== "run" && name !== "all" && name !== "get") return value;
+        return (...values: unknown[]) => {
+          before(target.source);
+          return (value as (...values: unknown[]) => unknown).apply(target, values);
+        };
+      },
+    });
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === "prepare") return (sql: string) => wrap(target.prepare(sql));
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  }) as unknown as SqliteClient;
+}
+
+/** Every row of every table, the search index included, in a form that equal states agree in. */
+export function dumpTables(source: string | Database.Database): Record<string, unknown[]> {
+  const database = typeof source === "string" ? new Database(source, { readonly: true }) : source;
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").pluck().all();
+    return Object.fromEntries(
+      (tables as string[]).map((name) => [
+        name,
+        // The pages of an index may differ where its contents do not; its terms are compared below.
+        /_(?:data|idx|docsize|config)$/.test(name) && /fts/.test(name)
+          ? []
+          : /fts$/.test(name)
+            ? terms(database, name)
+            : database.prepare(`SELECT * FROM "${name}" ORDER BY 1, 2`).raw().all(),
+      ]),
+    );
+  } finally {
+    if (typeof source === "string") database.close();
+  }
+}
+
+function terms(database: Database.Database, table: string): unknown[] {
+  const vocabulary = `temp.vocabulary_of_${table}`;
+  database.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS ${vocabulary} USING fts5vocab('main', '${table}', 'instance')`);
+  return database.prepare(`SELECT * FROM ${vocabulary} ORDER BY term, doc, "offset"`).raw().all();
+}
+
+/** Cuts a stored message short, as a broken disk or a hand edit might. */
+export function corruptMessage(path: string, sessionId: string, messageId: string): void {
+  const database = new Database(path);
+  database
+    .prepare("UPDATE assistant_messages SET content = substr(content, 1, 10) WHERE session_id = ? AND id = ?")
+    .run(sessionId, messageId);
+  database.close();
+}
