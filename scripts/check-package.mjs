@@ -77,17 +77,16 @@ try {
     ["nodenext", "nodenext", "sample.cts"],
     ["esnext", "bundler", "sample.mts"],
   ]) {
-    const flags = [
-      "--strict",
-      "--noEmit",
-      "--types",
-      "",
-      "--target",
-      "es2022",
-      "--lib",
-      "es2022,dom,esnext.disposable",
-    ];
-    run(tsc, [...flags, "--module", module, "--moduleResolution", resolution, name], { cwd: folder });
+    const compilerOptions = {
+      module,
+      moduleResolution: resolution,
+      strict: true,
+      noEmit: true,
+      types: [],
+      target: "es2022",
+    };
+    file("tsconfig.json", JSON.stringify({ compilerOptions, files: [name] }));
+    run(tsc, ["--project", "tsconfig.json"], { cwd: folder });
     console.log(`Types of ${name} under ${resolution}: as they should be`);
   }
 
