@@ -129,7 +129,7 @@ export const compacting = defineTopic("compacting", (it) => {
 
   it("stores one overlay when two connections compact at the same time", ["durable"], async (workspace) => {
     const connections = [workspace, await workspace.connect(), await workspace.connect()];
-    await workspace.session.appendAll(long(6));
+    await workspace.sessionOf("main").appendAll(long(6));
     let waiting = connections.length;
     let release = () => {};
     const together = new Promise<void>((resolve) => {

@@ -9,16 +9,19 @@ export function openDatabase(path = ":memory:"): Database.Database {
   return database;
 }
 
+const EXECUTES = new Set<string | symbol>(["run", "all", "get", "iterate"]);
+
 /** The same database, calling `before` ahead of each statement that is executed; what it throws, the statement throws. */
 export function failingClient(database: Database.Database, before: (statement: string) => void): SqliteClient {
-  const wrap = (statement: Database.Statement) =>
+  const wrap = (statement: Database.Statement): Database.Statement =>
     new Proxy(statement, {
       get(target, name) {
         const value = Reflect.get(target, name, target);
-        if (name !== "run" && name !== "all" && name !== "get") return value;
+        if (typeof value !== "function") return value;
         return (...values: unknown[]) => {
-          before(target.source);
-          return (value as (...values: unknown[]) => unknown).apply(target, values);
+          if (EXECUTES.has(name)) before(target.source);
+          const result = value.apply(target, values);
+          return result === target ? wrap(target) : result;
         };
       },
     });

@@ -28,6 +28,7 @@ function* deleteMessage(
   place: Place,
 ): Operation<{ leaf: number | null; stale: number | null }> {
   const { no } = tip;
+  const active = yield* activeLeaf(tip);
   const parent = yield* findParentOf(sessionId, place);
   const next = yield* first<{ n: number }>(
     "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
@@ -48,7 +49,7 @@ function* deleteMessage(
   yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
   const wasNewest = place.n === tip.newest?.n;
   return {
-    leaf: yield* leafAfter(sessionId, tip, place, parent),
+    leaf: yield* leafAfter(sessionId, active?.n === place.n ? parent : active),
     stale: wasNewest ? tip.stale : (tip.newest?.n ?? null),
   };
 }
@@ -89,10 +90,8 @@ function* adoptBranches(no: number, place: Place, parent: Place | null): Operati
   }
 }
 
-// A deleted leaf moves to its parent. The leaf is written down only when it is not the newest row.
-function* leafAfter(sessionId: string, before: Tip, place: Place, parent: Place | null): Operation<number | null> {
-  const active = yield* activeLeaf(before);
-  const leaf = active?.n === place.n ? (parent?.n ?? 0) : (active?.n ?? 0);
+// The leaf is written down only when it is not the newest row.
+function* leafAfter(sessionId: string, leaf: Place | null): Operation<number | null> {
   const newest = (yield* findTip(sessionId))?.newest ?? null;
-  return newest === null || newest.n === leaf ? null : leaf;
+  return newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0);
 }
