@@ -1,13 +1,18 @@
 import { StemmaError } from "../../errors.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
+import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
 import { isoNow } from "./session-row.js";
 
 /** See `BlockStore.get`. */
-export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
+export function readBlock(key: BlockKey): Operation<StoredBlock | null> {
+  return findBlock(key, "");
+}
+
+function* findBlock(key: BlockKey, forUpdate: string): Operation<StoredBlock | null> {
   const row = yield* first<StoredBlock>(
-    "SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?",
+    `SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?${forUpdate}`,
     key.sessionId,
     key.kind,
     key.label,
@@ -17,11 +22,12 @@ export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
 
 /** See `BlockStore.set`. */
 export function* writeBlock(
+  sql: Dialect,
   key: BlockKey,
   content: string,
   expectedVersion: number | undefined,
 ): Operation<StoredBlock> {
-  const version = (yield* readBlock(key))?.version ?? 0;
+  const version = (yield* findBlock(key, sql.forUpdate))?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
     throw new StemmaError("BLOCK_CONFLICT", { label: key.label, expectedVersion, version }, message);
@@ -30,8 +36,8 @@ export function* writeBlock(
 }
 
 /** See `BlockStore.append`. */
-export function* appendBlock(key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
-  const block = yield* readBlock(key);
+export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
+  const block = yield* findBlock(key, sql.forUpdate);
   const content = (block?.content ?? "") + text;
   assertBudget(key.label, content, maxTokens);
   return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 });
@@ -55,17 +61,13 @@ export function assertBudget(label: string, content: string, maxTokens: number):
   throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }
 
+// A first version is inserted and nothing else: of two writers that saw no block, one must fail and see the other's.
 function* storeBlock(key: BlockKey, block: StoredBlock): Operation<StoredBlock> {
-  yield* run(
-    `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (session_id, kind, label)
-     DO UPDATE SET content = excluded.content, version = excluded.version, updated_at = excluded.updated_at`,
-    key.sessionId,
-    key.kind,
-    key.label,
-    block.content,
-    block.version,
-    isoNow(),
-  );
+  const write =
+    block.version === 1
+      ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
+      : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
+         WHERE session_id = ? AND kind = ? AND label = ?`;
+  yield* run(write, block.content, block.version, isoNow(), key.sessionId, key.kind, key.label);
   return block;
 }

@@ -1,7 +1,11 @@
 import type { Row, Statement } from "./operation.js";
 
-/** `write` excludes every other writer of the database from its first statement on; `read` sees one state throughout. */
-export type TransactionMode = "read" | "write";
+/**
+ * `read` sees one state throughout; `write` sees what other writers committed before it locked what it writes.
+ * `idempotent` is a write that changes nothing when it is run once more: it may be, when no one knows whether it was
+ * committed.
+ */
+export type TransactionMode = "read" | "write" | "idempotent";
 
 /** An engine that answers at once: SQLite in process, a Durable Object. */
 export interface SyncConnection {
@@ -17,8 +21,9 @@ export interface SyncConnection {
 /** An engine behind a wire. */
 export interface AsyncConnection {
   readonly kind: "async";
+  /** Runs a statement that is a transaction by itself, and may be run again when no one knows whether it was committed. */
   query(statement: Statement): Promise<Row[]>;
-  /** Runs `work` in one transaction on one connection, rolled back when it rejects. */
+  /** Runs `work` in one transaction on one connection, rolled back when it rejects; anew where that can help. */
   transaction<T>(
     mode: TransactionMode,
     work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,

@@ -1,4 +1,7 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
 import type { SearchQuery } from "../../model/query.js";
+import type { AppendResult, ParentRef, ReadOptions } from "../contract.js";
 import type { Operation } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
@@ -10,8 +13,29 @@ export interface Dialect {
   readonly search: SearchDialect | null;
   /** A table with columns `branch`, `lo`, `hi`, read from one parameter that holds a JSON array of such arrays. */
   readonly segmentTable: string;
+  /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
+  readonly keepsText: boolean;
+  /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */
+  readonly forUpdate: string;
+  /** Makes other writers of a session wait until the transaction ends; null where a transaction excludes them all. */
+  readonly lockSession: ((sessionId: string) => Operation<void>) | null;
+  /** What this engine does better whole; whatever is missing is done by the operations that all engines share. */
+  readonly hot?: HotPaths | undefined;
+  /** The names of a table's columns; none when there is no such table. */
+  columns(table: string): Operation<string[]>;
   /** Brings the tables to the present version, from nothing or from any earlier state. */
   migrate(): Operation<void>;
+}
+
+/**
+ * Operations of one engine that replace shared ones, and behave as they do: the conformance suite runs on both. Each
+ * yields statements that are atomic by themselves and may be repeated, so it needs no transaction.
+ */
+export interface HotPaths {
+  /** See `MessageStore.append`. */
+  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Operation<AppendResult>;
+  /** See `HistoryStore.path`. */
+  path(sessionId: string, options: ReadOptions): Operation<SessionMessage[]>;
 }
 
 /** A row and how well it matches; higher is better. */

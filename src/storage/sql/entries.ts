@@ -17,13 +17,17 @@ export function* countEntries(scope: EntryScope): Operation<number> {
 
 /** See `EntryStore.get`. */
 export function* findEntry(scope: EntryScope, key: string): Operation<StoredEntry | null> {
-  const row = yield* readEntry(scope, key);
+  const row = yield* readEntry(scope, key, "");
   return row === null ? null : { key: row.key, content: row.content };
 }
 
-function* readEntry(scope: EntryScope, key: string): Operation<(StoredEntry & { n: number }) | null> {
+function* readEntry(
+  scope: EntryScope,
+  key: string,
+  forUpdate: string,
+): Operation<(StoredEntry & { n: number }) | null> {
   const row = yield* first<StoredEntry & { n: number }>(
-    "SELECT n, key, content FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
+    `SELECT n, key, content FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?${forUpdate}`,
     scope.sessionId,
     scope.label,
     key,
@@ -33,7 +37,7 @@ function* readEntry(scope: EntryScope, key: string): Operation<(StoredEntry & { 
 
 /** See `EntryStore.set`. */
 export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
-  const old = yield* readEntry(scope, entry.key);
+  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const now = isoNow();
   if (old !== null) {
     yield* run(
@@ -55,7 +59,7 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
     now,
     now,
   );
-  const added = yield* readEntry(scope, entry.key);
+  const added = yield* readEntry(scope, entry.key, "");
   if (sql.search !== null && added !== null) yield* sql.search.add("entries", added.n, entryDocument(entry));
 }
 
@@ -66,7 +70,7 @@ export function* appendEntry(
   entry: StoredEntry,
   maxTokens: number,
 ): Operation<StoredEntry> {
-  const old = yield* readEntry(scope, entry.key);
+  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
   assertBudget(scope.label, next.content, maxTokens);
   yield* writeEntry(sql, scope, next);
@@ -75,7 +79,7 @@ export function* appendEntry(
 
 /** See `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
-  const old = yield* readEntry(scope, key);
+  const old = yield* readEntry(scope, key, sql.forUpdate);
   if (old !== null) yield* removeEntry(sql, old.n);
 }
 

@@ -54,12 +54,14 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
   const segments = yield* findSegments(from.no, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
   const base = floorOf(no);
+  const text = sql.keepsText ? ", text_content" : "";
   const rows = `
     SELECT m.*, row_number() OVER (ORDER BY m.n) AS position
     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`;
   yield* run(
-    `INSERT INTO assistant_messages (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content)
-     SELECT ? + position, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content
+    `INSERT INTO assistant_messages
+       (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
+     SELECT ? + position, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
      FROM (${rows}) AS path ORDER BY position`,
     base,
     sessionId,

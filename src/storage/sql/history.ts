@@ -240,6 +240,14 @@ function* sumOverRanges(
 
 const PREVIEW_LENGTH = 80;
 
+interface TreeRow extends ContentRow {
+  readonly id: string;
+  readonly parent_id: string | null;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
 /** See `HistoryStore.tree`. */
 export function* readTree(sessionId: string): Operation<TreeNode[]> {
   const tip = yield* findTip(sessionId);
@@ -247,8 +255,8 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
   const nodes: TreeNode[] = [];
   let from = floorOf(tip.no);
   for (;;) {
-    const rows = yield* all<ContentRow & { id: string; parent_id: string | null; role: string; created_at: string }>(
-      `SELECT n, id, parent_id, role, coalesce(dated_at, created_at) AS created_at, content
+    const rows = yield* all<TreeRow>(
+      `SELECT n, id, parent_id, role, dated_at, created_at, content
        FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT 256`,
       from,
       ceilingOf(tip.no),
@@ -257,7 +265,8 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
       const message = yield* readContent(tip.no, row, () => {});
       const text = message === null ? "(cannot be read)" : searchableText(message);
       const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
-      nodes.push({ id: row.id, parentId: row.parent_id, role: row.role, createdAt: row.created_at, preview });
+      const createdAt = row.dated_at ?? row.created_at;
+      nodes.push({ id: row.id, parentId: row.parent_id, role: row.role, createdAt, preview });
     }
     const last = rows.at(-1);
     if (last === undefined) return nodes;

@@ -3,7 +3,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
 import { addCompaction, findCompaction } from "./compactions.js";
-import { dropContent, storeContent } from "./content.js";
+import { dropContent, storableText, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
@@ -19,10 +19,11 @@ import {
   touchSession,
 } from "./session-row.js";
 
-const INSERT = `
-  INSERT INTO assistant_messages
-    (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
+const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
+const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
 
 /** See `MessageStore.append`. */
 export function* appendMessages(
@@ -142,7 +143,7 @@ export function* insertMessage(
   const total = before === null ? null : before + message.tokens;
   const content = yield* storeContent(sql, no, n, message);
   yield* run(
-    INSERT,
+    sql.keepsText ? INSERT_TEXT : INSERT,
     n,
     message.id,
     sessionId,
@@ -154,6 +155,7 @@ export function* insertMessage(
     total,
     message.createdAt,
     content,
+    ...(sql.keepsText ? [storableText(message.text)] : []),
   );
   const document = searchDocument(message);
   if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);
@@ -222,7 +224,7 @@ function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedM
   yield* dropContent(no, place.n);
   const content = yield* storeContent(sql, no, place.n, message);
   yield* run(
-    "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?",
+    UPDATE,
     message.role,
     message.tokens,
     before === null ? null : before + change,
@@ -230,6 +232,7 @@ function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedM
     content,
     place.n,
   );
+  if (sql.keepsText) yield* run(UPDATE_TEXT, storableText(message.text), place.n);
   if (sql.search !== null) {
     yield* sql.search.remove("messages", place.n, place.n);
     const document = searchDocument(message);

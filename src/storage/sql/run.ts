@@ -5,20 +5,30 @@ import type { Operation, Row, Statement } from "./operation.js";
 /** Drives operations on a connection, after `prepare` has run once. */
 export interface Runner {
   /** One transaction; the caller's view is never half of it. */
-  write<T>(operation: () => Operation<T>): Promise<T>;
+  write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
   /** One consistent view of the database. */
   read<T>(operation: () => Operation<T>): Promise<T>;
+  /** No transaction: one statement, or several of which each is atomic by itself and may be repeated. */
+  single<T>(operation: () => Operation<T>): Promise<T>;
   /** Runs `prepare` if it has not run yet. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `prepare` creates or upgrades the tables; when it fails, the next call tries again. */
-export function createRunner(connection: Connection, name: string, prepare: () => Operation<void>): Runner {
-  return connection.kind === "sync" ? syncRunner(connection, name, prepare) : asyncRunner(connection, name, prepare);
+export interface Preparation {
+  /** Creates or upgrades the tables; when it fails, the next call tries again. */
+  readonly prepare: () => Operation<void>;
+  /** Tells that there is nothing to prepare, where one statement can. */
+  readonly isPrepared?: (() => Promise<boolean>) | undefined;
 }
 
-function syncRunner(connection: SyncConnection, name: string, prepare: () => Operation<void>): Runner {
+export function createRunner(connection: Connection, name: string, preparation: Preparation): Runner {
+  return connection.kind === "sync"
+    ? syncRunner(connection, name, preparation)
+    : asyncRunner(connection, name, preparation);
+}
+
+function syncRunner(connection: SyncConnection, name: string, { prepare }: Preparation): Runner {
   let state: "new" | "ready" | "closed" = "new";
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
     connection.transaction(mode, () => driveSync(operation(), connection));
@@ -34,8 +44,12 @@ function syncRunner(connection: SyncConnection, name: string, prepare: () => Ope
     return transact(mode, operation);
   };
   return {
-    write: (operation) => call("write", operation),
+    write: (operation, mode = "write") => call(mode, operation),
     read: (operation) => call("read", operation),
+    single: async (operation) => {
+      ready();
+      return driveSync(operation(), connection);
+    },
     ready: async () => ready(),
     close: async () => {
       if (state === "closed") return;
@@ -45,14 +59,18 @@ function syncRunner(connection: SyncConnection, name: string, prepare: () => Ope
   };
 }
 
-function asyncRunner(connection: AsyncConnection, name: string, prepare: () => Operation<void>): Runner {
+function asyncRunner(connection: AsyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
   let isClosed = false;
   let prepared: Promise<void> | undefined;
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
     connection.transaction(mode, (query) => driveAsync(operation(), query));
+  const prepareOnce = async (): Promise<void> => {
+    if (isPrepared !== undefined && (await isPrepared())) return;
+    await transact("idempotent", prepare);
+  };
   const ready = (): Promise<void> => {
     if (isClosed) return Promise.reject(closed(name));
-    prepared ??= transact("write", prepare).catch((error) => {
+    prepared ??= prepareOnce().catch((error) => {
       prepared = undefined;
       throw error;
     });
@@ -63,8 +81,12 @@ function asyncRunner(connection: AsyncConnection, name: string, prepare: () => O
     return transact(mode, operation);
   };
   return {
-    write: (operation) => call("write", operation),
+    write: (operation, mode = "write") => call(mode, operation),
     read: (operation) => call("read", operation),
+    single: async (operation) => {
+      await ready();
+      return driveAsync(operation(), connection.query);
+    },
     ready,
     close: async () => {
       if (isClosed) return;

@@ -13,6 +13,7 @@ interface HitRow extends ContentRow {
   readonly id: string;
   readonly session_id: string;
   readonly role: string;
+  readonly dated_at: string | null;
   readonly created_at: string;
 }
 
@@ -33,13 +34,14 @@ export function* searchMessages(
   for (const { n, score } of yield* sql.search.messages(query, range, limit)) {
     const row = yield* first<HitRow>(
       `SELECT m.n AS n, s.no AS no, m.id AS id, m.session_id AS session_id, m.role AS role,
-              coalesce(m.dated_at, m.created_at) AS created_at, m.content AS content
+              m.dated_at AS dated_at, m.created_at AS created_at, m.content AS content
        FROM assistant_messages m JOIN assistant_sessions s ON s.id = m.session_id WHERE m.n = ?`,
       n,
     );
     if (row === undefined) continue;
     const content = yield* textOf(row);
-    hits.push({ id: row.id, sessionId: row.session_id, role: row.role, content, createdAt: row.created_at, score });
+    const createdAt = row.dated_at ?? row.created_at;
+    hits.push({ id: row.id, sessionId: row.session_id, role: row.role, content, createdAt, score });
   }
   return hits;
 }

@@ -1,5 +1,6 @@
 import type { Dialect, SearchDialect } from "./dialect.js";
 import { fitDocument } from "./fit-document.js";
+import { all } from "./operation.js";
 import { migrateSqlite } from "./sqlite-schema.js";
 import { sqliteSearch } from "./sqlite-search.js";
 
@@ -17,6 +18,12 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     maxTextBytes: options.maxTextBytes,
     search: options.search ? searchWithin(options.maxTextBytes) : null,
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?))`,
+    keepsText: false,
+    forUpdate: "",
+    lockSession: null,
+    *columns(table) {
+      return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
+    },
     migrate: () => migrateSqlite(dialect),
   };
   return dialect;

@@ -114,7 +114,7 @@ const TABLES = [
 
 // Version 1. Tables that `agents` (up to 0.22) wrote are set aside, copied row by row, then dropped.
 function* createTables(sql: Dialect): Operation<void> {
-  yield* setAsideAgentsTables();
+  yield* setAsideAgentsTables(sql);
   for (const table of TABLES) yield* run(table);
   if (sql.search !== null) yield* createSearchTables();
   yield* upgradeAgentsTables(sql);

@@ -8,6 +8,7 @@ import * as entries from "./entries.js";
 import * as fork from "./fork.js";
 import * as history from "./history.js";
 import * as messages from "./messages.js";
+import type { Operation } from "./operation.js";
 import { createRunner } from "./run.js";
 import { searchMessages } from "./search.js";
 import * as sessions from "./sessions.js";
@@ -16,63 +17,83 @@ import { streamPath } from "./stream.js";
 export interface SqlStoreOptions {
   readonly durable: boolean;
   readonly transactions: boolean;
+  /** Tells that the tables are there and of the present version, where one statement can. */
+  readonly isPrepared?: (() => Promise<boolean>) | undefined;
 }
 
 /** A store on a SQL engine: the operations of this folder, run on a connection in its dialect. */
 export function sqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): Store {
-  const { read, write, ready, close } = createRunner(connection, sql.name, () => sql.migrate());
+  const { durable, transactions, isPrepared } = options;
+  const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
+  const { read, write, single, ready, close } = runner;
+  const { lockSession, hot } = sql;
+  /** A write to one session, while no one else writes to it. */
+  const writeTo = <T>(id: string, operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T> => {
+    if (lockSession === null) return write(operation, mode);
+    return write(function* () {
+      yield* lockSession(id);
+      return yield* operation();
+    }, mode);
+  };
   return {
     name: sql.name,
-    capabilities: { search: sql.search !== null, ...options },
+    capabilities: { search: sql.search !== null, durable, transactions },
     messages: {
-      append: (id, list, parent) => write(() => messages.appendMessages(sql, id, list, parent)),
-      update: (id, message) => write(() => messages.updateMessage(sql, id, message)),
-      upsert: (id, message, parent) => write(() => messages.upsertMessage(sql, id, message, parent)),
-      delete: (id, ids) => write(() => deleteMessages(sql, id, ids)),
-      clear: (id) => write(() => messages.clearMessages(sql, id)),
-      importTree: (id, tree) => write(() => messages.importTree(sql, id, tree)),
-      setActiveLeaf: (id, messageId) => write(() => messages.setActiveLeaf(id, messageId)),
+      append: (id, list, parent) =>
+        hot === undefined
+          ? writeTo(id, () => messages.appendMessages(sql, id, list, parent), "idempotent")
+          : single(() => hot.append(id, list, parent)),
+      update: (id, message) => writeTo(id, () => messages.updateMessage(sql, id, message)),
+      upsert: (id, message, parent) => writeTo(id, () => messages.upsertMessage(sql, id, message, parent)),
+      delete: (id, ids) => writeTo(id, () => deleteMessages(sql, id, ids)),
+      clear: (id) => writeTo(id, () => messages.clearMessages(sql, id)),
+      importTree: (id, tree) => writeTo(id, () => messages.importTree(sql, id, tree), "idempotent"),
+      setActiveLeaf: (id, messageId) => writeTo(id, () => messages.setActiveLeaf(id, messageId)),
     },
     history: {
       message: (id, messageId) => read(() => history.readMessage(id, messageId)),
       leaf: (id) => read(() => history.readLeaf(id)),
       children: (id, messageId) => read(() => history.readChildren(id, messageId)),
-      path: (id, readOptions) => read(() => history.readPath(sql, id, readOptions)),
-      stream: (id, readOptions) => streamPath({ read, write, ready, close }, id, readOptions),
+      path: (id, readOptions) =>
+        hot === undefined
+          ? read(() => history.readPath(sql, id, readOptions))
+          : single(() => hot.path(id, readOptions)),
+      stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
-      tokens: (id, leafId) => write(() => history.visibleTokens(sql, id, leafId)),
+      tokens: (id, leafId) => writeTo(id, () => history.visibleTokens(sql, id, leafId), "idempotent"),
       tree: (id) => read(() => history.readTree(id)),
       search: (query, { sessionId, limit }) => read(() => searchMessages(sql, query, sessionId, limit)),
     },
     compactions: {
-      add: (id, overlay, guard) => write(() => compactions.addCompaction(id, overlay, guard)),
-      list: (id) => read(() => compactions.listCompactions(id)),
+      add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(id, overlay, guard)),
+      list: (id) => single(() => compactions.listCompactions(id)),
       originals: (id, compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     },
     sessions: {
-      create: (session) => write(() => sessions.createSession(session)),
-      get: (id) => read(() => sessions.readSession(id)),
-      list: ({ limit, cursor }) => read(() => sessions.listSessions(limit, cursor)),
-      count: () => read(() => sessions.countSessions()),
-      rename: (id, name) => write(() => sessions.renameSession(id, name)),
-      delete: (id) => write(() => sessions.deleteSession(sql, id)),
-      addUsage: (id, input, output, cost) => write(() => sessions.addUsage(id, input, output, cost)),
-      fork: (id, atMessageId, next) => write(() => fork.forkSession(sql, id, atMessageId, next)),
-      split: (id, opening, continuation) => write(() => fork.splitSession(sql, id, opening, continuation)),
-      updateSkills: (id, change) => write(() => sessions.updateSkills(id, change)),
-      skills: (id) => read(() => sessions.readSkills(id)),
+      create: (session) => write(() => sessions.createSession(session), "idempotent"),
+      get: (id) => single(() => sessions.readSession(id)),
+      list: ({ limit, cursor }) => single(() => sessions.listSessions(limit, cursor)),
+      count: () => single(() => sessions.countSessions()),
+      rename: (id, name) => writeTo(id, () => sessions.renameSession(id, name)),
+      delete: (id) => writeTo(id, () => sessions.deleteSession(sql, id)),
+      addUsage: (id, input, output, cost) => writeTo(id, () => sessions.addUsage(id, input, output, cost)),
+      fork: (id, atMessageId, next) => writeTo(id, () => fork.forkSession(sql, id, atMessageId, next)),
+      split: (id, opening, continuation) => writeTo(id, () => fork.splitSession(sql, id, opening, continuation)),
+      updateSkills: (id, change) => writeTo(id, () => sessions.updateSkills(id, change)),
+      skills: (id) => single(() => sessions.readSkills(id)),
     },
     blocks: {
-      get: (key) => read(() => blocks.readBlock(key)),
-      set: (key, content, { expectedVersion } = {}) => write(() => blocks.writeBlock(key, content, expectedVersion)),
-      append: (key, text, { maxTokens }) => write(() => blocks.appendBlock(key, text, maxTokens)),
+      get: (key) => single(() => blocks.readBlock(key)),
+      set: (key, content, { expectedVersion } = {}) =>
+        write(() => blocks.writeBlock(sql, key, content, expectedVersion)),
+      append: (key, text, { maxTokens }) => write(() => blocks.appendBlock(sql, key, text, maxTokens)),
       delete: (key) => write(() => blocks.deleteBlock(key)),
     },
     entries: {
-      count: (scope) => read(() => entries.countEntries(scope)),
-      get: (scope, key) => read(() => entries.findEntry(scope, key)),
-      set: (scope, entry) => write(() => entries.writeEntry(sql, scope, entry)),
+      count: (scope) => single(() => entries.countEntries(scope)),
+      get: (scope, key) => single(() => entries.findEntry(scope, key)),
+      set: (scope, entry) => write(() => entries.writeEntry(sql, scope, entry), "idempotent"),
       append: (scope, entry, { maxTokens }) => write(() => entries.appendEntry(sql, scope, entry, maxTokens)),
       delete: (scope, key) => write(() => entries.deleteEntry(sql, scope, key)),
       search: (scope, query, { limit }) => read(() => entries.searchEntries(sql, scope, query, limit)),

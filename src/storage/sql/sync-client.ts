@@ -76,7 +76,7 @@ export function connectClient(client: SqliteClient): SyncConnection {
   const transaction = <T>(mode: TransactionMode, work: () => T): T => {
     // Inside a transaction of the host's, ours is a savepoint of it.
     const nested = depth > 0 || client.inTransaction === true || client.isTransaction === true;
-    execute(nested ? "SAVEPOINT stemma" : mode === "write" ? "BEGIN IMMEDIATE" : "BEGIN", []);
+    execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE", []);
     depth += 1;
     try {
       const result = work();

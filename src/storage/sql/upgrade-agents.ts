@@ -16,7 +16,7 @@ import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
  * are made, and dropped when every row has been copied; rows that are there already are not copied again, so an upgrade
  * that was cut off goes on where it stopped.
  */
-const OLD = "agents_before_upgrade_";
+export const OLD = "agents_before_upgrade_";
 
 const TABLES = [
   { name: "assistant_messages", added: "branch" },
@@ -27,9 +27,9 @@ const TABLES = [
 ];
 
 /** Renames the tables that lack the columns of the present ones. */
-export function* setAsideAgentsTables(): Operation<void> {
+export function* setAsideAgentsTables(sql: Dialect): Operation<void> {
   for (const { name, added } of TABLES) {
-    const columns = yield* columnsOf(name);
+    const columns = yield* sql.columns(name);
     if (columns.length === 0 || columns.includes(added)) continue;
     const indexes = yield* all<{ name: string }>(
       "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -42,26 +42,22 @@ export function* setAsideAgentsTables(): Operation<void> {
     ["assistant_fts", "id"],
     ["cf_agents_search_fts", "label"],
   ] as const) {
-    if ((yield* columnsOf(name)).includes(kept)) yield* run(`DROP TABLE ${name}`);
+    if ((yield* sql.columns(name)).includes(kept)) yield* run(`DROP TABLE ${name}`);
   }
 }
 
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
-  yield* copySessions();
+  yield* copySessions(sql);
   yield* copyMessages(sql);
-  yield* copyCompactions();
-  yield* copyBlocks();
+  yield* copyCompactions(sql);
+  yield* copyBlocks(sql);
   yield* copyEntries(sql);
   for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
 }
 
-function* columnsOf(table: string): Operation<string[]> {
-  return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
-}
-
-function* exists(table: string): Operation<boolean> {
-  return (yield* columnsOf(OLD + table)).length > 0;
+function* exists(sql: Dialect, table: string): Operation<boolean> {
+  return (yield* sql.columns(OLD + table)).length > 0;
 }
 
 interface OldMessage {
@@ -73,22 +69,21 @@ interface OldMessage {
 }
 
 // A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before.
-function* copyMessages(sql: Dialect): Operation<void> {
-  if (!(yield* exists("assistant_messages"))) return;
+export function* copyMessages(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_messages"))) return;
   const rows = yield* all<OldMessage>(
     // A row could be written without an id.
     `SELECT rowid AS rowid, coalesce(id, 'agents-row-' || rowid) AS id, session_id, parent_id, created_at
      FROM ${OLD}assistant_messages ORDER BY session_id, rowid`,
   );
-  const known = new Map(rows.map((row) => [row.id, row]));
+  const known = new Map(rows.map((row) => [`${row.session_id}\0${row.id}`, row]));
   const done = new Set<OldMessage>();
   for (const row of rows) {
     const waiting: OldMessage[] = [];
     for (let next: OldMessage | undefined = row; next !== undefined && !done.has(next); ) {
       done.add(next);
       waiting.push(next);
-      const parent: OldMessage | undefined = next.parent_id === null ? undefined : known.get(next.parent_id);
-      next = parent?.session_id === row.session_id ? parent : undefined;
+      next = next.parent_id === null ? undefined : known.get(`${row.session_id}\0${next.parent_id}`);
     }
     for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
   }
@@ -162,8 +157,8 @@ interface OldCompaction {
 }
 
 // An overlay whose range is gone keeps its words and covers nothing.
-function* copyCompactions(): Operation<void> {
-  if (!(yield* exists("assistant_compactions"))) return;
+export function* copyCompactions(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_compactions"))) return;
   const rows = yield* all<OldCompaction>(
     `SELECT id, session_id, summary, from_message_id, to_message_id, created_at
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
@@ -202,9 +197,9 @@ function* copyCompactions(): Operation<void> {
   }
 }
 
-function* copySessions(): Operation<void> {
-  if (!(yield* exists("assistant_sessions"))) return;
-  const columns = yield* columnsOf(`${OLD}assistant_sessions`);
+function* copySessions(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_sessions"))) return;
+  const columns = yield* sql.columns(`${OLD}assistant_sessions`);
   const has = (column: string, otherwise: string) => (columns.includes(column) ? column : otherwise);
   const rows = yield* all<Record<string, string | number | null>>(
     `SELECT id, name, ${has("parent_session_id", "NULL")} AS parent_session_id, ${has("model", "NULL")} AS model,
@@ -233,8 +228,8 @@ function* copySessions(): Operation<void> {
   }
 }
 
-function* copyBlocks(): Operation<void> {
-  if (!(yield* exists("cf_agents_context_blocks"))) return;
+function* copyBlocks(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "cf_agents_context_blocks"))) return;
   const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(
     `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
   );
@@ -276,7 +271,7 @@ function oldBlockKeys(
 const OLD_PROMPT = "_system_prompt";
 
 function* copyEntries(sql: Dialect): Operation<void> {
-  if (!(yield* exists("cf_agents_search_entries"))) return;
+  if (!(yield* exists(sql, "cf_agents_search_entries"))) return;
   const rows = yield* all<{ label: string; key: string; content: string; created_at: string; updated_at: string }>(
     `SELECT label, key, content, created_at, updated_at FROM ${OLD}cf_agents_search_entries ORDER BY rowid`,
   );
