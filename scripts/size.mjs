@@ -2,7 +2,9 @@
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-const LIMIT = 30_000;
+/** Where the package is to get, and above what this check fails. */
+const GOAL = 30_000;
+const LIMIT = 40_000;
 
 const { outputFiles, metafile } = await build({
   entryPoints: ["dist/session.js"],
@@ -20,7 +22,9 @@ const imports = [
   ...new Set(Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path))),
 ];
 
-console.log(`stemma/session, minified: ${kilobytes(contents.length)}; gzip: ${kilobytes(size)} of ${kilobytes(LIMIT)}`);
+console.log(
+  `stemma/session, minified: ${kilobytes(contents.length)}; gzip: ${kilobytes(size)}; goal ${kilobytes(GOAL)}, limit ${kilobytes(LIMIT)}`,
+);
 console.log(`Left outside: ${imports.join(", ")}`);
 if (size > LIMIT) {
   console.error(`The bundle is ${kilobytes(size - LIMIT)} too large.`);
