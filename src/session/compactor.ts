@@ -115,15 +115,15 @@ export class Compactor {
     const [leaf, messages] = await Promise.all([this.backend.leaf(), this.backend.history(undefined, "throw")]);
     const tokensBefore = sumTokens(messages);
     this.report("compacting", tokensBefore);
-    let compacted = false;
+    let saved: number | null = null;
     try {
       const result = await compact(messages, this.compactContext());
       const stored = result === null || leaf === null ? null : await this.store(result, messages, leaf.id);
-      compacted = stored !== null;
-      return stored;
+      saved = stored?.saved ?? null;
+      return stored?.result ?? null;
     } finally {
-      const tokens = compacted ? sumTokens(await this.backend.history(undefined, "throw")) : tokensBefore;
-      this.report("idle", tokens, compacted ? { tokensBefore } : undefined);
+      // Told from what was read before: reading once more could fail a call whose overlay is stored.
+      this.report("idle", tokensBefore - (saved ?? 0), saved === null ? undefined : { tokensBefore });
     }
   }
 
@@ -132,7 +132,7 @@ export class Compactor {
     result: CompactResult,
     messages: SessionMessage[],
     leafId: string,
-  ): Promise<CompactResult | null> {
+  ): Promise<{ result: CompactResult; saved: number } | null> {
     // A model may stop in the middle of a character, which no store keeps.
     const summary = result.summary.replaceAll("\0", "").toWellFormed();
     if (summary.trim() === "") return null;
@@ -140,13 +140,14 @@ export class Compactor {
     const to = messages.findIndex(({ id }) => id === result.toMessageId);
     const range = messages.slice(from, to + 1);
     const seen = from >= 0 && to >= from;
-    const after = estimateMessageTokens(summaryMessage({ id: "", summary }));
-    if (seen && after >= sumTokens(range)) return null;
+    const saved = sumTokens(range) - estimateMessageTokens(summaryMessage({ id: "", summary }));
+    if (seen && saved <= 0) return null;
     const expect = seen ? { leafId, visibleIds: range.map(({ id }) => id) } : undefined;
     try {
       const overlay = await this.backend.addCompaction({ ...result, summary, expect });
       this.events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
-      return { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary };
+      const { fromMessageId, toMessageId } = overlay;
+      return { result: { fromMessageId, toMessageId, summary }, saved: seen ? saved : 0 };
     } catch (error) {
       // Another process was faster, or the range was edited: what is there now stands.
       if (StemmaError.isInstance(error, "COMPACTION_STALE")) return null;
