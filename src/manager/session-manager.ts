@@ -6,6 +6,7 @@ import type { SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
+import { assertLimit } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import type { CompactAfterOptions } from "../session/options.js";
 import { Session } from "../session/session.js";
@@ -262,9 +263,4 @@ function newSession(name: string, options: CreateSessionOptions): NewSession {
     assertStorableText(text, `A session's ${field}`);
   }
   return session;
-}
-
-function assertLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit > 0) return;
-  throw new StemmaError("INVALID_ARGUMENT", { limit }, "limit is a whole number above 0.");
 }

@@ -7,6 +7,7 @@ import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contr
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
+import { assertLimit, assertList } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
@@ -137,9 +138,10 @@ export class Session {
   /**
    * Appends messages as one chain, in one atomic write. A known id stays where it is, and the chain goes on from it; the
    * session's own summaries are passed over, so that a whole `getHistory()` can be given back.
-   * Resolves to the ids that were inserted. Errors as for `appendMessage`; then none is stored.
+   * Resolves to the ids that were inserted. Errors as for `appendMessage`, and `INVALID_ARGUMENT`; then none is stored.
    */
   async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
+    assertList(messages, "appendAll() takes an array of messages.");
     return [...(await this.#append(messages as SessionMessage[], parentId)).insertedIds];
   }
 
@@ -151,9 +153,14 @@ export class Session {
     await compactor.afterChange();
   }
 
-  /** Updates the message with this id in place, or appends it. Resolves to whether it was inserted. */
+  /**
+   * Updates the message with this id in place, or appends it; one of the session's own summaries is passed over.
+   * Resolves to whether it was inserted. Errors as for `appendMessage`.
+   */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     const { backend, events, compactor } = this.#started;
+    if (isOwnSummary(message) && (await this.#withoutOwnSummaries([message as SessionMessage])).length === 0)
+      return false;
     const inserted = await backend.upsert(message as SessionMessage, parentId);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [(message as SessionMessage).id] });
     await compactor.afterWrite(null);
@@ -162,6 +169,7 @@ export class Session {
 
   /** Removes messages. What hung below one hangs below its parent; a deleted leaf moves to it. Unknown ids are ignored. */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
+    assertList(messageIds, "deleteMessages() takes an array of message ids.");
     const { backend, events, compactor } = this.#started;
     const ids = await backend.delete(messageIds);
     if (ids.length === 0) return;
@@ -249,10 +257,12 @@ export class Session {
 
   /**
    * Messages that match the words of `query`, best first; at most `limit` (default 20). Nothing in a query is an
-   * operator or an error. Errors: `SEARCH_UNAVAILABLE`.
+   * operator or an error. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT` for a limit that is none.
    */
   async search(query: string, options: { limit?: number } = {}): Promise<SearchResult[]> {
-    return this.#started.backend.search(query, options.limit ?? 20);
+    const { limit = 20 } = options;
+    assertLimit(limit);
+    return this.#started.backend.search(query, limit);
   }
 
   // ── Context ──
@@ -371,6 +381,7 @@ export class Session {
 
   async #append(messages: readonly SessionMessage[], parentId: string | null | undefined) {
     const { backend, events, compactor } = this.#started;
+    // Not awaited without need: calls made in one turn run in the order in which they were made.
     const own = messages.some(isOwnSummary) ? await this.#withoutOwnSummaries(messages) : messages;
     const result = await backend.append(own, parentId);
     if (result.insertedIds.length > 0) {
