@@ -218,9 +218,7 @@ export const context = defineTopic("context", (it) => {
         .withCachedPrompt();
     };
     const prompts = await Promise.all([build(), build(), build()].map((session) => session.freezeSystemPrompt()));
-    expect(prompts[1]).toBe(prompts[0]);
-    expect(prompts[2]).toBe(prompts[0]);
-    expect(await build().freezeSystemPrompt()).toBe(prompts[0]);
+    expect(new Set([...prompts, await build().freezeSystemPrompt()]).size).toBe(1);
   });
 
   it("adds and removes blocks while the session is in use, and keeps their content", async ({ sessionOf }) => {

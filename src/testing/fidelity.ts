@@ -236,10 +236,7 @@ function base64(length: number, seed: number): string {
   return text;
 }
 
-async function roundTrip(
-  { session, store }: Workspace,
-  given: SessionMessage & Record<string, unknown>,
-): Promise<void> {
+async function roundTrip<M extends { id: string }>({ session, store }: Workspace, given: M): Promise<void> {
   const before = JSON.stringify(given);
   await session.appendMessage(given);
   expect(JSON.stringify(given)).toBe(before);
@@ -252,7 +249,7 @@ async function roundTrip(
 async function roundTripOrRefuse(workspace: Workspace, given: SessionMessage): Promise<void> {
   const codes = ["INVALID_TEXT", "INVALID_MESSAGE"];
   try {
-    await roundTrip(workspace, given as SessionMessage & Record<string, unknown>);
+    await roundTrip(workspace, given);
   } catch (error) {
     if (!codes.includes(String((error as { code?: unknown }).code))) throw error;
     expect(await workspace.session.getMessage(given.id)).toBe(null);
