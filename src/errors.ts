@@ -34,6 +34,7 @@ export const ERROR_CODES = {
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   // stores
   STORE_CLOSED: "The store was closed.",
+  CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",
   STORE_LOCKED: "Another connection held the database longer than the busy timeout.",
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
   STORE_UNSUPPORTED: "The object given is not a store, an agent or a provider that is known here.",
@@ -41,6 +42,16 @@ export const ERROR_CODES = {
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
   DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
+  // session runner and its storages
+  SESSION_BUSY: "The session is answering: two turns at once, or a message in the middle of one.",
+  SESSION_CLOSED: "The session was closed.",
+  SESSION_EXISTS: "A session with this id is already stored.",
+  SESSION_CONFLICT: "Someone else wrote the session since it was read; nothing was overwritten.",
+  TOOL_REFUSED: "A tool call was not approved, or there is no one to approve it.",
+  MODEL_FAILED: "The model's answer broke off, or its provider failed with something that is not an error.",
+  NOTHING_TO_ANSWER: "receive() was called when the last word was the model's.",
+  INVALID_SESSION_ID: "The storage cannot keep a session under this id.",
+  CORRUPT_STATE: "What a storage holds for a session is not a session state.",
   // command line
   UNKNOWN_FORMAT: "A file's format was not recognised.",
   MODEL_UNAVAILABLE: "The named model cannot be used; the message says what to install or set.",

@@ -17,14 +17,13 @@ For a model, start with --model anthropic/…, --model openai/…, or --base-url
  * as a model would. It says what it is.
  */
 export function offlineResponder(): LanguageModelV3 {
-  const chunks = (options: LanguageModelV3CallOptions) => respond(options);
   return {
     specificationVersion: "v3",
     provider: "stemma",
     modelId: "offline-responder",
     supportedUrls: {},
     async doStream(options) {
-      const parts = chunks(options);
+      const parts = respond(options);
       const stream = new ReadableStream<LanguageModelV3StreamPart>({
         pull(controller) {
           const part = parts.shift();
@@ -81,6 +80,7 @@ function nextMove(options: LanguageModelV3CallOptions): Move {
   const result = resultOf(prompt.slice(asked + 1));
   if (result !== null) return { say: rule.answer(result, memoryOf(options)) };
   const call = rule.call(memoryOf(options));
+  if (call === null) return { say: rule.answer("", memoryOf(options)) };
   if (!(options.tools ?? []).some((tool) => tool.name === call.call)) {
     return { say: `This session has no tool ${call.call}, which I would need for that.` };
   }
@@ -88,19 +88,27 @@ function nextMove(options: LanguageModelV3CallOptions): Move {
 }
 
 interface Rule {
-  call(memory: string): { call: string; input: unknown };
+  /** Null when no tool is needed. */
+  call(memory: string): { call: string; input: unknown } | null;
   answer(result: string, memory: string): string;
 }
 
+const REMEMBER = /^\s*(?:please\s+)?remember(?:\s+that)?[\s:,]+(?<what>.+)$/isu;
+const FORGET = /^\s*(?:please\s+)?forget(?:\s+that|\s+about)?[\s:,]+(?<what>.+)$/isu;
+const RECALL = /^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*?)[?!.\s]*$/isu;
+const SEARCH = /^\s*search(?:\s+for)?[\s:]+(?<what>.+)$/isu;
+const ANSWER =
+  /^(Noted in the memory|From the memory|From earlier messages|Nothing is remembered|No message matches|\[session |The memory block no longer|I am the offline)/u;
+
 function ruleFor(question: string): Rule | null {
   const match = (pattern: RegExp) => pattern.exec(question)?.groups?.what?.trim() ?? null;
-  const fact = match(/^\s*(?:please\s+)?remember(?:\s+that)?[\s:,]+(?<what>.+)$/isu);
+  const fact = match(REMEMBER);
   if (fact !== null) return remember(fact);
-  const old = match(/^\s*(?:please\s+)?forget(?:\s+that|\s+about)?[\s:,]+(?<what>.+)$/isu);
+  const old = match(FORGET);
   if (old !== null) return forget(old);
-  const topic = match(/^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*?)[?!.\s]*$/isu);
+  const topic = match(RECALL);
   if (topic !== null) return recall(topic);
-  const query = match(/^\s*search(?:\s+for)?[\s:]+(?<what>.+)$/isu);
+  const query = match(SEARCH);
   return query === null ? null : search(query);
 }
 
@@ -126,10 +134,10 @@ function forget(what: string): Rule {
 function recall(topic: string): Rule {
   const everything = topic === "" || /^(me|everything|us)$/iu.test(topic);
   return {
-    call: () => ({ call: "session_search", input: { query: everything ? "remember" : topic } }),
+    call: () => (everything ? null : { call: "session_search", input: { query: topic } }),
     answer: (result, memory) => {
       const lines = memory.split("\n").filter((line) => line.trim() !== "" && (everything || mentions(line, topic)));
-      const said = isError(result) || everything ? [] : hitsOf(result).filter((hit) => !isRequest(hit.text));
+      const said = hitsOf(result).filter(({ text }) => !isOurs(text) && !REMEMBER.test(text));
       const parts = [
         ...(lines.length > 0 ? [`From the memory block:\n${lines.join("\n")}`] : []),
         ...(said.length > 0 ? [`From earlier messages:\n${said.map(({ text }) => `- ${text}`).join("\n")}`] : []),
@@ -144,7 +152,7 @@ function search(query: string): Rule {
     call: () => ({ call: "session_search", input: { query } }),
     answer: (result) => {
       if (isError(result)) return result;
-      const hits = hitsOf(result).filter((hit) => !isRequest(hit.text));
+      const hits = hitsOf(result).filter(({ text }) => !isOurs(text));
       if (hits.length === 0) return `No message matches: ${query}`;
       return hits.map(({ head, text }) => `${head}\n${text}`).join("\n\n");
     },
@@ -162,9 +170,9 @@ function hitsOf(result: string): { head: string; text: string }[] {
     });
 }
 
-// Requests to the responder, and what it answered, are no finds.
-function isRequest(text: string): boolean {
-  return ruleFor(text) !== null || /^(Noted in|From the memory|From earlier|Nothing is|No message|\[session|The memory block no longer|I am the offline)/u.test(text);
+// Questions to the responder, and what it answered, are no finds.
+function isOurs(text: string): boolean {
+  return [RECALL, SEARCH, ANSWER].some((pattern) => pattern.test(text));
 }
 
 function mentions(line: string, topic: string): boolean {
@@ -202,10 +210,75 @@ function resultOf(messages: readonly Message[]): string | null {
 
 /** The memory block as the prompt shows it, or as a later reminder does. */
 function memoryOf(options: LanguageModelV3CallOptions): string {
-  const texts = options.prompt.flatMap((message) => {
-    if (message.role === "system") return [message.content];
-    return message.role === "user" ? message.content.map((part) => (part.type === "text" ? part.text : "")) : [];
-  });
-  const blocks = texts.flatMap((text) => parsePrompt(text)).filter((block) => block.label === "MEMORY");
+  const system = options.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
+  const asked = options.prompt.findLast(({ role }) => role === "user");
+  // The first part is the user's own, who can write what looks like a block.
+  const added = asked?.role === "user" ? asked.content.slice(1) : [];
+  const reminders = added.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const blocks = [...system, ...reminders]
+    .flatMap((text) => parsePrompt(text))
+    .filter(({ label }) => label === "MEMORY");
   return blocks.at(-1)?.content ?? "";
+}
+
+// ── Summaries ──
+
+const MAX_LINE = 160;
+
+/**
+ * A summary of what `buildSummaryPrompt` asks to summarise, made of what was said: the first sentence of each message, the
+ * names of the tools, as much as fits the length that is asked for.
+ */
+export function offlineSummary(prompt: string): string {
+  const budget = Number(/^Aim for about (\d+) tokens/mu.exec(prompt)?.[1] ?? 100) * 4;
+  const previous = between(prompt, "<<< previous summary >>>", "<<< end of previous summary >>>");
+  const messages = between(prompt, "<<< conversation >>>", "<<< end of conversation >>>")
+    .split(/^<<< message from /mu)
+    .slice(1)
+    .map((text) => ({ role: text.slice(0, text.search(/[\s(]/u)), said: sentence(text), tools: toolsIn(text) }));
+  const said = messages.filter(({ said }) => said !== "").map(({ role, said }) => `- ${role}: ${said}`);
+  const earlier = previous.split("\n").filter((line) => line.startsWith("- "));
+  const tools = [...new Set(messages.flatMap((message) => message.tools))].join(", ");
+  const frame = ["## Topic", said[0]?.slice(2) ?? "A conversation.", "", "## Key Points"];
+  const state = [
+    "",
+    "## Current State",
+    said.at(-1)?.slice(2) ?? "",
+    ...(tools === "" ? [] : [`Tools used: ${tools}`]),
+  ];
+  const room = budget - [...frame, ...state].join("\n").length;
+  return [...frame, ...fitting([...earlier, ...said], room), ...state].join("\n");
+}
+
+/** The lines that fit, from both ends: how it began and how it went on last matter most. */
+function fitting(lines: readonly string[], room: number): string[] {
+  const head: string[] = [];
+  const tail: string[] = [];
+  let left = room;
+  for (let index = 0; index < lines.length; index += 1) {
+    const fromEnd = index % 2 === 1;
+    const line = (fromEnd ? lines.at(-1 - (index >> 1)) : lines[index >> 1]) ?? "";
+    if (line.length + 1 > left) break;
+    left -= line.length + 1;
+    if (fromEnd) tail.unshift(line);
+    else head.push(line);
+  }
+  return [...head, ...tail];
+}
+
+function between(text: string, start: string, end: string): string {
+  const from = text.indexOf(start);
+  const to = text.lastIndexOf(end);
+  return from < 0 || to < from ? "" : text.slice(from + start.length, to).trim();
+}
+
+/** The first sentence of a message's text, which stands before its tools. */
+function sentence(message: string): string {
+  const text = (message.slice(message.indexOf("\n") + 1).split(/^<<< /mu)[0] ?? "").replace(/\s+/gu, " ").trim();
+  const first = /^.*?[.!?。！？](?=\s|$)/u.exec(text)?.[0] ?? text;
+  return first.length <= MAX_LINE ? first : `${first.slice(0, MAX_LINE - 1).toWellFormed()}…`;
+}
+
+function toolsIn(message: string): string[] {
+  return [...message.matchAll(/^<<< tool call: (\S+)/gmu)].map((match) => match[1] ?? "");
 }

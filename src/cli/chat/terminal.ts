@@ -8,6 +8,9 @@ export class Terminal {
   readonly #colour: boolean;
   #column = 0;
   #onInterrupt: () => void = () => {};
+  readonly #interrupt = () => this.#onInterrupt();
+  /** Set by `close`. */
+  closed = false;
 
   constructor(
     private readonly input: NodeJS.ReadStream,
@@ -16,10 +19,8 @@ export class Terminal {
     this.interactive = input.isTTY === true && output.isTTY === true;
     this.#colour = output.isTTY === true && !process.env.NO_COLOR;
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
-    const interrupt = () => this.#onInterrupt();
-    this.#lines.on("SIGINT", interrupt);
-    process.on("SIGINT", interrupt);
-    this.#lines.once("close", () => process.off("SIGINT", interrupt));
+    this.#lines.on("SIGINT", this.#interrupt);
+    process.on("SIGINT", this.#interrupt);
   }
 
   /** What Ctrl-C does. */
@@ -41,6 +42,7 @@ export class Terminal {
       wake();
     });
     for (;;) {
+      if (this.closed) return;
       const line = waiting.shift();
       if (line !== undefined) {
         this.#column = 0;
@@ -55,7 +57,10 @@ export class Terminal {
     }
   }
 
+  /** Ends `lines`; what is typed already is dropped. */
   close(): void {
+    this.closed = true;
+    process.off("SIGINT", this.#interrupt);
     this.#lines.close();
     // A closed readline leaves a pipe open behind it, and the process waiting.
     this.input.destroy();

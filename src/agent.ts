@@ -1,0 +1,11 @@
+export type { AgentSession, ReceiveOptions } from "./agent/agent-session.js";
+export type { AgentTool, AgentTools, ApprovalRequest, Approve } from "./agent/agent-tools.js";
+export { type CreateSessionOptions, createSession, forkSession, resumeSession } from "./agent/create-session.js";
+export { setDefaultStorage } from "./agent/default-storage.js";
+export type { AgentInput } from "./agent/input.js";
+export { type AgentModel, type ModelObject, type ModelSettings, resolveModel } from "./agent/model.js";
+export type { StorageLike } from "./agent/open-store.js";
+export { fromSDKMessages, toSDKMessages } from "./agent/sdk-message.js";
+export { MemorySessionStorage } from "./agent/storages/memory-storage.js";
+export type * from "./agent/types.js";
+export { StemmaError } from "./errors.js";

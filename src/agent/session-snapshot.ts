@@ -1,0 +1,169 @@
+import { encodeMessage } from "../model/codec.js";
+import type { SessionMessage } from "../model/message.js";
+import type { SkillState } from "../model/skills.js";
+import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../storage/contract.js";
+import { fromSDKMessages, toSDKMessages } from "./sdk-message.js";
+import { SessionRecord, writeExtras } from "./session-record.js";
+import type { SDKMessage, SessionState } from "./types.js";
+import { totalInput } from "./usage.js";
+
+/** The key of `SessionState.metadata` that is ours. */
+const OURS = "stemma";
+
+/** What a session has beyond the documented state. Only what there is, is there. */
+interface Snapshot {
+  name?: string;
+  model?: string;
+  source?: string;
+  endReason?: string;
+  /** Every message with its parent, in the order they were written. Absent: the messages of the state, one after the other. */
+  tree?: [id: string, parentId: string | null][];
+  /** The messages that are not on the active branch. */
+  offBranch?: SDKMessage[];
+  leaf?: string;
+  /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
+  dated?: string[];
+  compactions?: StoredCompaction[];
+  blocks?: { kind: BlockKey["kind"]; label: string; content: string }[];
+  entries?: { label: string; key: string; content: string }[];
+  skills?: SkillState;
+}
+
+/** Which blocks and entries a session has: a store does not list them. */
+export interface KnownKeys {
+  readonly blocks: ReadonlyMap<string, Pick<BlockKey, "kind" | "label">>;
+  readonly entries: ReadonlyMap<string, { readonly label: string; readonly key: string }>;
+}
+
+/** The state of a session of `store`, with all of its branches, summaries and blocks. */
+export async function exportSession(
+  store: Store,
+  id: string,
+  keys: KnownKeys,
+  endReason: string | null,
+): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
+  const info = await store.sessions.get(id);
+  const record = info === null ? null : await SessionRecord.open(store, id);
+  const tree = await store.history.tree(id);
+  const leaf = (await store.history.leaf(id))?.id;
+  const stored = new Map<string, SessionMessage>();
+  for (const node of tree) {
+    const message = await store.history.message(id, node.id);
+    if (message !== null) stored.set(node.id, message);
+  }
+  const parents = new Map(tree.map((node) => [node.id, node.parentId]));
+  const branch: string[] = [];
+  for (let at = leaf ?? null; at !== null; at = parents.get(at) ?? null) branch.unshift(at);
+  const plain = branch.length === tree.length && tree.every((node, index) => node.id === branch[index]);
+  const onBranch = new Set(branch);
+  const convert = (ids: readonly string[]) =>
+    toSDKMessages(ids.flatMap((message) => stored.get(message) ?? []).map(withoutDate));
+  const dated = [...stored.values()].filter(({ createdAt }) => createdAt instanceof Date).map((message) => message.id);
+  const ours: Snapshot = {
+    ...(info === null || info.name === id ? {} : { name: info.name }),
+    ...(info?.model ? { model: info.model } : {}),
+    ...(info?.source ? { source: info.source } : {}),
+    ...(endReason === null ? {} : { endReason }),
+    ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
+    ...(plain ? {} : { offBranch: convert(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
+    ...(plain || leaf === undefined ? {} : { leaf }),
+    ...nonEmpty("dated", dated),
+    ...nonEmpty("compactions", await store.compactions.list(id)),
+    ...nonEmpty("blocks", await readBlocks(store, id, keys)),
+    ...nonEmpty("entries", await readEntries(store, id, keys)),
+    ...(await readSkills(store, id)),
+  };
+  const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
+  const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
+  const state = { id, messages: convert(branch), usage, metadata };
+  return info?.parent_session_id ? { ...state, parentId: info.parent_session_id } : state;
+}
+
+/** Puts a state into a store that does not have the session yet. Resolves to the keys of its blocks and entries. */
+export async function importSession(store: Store, id: string, state: SessionState): Promise<KnownKeys> {
+  const { [OURS]: found, ...metadata } = state.metadata ?? {};
+  const ours = (found ?? {}) as Snapshot;
+  if (id !== "") {
+    const { model, source } = ours;
+    await store.sessions.create({ id, name: ours.name ?? id, model, source, parentSessionId: state.parentId });
+  }
+  const tree = treeOf(state.messages ?? [], ours);
+  if (tree.messages.length > 0) await store.messages.importTree(id, tree);
+  const blocks = new Map<string, Pick<BlockKey, "kind" | "label">>();
+  for (const { kind, label, content } of ours.blocks ?? []) {
+    await store.blocks.set({ sessionId: id, kind, label }, content);
+    blocks.set(JSON.stringify([kind, label]), { kind, label });
+  }
+  const entries = new Map<string, { label: string; key: string }>();
+  for (const { label, key, content } of ours.entries ?? []) {
+    await store.entries.set({ sessionId: id, label }, { key, content });
+    entries.set(JSON.stringify([label, key]), { label, key });
+  }
+  const { skills } = ours;
+  if (skills !== undefined) await store.sessions.updateSkills(id, () => skills);
+  const { usage } = state;
+  if (usage && id !== "")
+    await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
+  await writeExtras(store, id, usage, metadata);
+  return { blocks, entries };
+}
+
+/** Why a session ended, as its state tells it; a store cannot be told. */
+export function endReasonOf(state: SessionState): string | null {
+  return ((state.metadata?.[OURS] ?? {}) as Snapshot).endReason ?? null;
+}
+
+function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
+  const dated = new Set(ours.dated);
+  const all = fromSDKMessages([...messages]).concat(fromSDKMessages(ours.offBranch ?? []));
+  const stored = new Map(all.map((message) => [message.id, dated.has(message.id) ? withDate(message) : message]));
+  const order =
+    ours.tree ?? [...stored.keys()].map((id, index, ids): [string, string | null] => [id, ids[index - 1] ?? null]);
+  return {
+    messages: order.flatMap(([id, parentId]) => {
+      const message = stored.get(id);
+      return message === undefined ? [] : [{ message: encodeMessage(message), parentId }];
+    }),
+    compactions: ours.compactions ?? [],
+    activeLeafId: ours.leaf ?? order.at(-1)?.[0],
+  };
+}
+
+async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
+  const blocks: Listed<"blocks"> = [];
+  for (const { kind, label } of keys.blocks.values()) {
+    const block = await store.blocks.get({ sessionId, kind, label });
+    if (block !== null) blocks.push({ kind, label, content: block.content });
+  }
+  return blocks;
+}
+
+async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"entries">> {
+  const entries: Listed<"entries"> = [];
+  for (const { label, key } of keys.entries.values()) {
+    const entry = await store.entries.get({ sessionId, label }, key);
+    if (entry !== null) entries.push({ label, key, content: entry.content });
+  }
+  return entries;
+}
+
+// The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
+async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "skills">> {
+  const { loaded, unloaded } = await store.sessions.skills(id);
+  if (loaded.length === 0 && unloaded.length === 0) return {};
+  return { skills: { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) } };
+}
+
+function withoutDate(message: SessionMessage): SessionMessage {
+  return message.createdAt instanceof Date ? { ...message, createdAt: message.createdAt.toISOString() } : message;
+}
+
+function withDate(message: SessionMessage): SessionMessage {
+  return message.createdAt === undefined ? message : { ...message, createdAt: new Date(message.createdAt) };
+}
+
+type Listed<K extends keyof Snapshot> = NonNullable<Snapshot[K]>;
+
+function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
+  return list.length === 0 ? {} : { [key]: list };
+}

@@ -1,0 +1,190 @@
+import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
+import { StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
+import { type AgentTools, type Approve, guardTools } from "./agent-tools.js";
+import { Gates, unlessAborted } from "./gates.js";
+import type { ModelObject } from "./model.js";
+import { toSDKMessages } from "./sdk-message.js";
+import { errorText, StepRecorder } from "./step-recorder.js";
+import type { AgentEvent, ExtendedUsageInfo, ModelPrices, StopReason } from "./types.js";
+import { addUsage, NO_USAGE, usageOf } from "./usage.js";
+
+/** What the AI SDK's `streamText` takes beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
+export type CallSettings = Omit<
+  Parameters<typeof streamText>[0],
+  | "model"
+  | "system"
+  | "prompt"
+  | "messages"
+  | "tools"
+  | "stopWhen"
+  | "prepareStep"
+  | "abortSignal"
+  | "onError"
+  | "output"
+>;
+
+export interface TurnOptions {
+  readonly model: ModelObject;
+  readonly system: string;
+  readonly tools: AgentTools;
+  readonly approve: Approve | undefined;
+  readonly maxTurns: number;
+  readonly prices: ModelPrices | undefined;
+  readonly settings: CallSettings;
+  readonly signal: AbortSignal;
+}
+
+/** What a turn reads and writes. */
+export interface TurnLog {
+  /** The history as the model is to see it. */
+  request(): Promise<ModelMessage[]>;
+  /** True when the history that was last read for a request has since been rewritten (by a compaction). */
+  rewritten(): boolean;
+  /** Stores a step's message, as new or in place of its earlier form. */
+  write(message: SessionMessage): Promise<void>;
+  addUsage(usage: ExtendedUsageInfo): Promise<void>;
+}
+
+/**
+ * One turn: asks the model, runs its tools, asks again, until it is done. A call is stored before its tool runs, its
+ * result before it is reported, a step before the model is asked again. However the turn ends, aborted or left in the
+ * middle, what was finished is stored and no call is left without a result.
+ */
+export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerator<AgentEvent, void, undefined> {
+  const { stepCountIs, streamText: stream } = await import("ai");
+  const { signal, prices, maxTurns } = options;
+  const gates = new Gates();
+  const ready = (toolCallId: string) => unlessAborted(gates.pass(toolCallId), signal);
+  const call = {
+    ...options.settings,
+    model: options.model as LanguageModel,
+    messages: await log.request(),
+    tools: guardTools(options.tools, ready, options.approve) as ToolSet,
+    allowSystemInMessages: true,
+    stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
+    abortSignal: signal,
+    prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
+      if (stepNumber > 0) await unlessAborted(gates.pass(stepGate(stepNumber)), signal);
+      return log.rewritten() ? { messages: await log.request() } : {};
+    },
+    // Errors come through the stream; by default the AI SDK prints them as well.
+    onError: () => {},
+    ...(options.system === "" ? {} : { system: options.system }),
+  };
+
+  let step = new StepRecorder(crypto.randomUUID());
+  let steps = 0;
+  let usage: ExtendedUsageInfo = NO_USAGE;
+  let reason: StopReason = "end_turn";
+  let failure: Error | null = null;
+  let settled = false;
+  const cutOff = async () => {
+    const rest = settled ? null : step.interrupted(failure === null ? "aborted" : "error");
+    settled = true;
+    if (rest !== null) await log.write(rest);
+    return rest;
+  };
+
+  try {
+    for await (const chunk of untilAborted(stream(call).fullStream, signal)) {
+      step.add(chunk);
+      if (chunk.type === "error") {
+        failure = asError(chunk.error);
+        break;
+      }
+      if (chunk.type === "abort") break;
+      if (chunk.type === "finish-step") {
+        if (isCutOff(chunk)) {
+          failure = new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
+          break;
+        }
+        steps += 1;
+        const message = step.message();
+        if (message !== null) await log.write(message);
+        const spent = usageOf(chunk.usage, prices);
+        usage = addUsage(usage, spent);
+        await log.addUsage(spent);
+        reason = stopReason(chunk.finishReason, step.pending, steps >= maxTurns);
+        step = new StepRecorder(crypto.randomUUID());
+        gates.open(stepGate(steps));
+        for (const part of message === null ? [] : toSDKMessages([message])) yield { type: "message", message: part };
+        continue;
+      }
+      const event = eventOf(chunk);
+      if (event === null) continue;
+      if (event.type !== "text") await log.write(step.message() as SessionMessage);
+      if (event.type === "tool_use") gates.open(event.id);
+      yield event;
+    }
+    if (signal.aborted) reason = "aborted";
+    if (failure !== null) reason = "error";
+    const rest = await cutOff();
+    for (const message of rest === null ? [] : toSDKMessages([rest])) yield { type: "message", message };
+    if (failure !== null) yield { type: "error", error: failure };
+    yield { type: "stop", stop_reason: reason, usage };
+  } finally {
+    // The consumer may have left, or a write may have failed.
+    await cutOff();
+  }
+}
+
+function stepGate(steps: number): string {
+  return `step ${steps}`;
+}
+
+function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
+  switch (chunk.type) {
+    case "text-delta":
+      return chunk.text === "" ? null : { type: "text", text: chunk.text };
+    case "tool-call":
+      return { type: "tool_use", id: chunk.toolCallId, name: chunk.toolName, input: chunk.input };
+    case "tool-result":
+      if (chunk.preliminary === true) return null;
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: outputText(chunk.output) };
+    case "tool-error":
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: errorText(chunk.error), is_error: true };
+    default:
+      return null;
+  }
+}
+
+function outputText(output: unknown): string {
+  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+}
+
+type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
+
+// A connection that closes early looks like an end without a reason.
+function isCutOff(chunk: FinishStep): boolean {
+  return chunk.finishReason === "other" && chunk.rawFinishReason === undefined;
+}
+
+function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: boolean): StopReason {
+  if (finish === "length") return "max_tokens";
+  if (finish === "content-filter") return "refusal";
+  if (pending) return "tool_use";
+  return finish === "tool-calls" && last ? "max_turns" : "end_turn";
+}
+
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
+}
+
+// A tool that does not heed the signal must not hold up the end of the turn.
+async function* untilAborted<T>(stream: ReadableStream<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const next = await unlessAborted(reader.read(), signal).catch((error: unknown) => {
+        if (signal.aborted) return { done: true as const };
+        throw error;
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,13 @@
+import type { SlashCommand } from "./slash-command.js";
+
+export const compact: SlashCommand = {
+  name: "compact",
+  usage: "",
+  help: "lay a summary over the older messages; they stay, and can be searched",
+  async run({ conversation, terminal }) {
+    const done = await conversation.compact();
+    if (done === null) return terminal.line("There is too little to summarise.");
+    const by = conversation.modelName === null ? "made of first sentences, as no model is configured" : "by the model";
+    terminal.line(`The model now sees ${done.after} messages instead of ${done.before}. Summary: ${by}.`);
+  },
+};

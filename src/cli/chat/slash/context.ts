@@ -1,0 +1,13 @@
+import { renderBlock } from "../../../context/prompt.js";
+import type { SlashCommand } from "./slash-command.js";
+
+export const context: SlashCommand = {
+  name: "context",
+  usage: "",
+  help: "the context blocks as they are now",
+  async run({ conversation, terminal }) {
+    const { session } = conversation.session;
+    await session.freezeSystemPrompt();
+    terminal.line(session.getContextBlocks().map(renderBlock).join("\n\n"));
+  },
+};

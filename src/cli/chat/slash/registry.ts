@@ -1,0 +1,52 @@
+import { StemmaError } from "../../../errors.js";
+import { branch, goto, retry } from "./branches.js";
+import { compact } from "./compact.js";
+import { context } from "./context.js";
+import { search } from "./search.js";
+import { fork, newSession, sessions } from "./sessions.js";
+import type { SlashCommand } from "./slash-command.js";
+import { tree } from "./tree.js";
+import { usage } from "./usage.js";
+
+const quit: SlashCommand = {
+  name: "quit",
+  usage: "",
+  help: "end the chat; the next one goes on from here",
+  run: ({ terminal }) => terminal.close(),
+};
+
+const help: SlashCommand = {
+  name: "help",
+  usage: "",
+  help: "this list",
+  run({ terminal }) {
+    const lines = COMMANDS.map((command) => [`/${command.name} ${command.usage}`.trim(), command.help] as const);
+    const width = Math.max(...lines.map(([call]) => call.length));
+    for (const [call, what] of lines) terminal.line(`  ${call.padEnd(width)}  ${what}`);
+  },
+};
+
+/** Every command, in the order of `/help`. */
+const COMMANDS: readonly SlashCommand[] = [
+  tree,
+  retry,
+  branch,
+  goto,
+  compact,
+  context,
+  search,
+  newSession,
+  sessions,
+  fork,
+  usage,
+  help,
+  quit,
+];
+
+/** The command that a line names. Errors: `INVALID_ARGUMENT`. */
+export function findCommand(line: string): SlashCommand {
+  const name = /^\/(\S*)/u.exec(line)?.[1] ?? "";
+  const found = COMMANDS.find((command) => command.name === (name === "exit" ? "quit" : name));
+  if (found !== undefined) return found;
+  throw new StemmaError("INVALID_ARGUMENT", { name }, `There is no command /${name}; /help lists them.`);
+}

@@ -1,0 +1,56 @@
+import type { AgentEvent } from "../../agent/types.js";
+import { beginning } from "../../tools/snippet.js";
+import type { Chat } from "./slash/slash-command.js";
+
+const MAX_SHOWN = 200;
+const MAX_NAME = 60;
+
+/** Runs a turn: `prepare` stores what is to be answered, then what the model says and does is shown. */
+export async function runTurn(chat: Chat, prepare: () => Promise<void>): Promise<void> {
+  const { conversation, terminal } = chat;
+  const { session } = conversation;
+  const first = session.getMessages().length === 0;
+  await prepare();
+  if (first) await nameIt(chat);
+  chat.turn = new AbortController();
+  try {
+    for await (const event of session.receive({ abortSignal: chat.turn.signal })) show(chat, event);
+  } finally {
+    chat.turn = null;
+    terminal.endLine();
+  }
+}
+
+function show(chat: Chat, event: AgentEvent): void {
+  const { terminal } = chat;
+  switch (event.type) {
+    case "text":
+      terminal.write(event.text);
+      return;
+    case "tool_use":
+      terminal.note(`· ${event.name} ${beginning(JSON.stringify(event.input) ?? "", MAX_SHOWN)}`);
+      return;
+    case "tool_result":
+      terminal.note(`  ${beginning(event.content.replace(/\s+/gu, " "), MAX_SHOWN)}`);
+      return;
+    case "error":
+      terminal.warn(`The model failed: ${event.error.message}`);
+      if (!terminal.interactive) chat.exitCode = 1;
+      return;
+    case "stop":
+      if (event.stop_reason === "aborted") terminal.note("(aborted; what was finished is kept)");
+      if (event.stop_reason === "max_turns") terminal.note("(stopped after many steps; write something to go on)");
+      if (event.stop_reason === "max_tokens") terminal.note("(cut at the model's limit of tokens)");
+      return;
+  }
+}
+
+// A conversation is called after how it began.
+async function nameIt({ conversation }: Chat): Promise<void> {
+  const { id } = conversation.session;
+  const info = await conversation.manager.get(id);
+  if (info === null || info.name !== id) return;
+  const [message] = conversation.session.getMessages();
+  if (typeof message?.content !== "string") return;
+  await conversation.manager.rename(id, beginning(message.content.replace(/\s+/gu, " ").trim(), MAX_NAME));
+}

@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { createSession } from "../../src/agent.js";
+import { memory } from "../../src/memory.js";
+import { calls, collect, says, scripted } from "./mock-model.js";
+
+it("streams text, stores the turn and sums usage", async () => {
+  const model = scripted(says("Hello there"));
+  const session = await createSession({ model, sessionStorage: memory() });
+  await session.send("Hi");
+  const events = await collect(session.receive());
+  expect(events.map(({ type }) => type)).toEqual(["text", "text", "message", "stop"]);
+  expect(session.getMessages()).toMatchObject([
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "Hello there" },
+  ]);
+  expect(session.getUsage()).toEqual({ input_tokens: 10, output_tokens: 5 });
+});
+
+it("runs parallel tools and goes on", async () => {
+  const model = scripted(calls(["a", "add", { x: 1 }], ["b", "add", { x: 2 }]), says("Done"));
+  const add = {
+    description: "",
+    inputSchema: z.object({ x: z.number() }),
+    execute: async ({ x }: { x: number }) => ({ y: x + 1 }),
+  };
+  const session = await createSession({ model, sessionStorage: memory(), tools: { add } });
+  await session.send("Hi");
+  const events = await collect(session.receive());
+  console.log(JSON.stringify(events, null, 1), JSON.stringify(session.getMessages(), null, 1));
+  console.log(JSON.stringify(model.doStreamCalls[1]?.prompt));
+});
