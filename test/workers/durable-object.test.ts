@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { SessionInfo, SessionMessage } from "../../src/session.js";
-import type * as worker from "./worker.js";
-import { describeWorkerd, type WorkerDefinition } from "./workerd.js";
+import { conversations } from "./conversations.js";
+import { describeWorkerd } from "./workerd.js";
 
-const conversations: WorkerDefinition<typeof worker> = {
-  entry: "worker.ts",
-  objects: { ChatObject: true, AgentObject: true, KeyValueObject: false },
-  buckets: ["SKILLS_BUCKET"],
-};
-
-describeWorkerd("in workerd", conversations, (workerd) => {
+describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
   describe.each(["ChatObject", "AgentObject"] as const)("%s", (className) => {
     const object = (name: string) => workerd.object(className, name);
 

@@ -1,5 +1,5 @@
-import { durableObject } from "../../src/durable-object.js";
-import { R2SkillProvider, Session, SessionManager } from "../../src/session.js";
+import { type DurableObjectSqlStorage, durableObject } from "../../src/durable-object.js";
+import { AgentSearchProvider, R2SkillProvider, Session, SessionManager, type Store } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils.js";
 import { Agent, RemoteObject, route } from "./agent.js";
 
@@ -13,7 +13,7 @@ const managerMethods = SessionManager.prototype as unknown as Record<string, (..
 /** A Durable Object with a conversation in it, and a registry of others. */
 abstract class Conversation extends Agent<Env> {
   /** What the documents pass to `create`. */
-  abstract readonly host: unknown;
+  abstract readonly host: object;
 
   #session: Session | undefined;
   #manager: SessionManager | undefined;
@@ -23,6 +23,7 @@ abstract class Conversation extends Agent<Env> {
       .withContext("soul", { description: "Identity", provider: { get: async () => "You are a helpful assistant." } })
       .withContext("memory", { description: "Learned facts", maxTokens: 1100 })
       .withContext("skills", { provider: new R2SkillProvider(this.env.SKILLS_BUCKET, { prefix: "skills/" }) })
+      .withContext("knowledge", { provider: new AgentSearchProvider(this.host) })
       .withCachedPrompt()
       .onCompaction(createCompactFunction({ summarize: async () => "What was said before.", tailTokenBudget: 20 }));
     return this.#session;
@@ -104,6 +105,63 @@ export class ChatObject extends Conversation {
 /** On the object itself: it has a `sql` tagged template. */
 export class AgentObject extends Conversation {
   readonly host = this;
+}
+
+/** Counts what its store costs. */
+export class CountedObject extends RemoteObject {
+  readonly #rows = { read: 0, written: 0 };
+  #session: Session | undefined;
+
+  /** Rows read and written by `count` appends of a message each, opening the store if that has not happened. */
+  async append(search: boolean, first: number, count: number): Promise<{ read: number; written: number }> {
+    this.#session ??= configured(durableObject({ storage: this.#counted() }, { search }));
+    const before = { ...this.#rows };
+    for (let index = first; index < first + count; index += 1) await this.#session.appendMessage(numbered(index));
+    return { read: this.#rows.read - before.read, written: this.#rows.written - before.written };
+  }
+
+  /** Appends `count` messages at once. */
+  async fill(search: boolean, first: number, count: number): Promise<void> {
+    const session = configured(durableObject(this.ctx, { search }));
+    await session.freezeSystemPrompt();
+    await session.appendAll(Array.from({ length: count }, (_, index) => numbered(first + index)));
+  }
+
+  async evict(): Promise<void> {
+    await this.ctx.storage.sync();
+    this.ctx.abort("evicted");
+  }
+
+  #counted(): DurableObjectSqlStorage {
+    const { storage } = this.ctx;
+    const rows = this.#rows;
+    const exec = (query: string, ...values: (string | number | null)[]) => {
+      const cursor = storage.sql.exec(query, ...values);
+      const counted = <T>(result: T): T => {
+        rows.read += cursor.rowsRead;
+        rows.written += cursor.rowsWritten;
+        return result;
+      };
+      return { toArray: () => counted(cursor.toArray()), raw: () => counted([...cursor.raw()]) };
+    };
+    return {
+      sql: { exec, databaseSize: storage.sql.databaseSize },
+      transactionSync: (work) => storage.transactionSync(work),
+    };
+  }
+}
+
+function configured(store: Store): Session {
+  return Session.create(store)
+    .withContext("memory", { description: "Learned facts" })
+    .withCachedPrompt()
+    .onCompaction(async () => null)
+    .compactAfter(10_000_000);
+}
+
+function numbered(index: number) {
+  const text = `This is message number ${index}, about the deployment on Friday.`;
+  return { id: `message-${index}`, role: index % 2 ? "user" : "assistant", parts: [{ type: "text", text }] };
 }
 
 /** Kept in the older key-value storage. */
