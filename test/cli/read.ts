@@ -19,7 +19,10 @@ export async function itemsOf(text: string, size?: number): Promise<Item[]> {
   return collect(readItems(inPieces(text, size)));
 }
 
-export async function sessionsOf(text: string, options: { stem?: string; format?: string } = {}): Promise<ParsedSession[]> {
+export async function sessionsOf(
+  text: string,
+  options: { stem?: string; format?: string } = {},
+): Promise<ParsedSession[]> {
   const { stem = "chat", format } = options;
   return collect(readSessions(readItems(inPieces(text)), { stem }, format));
 }

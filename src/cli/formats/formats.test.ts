@@ -9,7 +9,13 @@ describe("recognising a format", () => {
       [JSON.stringify([message]), "ui-messages"],
       [jsonl([{ role: "user", content: "x" }]), "openai"],
       [JSON.stringify([{ task_id: 3, traj: [{ role: "user", content: "x" }] }]), "openai"],
-      [jsonl([{ type: "session", id: "s" }, { type: "message", message: { role: "user", content: "x" } }]), "pi"],
+      [
+        jsonl([
+          { type: "session", id: "s" },
+          { type: "message", message: { role: "user", content: "x" } },
+        ]),
+        "pi",
+      ],
     ];
     for (const [text, source] of files) {
       const [session] = await sessionsOf(text);

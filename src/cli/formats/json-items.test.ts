@@ -10,7 +10,8 @@ async function valuesOf(text: string, size?: number): Promise<unknown[]> {
 describe("reading the values of a file", () => {
   it("reads a line at a time, wherever the text was cut", async () => {
     const text = '{"a":1}\n\n{"b":"two\\nlines"}\r\n{"c":[1,2]}';
-    for (const size of [1, 2, 5, 1000]) expect(await valuesOf(text, size)).toEqual([{ a: 1 }, { b: "two\nlines" }, { c: [1, 2] }]);
+    for (const size of [1, 2, 5, 1000])
+      expect(await valuesOf(text, size)).toEqual([{ a: 1 }, { b: "two\nlines" }, { c: [1, 2] }]);
   });
 
   it("does not break a line at U+2028, which JSON allows inside a text", async () => {
@@ -29,7 +30,9 @@ describe("reading the values of a file", () => {
   });
 
   it("reads one object that is written over several lines", async () => {
-    expect(await valuesOf(JSON.stringify({ messages: [{ role: "user" }] }, null, 2))).toEqual([{ messages: [{ role: "user" }] }]);
+    expect(await valuesOf(JSON.stringify({ messages: [{ role: "user" }] }, null, 2))).toEqual([
+      { messages: [{ role: "user" }] },
+    ]);
   });
 
   it("understands escaped quotes and backslashes", async () => {
@@ -71,6 +74,8 @@ describe("decoding a file", () => {
   });
 
   it("refuses what is not UTF-8", async () => {
-    await expect(collect(decodeUtf8(bytes([0xff, 0xfe, 0x5b, 0x00])))).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
+    await expect(collect(decodeUtf8(bytes([0xff, 0xfe, 0x5b, 0x00])))).rejects.toMatchObject({
+      code: "UNKNOWN_FORMAT",
+    });
   });
 });

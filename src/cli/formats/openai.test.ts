@@ -4,14 +4,22 @@ import { jsonl, sessionOf, sessionsOf } from "../../../test/cli/read.js";
 import type { SessionMessage } from "../../model/message.js";
 import { toOpenai } from "./openai-export.js";
 
-const call = (id: string, name: string, args: string) => ({ id, type: "function", function: { name, arguments: args } });
+const call = (id: string, name: string, args: string) => ({
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
 
 /** One of everything that the format has. */
 const conversation = [
   { role: "system", content: "Be brief." },
   { role: "developer", content: "Speak French." },
   { role: "user", content: "Weather in Oslo and Rome?", name: "ada" },
-  { role: "assistant", content: null, tool_calls: [call("c1", "weather", '{"city":"Oslo"}'), call("c2", "weather", '{"city": "Rome"}')] },
+  {
+    role: "assistant",
+    content: null,
+    tool_calls: [call("c1", "weather", '{"city":"Oslo"}'), call("c2", "weather", '{"city": "Rome"}')],
+  },
   { role: "tool", tool_call_id: "c2", name: "weather", content: "mild" },
   { role: "tool", tool_call_id: "c1", content: '{"degrees":3}' },
   { role: "assistant", content: "3 degrees and mild.", refusal: null },
@@ -40,7 +48,11 @@ const conversation = [
 
 describe("OpenAI chat messages", () => {
   it("come back equal from an export", async () => {
-    for (const text of [JSON.stringify(conversation), jsonl(conversation), JSON.stringify({ messages: conversation }, null, 1)]) {
+    for (const text of [
+      JSON.stringify(conversation),
+      jsonl(conversation),
+      JSON.stringify({ messages: conversation }, null, 1),
+    ]) {
       const session = await sessionOf(text);
       expect(session.skipped).toEqual([]);
       expect(toOpenai(messagesOf(session))).toEqual({ messages: conversation });
@@ -49,7 +61,14 @@ describe("OpenAI chat messages", () => {
 
   it("become messages of the AI SDK, with the results of tools in the calls they belong to", async () => {
     const messages = messagesOf(await sessionOf(JSON.stringify(conversation)));
-    expect(messages.map(({ role }) => role).slice(0, 6)).toEqual(["system", "system", "user", "assistant", "assistant", "user"]);
+    expect(messages.map(({ role }) => role).slice(0, 6)).toEqual([
+      "system",
+      "system",
+      "user",
+      "assistant",
+      "assistant",
+      "user",
+    ]);
     expect(messages[2]).toMatchObject({ metadata: { name: "ada" } });
     expect(messages[3]?.parts).toEqual([
       {
@@ -60,7 +79,14 @@ describe("OpenAI chat messages", () => {
         input: { city: "Oslo" },
         output: { degrees: 3 },
       },
-      { type: "dynamic-tool", toolName: "weather", toolCallId: "c2", state: "output-available", input: { city: "Rome" }, output: "mild" },
+      {
+        type: "dynamic-tool",
+        toolName: "weather",
+        toolCallId: "c2",
+        state: "output-available",
+        input: { city: "Rome" },
+        output: "mild",
+      },
     ]);
     expect(messages[5]?.parts.map(({ type, mediaType }) => mediaType ?? type)).toEqual([
       "text",
@@ -81,13 +107,23 @@ describe("OpenAI chat messages", () => {
       { task_id: 1, reward: 1, traj: conversation.slice(2, 7), trial: 1 },
     ];
     const sessions = await sessionsOf(JSON.stringify(runs), { stem: "bench" });
-    expect(sessions.map(({ id }) => id)).toEqual([expect.stringMatching(/^bench-1-/), expect.stringMatching(/^bench-2-/)]);
+    expect(sessions.map(({ id }) => id)).toEqual([
+      expect.stringMatching(/^bench-1-/),
+      expect.stringMatching(/^bench-2-/),
+    ]);
     expect(sessions.map((session) => toOpenai(messagesOf(session)))).toEqual(runs);
   });
 
   it("are made of messages that never were in that form", () => {
     const messages: SessionMessage[] = [
-      { id: "1", role: "user", parts: [{ type: "text", text: "a" }, { type: "text", text: "b" }] },
+      {
+        id: "1",
+        role: "user",
+        parts: [
+          { type: "text", text: "a" },
+          { type: "text", text: "b" },
+        ],
+      },
       {
         id: "2",
         role: "assistant",
@@ -124,7 +160,9 @@ describe("OpenAI chat messages", () => {
   it("give the changed text of a message that was edited after the import", async () => {
     const messages = messagesOf(await sessionOf(JSON.stringify(conversation)));
     const edited = messages.with(4, { ...(messages[4] as SessionMessage), parts: [{ type: "text", text: "Cold." }] });
-    expect(toOpenai(edited).messages).toEqual(conversation.with(6, { role: "assistant", content: "Cold.", refusal: null }));
+    expect(toOpenai(edited).messages).toEqual(
+      conversation.with(6, { role: "assistant", content: "Cold.", refusal: null }),
+    );
   });
 });
 

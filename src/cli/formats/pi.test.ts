@@ -45,7 +45,15 @@ const firstVersion = [
   entry(result("t2")),
   { type: "model_change", timestamp: time, provider: "p", modelId: "m-1" },
   entry(result("t1", text("a"), { type: "image", data: "AAAA", mimeType: "image/png" })),
-  entry({ role: "bashExecution", command: "ls", output: "x", exitCode: 1, cancelled: false, truncated: false, timestamp: 4 }),
+  entry({
+    role: "bashExecution",
+    command: "ls",
+    output: "x",
+    exitCode: 1,
+    cancelled: false,
+    truncated: false,
+    timestamp: 4,
+  }),
   entry(user("go on")),
   { type: "compaction", timestamp: time, summary: "It was made blue.", firstKeptEntryIndex: 8, tokensBefore: 9 },
   entry({ ...assistant(toolCall("t3")), stopReason: "aborted", errorMessage: "stopped" }),
@@ -107,11 +115,26 @@ describe("pi's sessions", () => {
     expect(reply?.parts).toMatchObject([
       { type: "reasoning", text: "blue", providerMetadata: { pi: { thinkingSignature: "sig" } } },
       { type: "text", text: "ok" },
-      { type: "dynamic-tool", toolName: "bash", toolCallId: "t1", state: "output-available", output: [text("a"), { type: "image" }] },
-      { type: "dynamic-tool", toolCallId: "t2", state: "output-available", input: { command: "t2" }, output: "result of t2" },
+      {
+        type: "dynamic-tool",
+        toolName: "bash",
+        toolCallId: "t1",
+        state: "output-available",
+        output: [text("a"), { type: "image" }],
+      },
+      {
+        type: "dynamic-tool",
+        toolCallId: "t2",
+        state: "output-available",
+        input: { command: "t2" },
+        output: "result of t2",
+      },
     ]);
     const parts = session.messages.flatMap(({ message }) => message.parts);
-    expect(parts.find(({ toolCallId }) => toolCallId === "t4")).toMatchObject({ state: "output-error", errorText: "failed" });
+    expect(parts.find(({ toolCallId }) => toolCallId === "t4")).toMatchObject({
+      state: "output-error",
+      errorText: "failed",
+    });
     expect(parts.find(({ toolCallId }) => toolCallId === "t3")).toMatchObject({ state: "input-available" });
     const messages = session.messages.map(({ message }) => message) as unknown as UIMessage[];
     await expect(convertToModelMessages(messages)).resolves.toBeInstanceOf(Array);
@@ -150,7 +173,12 @@ describe("pi's sessions", () => {
   it("have a summary over everything before the entry that a compaction keeps", async () => {
     const [first] = (await sessionOf(jsonl(firstVersion))).compactions;
     const ids = idsOf(await sessionOf(jsonl(firstVersion)));
-    expect(first).toMatchObject({ summary: "It was made blue.", fromMessageId: ids[0], toMessageId: ids[2], createdAt: time });
+    expect(first).toMatchObject({
+      summary: "It was made blue.",
+      fromMessageId: ids[0],
+      toMessageId: ids[2],
+      createdAt: time,
+    });
     expect((await sessionOf(jsonl(tree))).compactions).toEqual([
       { id: "c1", summary: "Started.", fromMessageId: "u1", toMessageId: "a1", createdAt: time },
     ]);
@@ -168,7 +196,11 @@ describe("pi's sessions", () => {
   });
 
   it("report a compaction that covers nothing", async () => {
-    const entries = [header, said("u1", null, user("x")), node("c1", "u1", { type: "compaction", summary: "S", firstKeptEntryId: "u1" })];
+    const entries = [
+      header,
+      said("u1", null, user("x")),
+      node("c1", "u1", { type: "compaction", summary: "S", firstKeptEntryId: "u1" }),
+    ];
     const session = await sessionOf(jsonl(entries));
     expect(session.compactions).toEqual([]);
     expect(session.skipped).toEqual([{ line: 3, why: expect.stringContaining("covers no message") }]);
@@ -176,7 +208,13 @@ describe("pi's sessions", () => {
   });
 
   it("report lines that are no entries, entries without their parent, and ids that come twice", async () => {
-    const lines = [header, said("u1", null, user("x")), { no: "type" }, said("u2", "gone", user("y")), said("u1", "u2", user("z"))];
+    const lines = [
+      header,
+      said("u1", null, user("x")),
+      { no: "type" },
+      said("u2", "gone", user("y")),
+      said("u1", "u2", user("z")),
+    ];
     const session = await sessionOf(`${jsonl(lines)}{"type":"mess`);
     expect(session.skipped.map(({ line }) => line)).toEqual([3, 4, 5, 6]);
     expect(session.messages.map(({ message, parentId }) => [message.id, parentId])).toEqual([

@@ -9,7 +9,13 @@ const reply = {
   parts: [
     { type: "step-start" },
     { type: "reasoning", text: "hm" },
-    { type: "tool-weather", toolCallId: "c", state: "output-available", input: { city: "Oslo" }, output: { degrees: 3 } },
+    {
+      type: "tool-weather",
+      toolCallId: "c",
+      state: "output-available",
+      input: { city: "Oslo" },
+      output: { degrees: 3 },
+    },
     { type: "source-url", sourceId: "s", url: "https://example.com" },
     { type: "text", text: "3 degrees" },
   ],
@@ -33,7 +39,9 @@ describe("AI SDK messages", () => {
   });
 
   it("come as one session per list, with the id and the title that it has", async () => {
-    const sessions = await sessionsOf(JSON.stringify([{ id: "s1", title: "Weather", messages: [hello, reply] }, { messages: [hello] }]));
+    const sessions = await sessionsOf(
+      JSON.stringify([{ id: "s1", title: "Weather", messages: [hello, reply] }, { messages: [hello] }]),
+    );
     expect(sessions.map(({ id, name }) => ({ id, name }))).toEqual([
       { id: "s1", name: "Weather" },
       { id: expect.stringMatching(/^chat-2-[0-9a-f]{8}$/), name: "hello there" },

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import { StemmaError } from "../../errors.js";
+import { type CommandContext, withStore, writeJson } from "../context.js";
+import { findSession } from "../find.js";
+import { EXPORT_FORMATS, findExportFormat } from "../formats/export-formats.js";
+import type { Io } from "../io.js";
+import { createProgress } from "../progress.js";
+import { writeFile } from "../write-file.js";
+
+interface ExportOptions {
+  format: string;
+  output?: string;
+  all?: boolean;
+}
+
+/** Adds `stemma export`. With `--output` as JSON: `{ file, format, sessions }`; without, the export is the output. */
+export function registerExport(program: Command, io: Io): void {
+  const formats = EXPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n");
+  program
+    .command("export")
+    .description("Write sessions as text.")
+    .argument("[sessions...]", "id, beginning of an id, or name")
+    .option("-f, --format <format>", "see below", "jsonl")
+    .option("-o, --output <file>", "the file to write, whole or not at all; default: standard output")
+    .option("-a, --all", "every session")
+    .addHelpText("after", `\nFormats:\n${formats}`)
+    .action(async (texts: string[], options: ExportOptions, command: Command) => {
+      await withStore(command, io, "read", async (context) => {
+        const { manager, json } = context;
+        if ((texts.length === 0) !== (options.all === true)) {
+          throw new StemmaError("INVALID_ARGUMENT", {}, "Name the sessions to export, or pass --all.");
+        }
+        findExportFormat(options.format);
+        const sessions = [];
+        for (const text of texts) sessions.push((await findSession(manager, text)).id);
+        if (options.all) sessions.push(...(await manager.list()).map(({ id }) => id));
+        const chunks = exportAll(context, sessions, options.format);
+        if (options.output === undefined) {
+          for await (const chunk of chunks) await io.write(chunk);
+          return;
+        }
+        await writeFile(options.output, chunks);
+        if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
+      });
+    });
+}
+
+async function* exportAll(
+  { store, io }: CommandContext,
+  ids: readonly string[],
+  formatName: string,
+): AsyncGenerator<string> {
+  const format = findExportFormat(formatName);
+  const progress = createProgress(io);
+  for (const [index, id] of ids.entries()) {
+    // Deleted since it was found.
+    const info = await store.sessions.get(id);
+    if (info === null) continue;
+    let pieces = 0;
+    for await (const piece of format.write(store, info)) {
+      pieces += 1;
+      progress.show(`session ${index + 1} of ${ids.length}, ${pieces.toLocaleString("en")} lines`);
+      yield piece;
+    }
+  }
+  progress.end();
+}

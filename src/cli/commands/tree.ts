@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { withStore, writeJson } from "../context.js";
+import { drawTree } from "../draw-tree.js";
+import { findSession } from "../find.js";
+import type { Io } from "../io.js";
+
+/** Adds `stemma tree`. As JSON: `{ session, activeLeafId, messages: [{ id, parentId, role, createdAt, preview }], compactions }`. */
+export function registerTree(program: Command, io: Io): void {
+  program
+    .command("tree")
+    .description("Draw a session's branches, its summaries and where it goes on.")
+    .argument("[session]", "id, beginning of an id, or name; default: the latest changed")
+    .action(async (text: string | undefined, _options: unknown, command: Command) => {
+      await withStore(command, io, "read", async ({ store, manager, json }) => {
+        const session = await findSession(manager, text);
+        const messages = await store.history.tree(session.id);
+        const compactions = await store.compactions.list(session.id);
+        const activeLeafId = (await store.history.leaf(session.id))?.id ?? null;
+        if (json) return writeJson(io, { session, activeLeafId, messages, compactions });
+        for (const line of drawTree({ messages, compactions, activeLeafId, width: io.width }))
+          await io.write(`${line}\n`);
+      });
+    });
+}

@@ -1,0 +1,41 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { SessionManager } from "../manager/session-manager.js";
+import { memory } from "../memory.js";
+import type { Store } from "../storage/contract.js";
+import type { Io } from "./io.js";
+import { databasePath, openStore } from "./open-store.js";
+
+/** What a command works with. */
+export interface CommandContext {
+  store: Store;
+  manager: SessionManager;
+  io: Io;
+  /** Write JSON. */
+  json: boolean;
+}
+
+/**
+ * Opens the database, does the work and closes it. A command that only reads does not make a database that is not there:
+ * it finds no sessions.
+ */
+export async function withStore(
+  command: Command,
+  io: Io,
+  access: "read" | "write",
+  work: (context: CommandContext) => Promise<void>,
+): Promise<void> {
+  const { db, json = false } = command.optsWithGlobals<{ db?: string; json?: boolean }>();
+  const isThere = access === "write" || existsSync(databasePath(db));
+  const store = isThere ? openStore(db) : memory();
+  try {
+    await work({ store, manager: SessionManager.create(store), io, json });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Writes a value as one line of JSON. */
+export function writeJson(io: Io, value: unknown): Promise<void> {
+  return io.write(`${JSON.stringify(value)}\n`);
+}

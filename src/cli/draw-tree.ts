@@ -1,0 +1,87 @@
+import type { StoredCompaction, TreeNode } from "../storage/contract.js";
+import { count, oneLine, shortIds } from "./text.js";
+
+export interface TreeDrawing {
+  messages: readonly TreeNode[];
+  compactions: readonly StoredCompaction[];
+  activeLeafId: string | null;
+  /** Columns that a line may take. */
+  width: number;
+}
+
+/**
+ * A tree of messages as lines of text. A chain runs straight down; only where several messages follow one do they become
+ * branches and move in. A summary stands above the first message that it covers.
+ */
+export function* drawTree({ messages, compactions, activeLeafId, width }: TreeDrawing): Generator<string> {
+  const children = new Map<string | null, TreeNode[]>();
+  for (const node of messages) {
+    const siblings = children.get(node.parentId);
+    if (siblings === undefined) children.set(node.parentId, [node]);
+    else siblings.push(node);
+  }
+  const short = shortIds(messages.map(({ id }) => id));
+  const summaries = summariesByStart(messages, compactions);
+  const roots = children.get(null) ?? [];
+  // A stack of its own: a conversation can be deeper than the call stack.
+  const open = entriesOf(roots, "");
+  for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
+    const { node, mark, indent } = entry;
+    for (const { id, summary, covered } of summaries.get(node.id) ?? []) {
+      const text = `∑ ${id.slice(0, 8)}  ${count(covered, "message")} summarised: `;
+      yield fitted(indent.bar + text, summary, width);
+    }
+    const active = node.id === activeLeafId ? "  ← active" : "";
+    const preview = node.preview.trim() === "" ? "(no text)" : node.preview;
+    const head = `${mark}${oneLine(node.role).padEnd(9)} ${oneLine(short.get(node.id) ?? node.id)}  `;
+    yield fitted(head, preview, width - active.length) + active;
+    open.push(...entriesOf(children.get(node.id) ?? [], indent.below));
+  }
+}
+
+interface Entry {
+  node: TreeNode;
+  /** What stands before the message. */
+  mark: string;
+  indent: {
+    /** Before a line above the message. */
+    bar: string;
+    /** Before what follows it. */
+    below: string;
+  };
+}
+
+// The first is on top of the stack.
+function entriesOf(nodes: readonly TreeNode[], indent: string): Entry[] {
+  const isBranching = nodes.length > 1;
+  return nodes
+    .map((node, index): Entry => {
+      if (!isBranching) return { node, mark: indent, indent: { bar: indent, below: indent } };
+      const isLast = index === nodes.length - 1;
+      return {
+        node,
+        mark: `${indent}${isLast ? "└─ " : "├─ "}`,
+        indent: { bar: `${indent}│  `, below: `${indent}${isLast ? "   " : "│  "}` },
+      };
+    })
+    .reverse();
+}
+
+function summariesByStart(
+  messages: readonly TreeNode[],
+  compactions: readonly StoredCompaction[],
+): Map<string, { id: string; summary: string; covered: number }[]> {
+  const parents = new Map(messages.map(({ id, parentId }) => [id, parentId]));
+  const summaries = new Map<string, { id: string; summary: string; covered: number }[]>();
+  for (const { id, summary, fromMessageId, toMessageId } of compactions) {
+    let covered = 1;
+    for (let at = toMessageId; at !== fromMessageId && parents.has(at); at = parents.get(at) ?? "") covered += 1;
+    summaries.set(fromMessageId, [...(summaries.get(fromMessageId) ?? []), { id, summary, covered }]);
+  }
+  return summaries;
+}
+
+/** As much of `text` behind `head` as the width allows, and always a little. */
+function fitted(head: string, text: string, width: number): string {
+  return head + oneLine(text, Math.max(20, width - head.length - 1));
+}

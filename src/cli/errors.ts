@@ -1,0 +1,31 @@
+import { StemmaError } from "../errors.js";
+import type { Io } from "./io.js";
+import { printable } from "./text.js";
+
+/** An error as JSON output has it. `code` is a `StemmaError`'s, a system's (`ENOENT`), or `INTERNAL` for a fault of ours. */
+export interface ErrorDescription {
+  code: string;
+  message: string;
+  details?: Readonly<Record<string, unknown>>;
+}
+
+export function describeError(error: unknown): ErrorDescription {
+  if (StemmaError.isInstance(error)) {
+    const { code, message, details } = error;
+    return Object.keys(details).length === 0 ? { code, message } : { code, message, details };
+  }
+  if (isSystemError(error)) return { code: error.code, message: error.message };
+  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Tells of an error on standard error: as a line of text, with what an unexpected one needs to be reported. */
+export function reportError(io: Io, error: unknown, { prefix = "" }: { prefix?: string } = {}): void {
+  const { message } = describeError(error);
+  const isExpected = StemmaError.isInstance(error) || isSystemError(error);
+  const stack = !isExpected && error instanceof Error ? `\n${error.stack ?? ""}` : "";
+  io.writeError(`stemma: ${printable(`${prefix}${message}`)}${stack}\n`);
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string; syscall: string } {
+  return error instanceof Error && "code" in error && "syscall" in error && typeof error.code === "string";
+}

@@ -1,0 +1,49 @@
+import { StemmaError } from "../errors.js";
+import type { SessionManager } from "../manager/session-manager.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
+
+/**
+ * The session that a user means: its id, the beginning of just one id, or the name of just one session. Without a text the
+ * latest changed one. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT` when several are meant.
+ */
+export async function findSession(manager: SessionManager, text?: string): Promise<SessionInfo> {
+  if (text === undefined) {
+    const { sessions } = await manager.listPage({ limit: 1 });
+    const [latest] = sessions;
+    if (latest !== undefined) return latest;
+    throw new StemmaError(
+      "SESSION_NOT_FOUND",
+      {},
+      "There are no sessions yet: `stemma chat` or `stemma import` makes one.",
+    );
+  }
+  const exact = await manager.get(text);
+  if (exact !== null) return exact;
+  const all = await manager.list();
+  const byId = all.filter(({ id }) => text !== "" && id.startsWith(text));
+  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === text);
+  return theOnly(found, text, "session", "SESSION_NOT_FOUND", "`stemma sessions` lists them");
+}
+
+/** The id of the message that a user means: an id, or the beginning of just one. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`. */
+export async function findMessageId(store: Store, sessionId: string, text: string): Promise<string> {
+  const nodes = await store.history.tree(sessionId);
+  if (nodes.some(({ id }) => id === text)) return text;
+  const found = nodes.filter(({ id }) => text !== "" && id.startsWith(text));
+  return theOnly(found, text, "message", "MESSAGE_NOT_FOUND", `\`stemma tree ${sessionId}\` shows them`).id;
+}
+
+function theOnly<T extends { id: string }>(
+  found: readonly T[],
+  text: string,
+  what: "session" | "message",
+  code: "SESSION_NOT_FOUND" | "MESSAGE_NOT_FOUND",
+  hint: string,
+): T {
+  const [first, ...others] = found;
+  if (first === undefined) throw new StemmaError(code, { [what]: text }, `There is no ${what} "${text}"; ${hint}.`);
+  if (others.length === 0) return first;
+  const some = found.slice(0, 5).map(({ id }) => id);
+  const message = `"${text}" can be any of ${found.length} ${what}s (${some.join(", ")}${others.length > 4 ? ", …" : ""}); give more of the id.`;
+  throw new StemmaError("INVALID_ARGUMENT", { [what]: text, ids: some }, message);
+}

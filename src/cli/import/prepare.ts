@@ -1,0 +1,75 @@
+import { StemmaError } from "../../errors.js";
+import { type EncodedMessage, encodeMessage } from "../../model/codec.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import type { ImportedTree } from "../../storage/contract.js";
+import type { ParsedSession, Skipped } from "../formats/session-file.js";
+
+/** A session made ready to be written in one go: nothing in it can be refused. */
+export interface PreparedSession {
+  tree: ImportedTree;
+  /** The messages that are in `tree`. */
+  messages: SessionMessage[];
+  skipped: Skipped[];
+}
+
+/**
+ * Leaves out what cannot be stored, and says why: what hung below it hangs below its parent. `isStored` tells of the
+ * messages that the session has already.
+ */
+export function prepareSession(session: ParsedSession, isStored: (id: string) => boolean): PreparedSession {
+  const skipped = [...session.skipped];
+  /** For each message of the file: its id, or of one that was left out, what stands in its place. */
+  const places = new Map<string, string | null>();
+  const parents = new Map<string, string | null>();
+  const accepted: { message: EncodedMessage; parentId: string | null }[] = [];
+  const messages: SessionMessage[] = [];
+  for (const { message, parentId, line } of session.messages) {
+    const { id } = message;
+    if (places.has(id)) {
+      skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      continue;
+    }
+    const isKnownParent = parentId === null || places.has(parentId) || isStored(parentId);
+    if (!isKnownParent) skipped.push({ line, why: `its parent "${parentId}" is missing; it starts a tree of its own` });
+    const place = parentId === null || !isKnownParent ? null : (places.get(parentId) ?? parentId);
+    const encoded = encode(message);
+    if ("why" in encoded) {
+      skipped.push({ line, why: encoded.why });
+      if (typeof id === "string") places.set(id, places.get(parentId ?? "") ?? place);
+      continue;
+    }
+    places.set(id, id);
+    parents.set(id, place);
+    accepted.push({ message: encoded, parentId: place });
+    messages.push(message);
+  }
+  const compactions = session.compactions.filter((compaction) => {
+    if (isOnOnePath(compaction, parents)) return true;
+    skipped.push({
+      line: 0,
+      why: `the summary "${compaction.id}" lies over messages that are not there, or not on one path`,
+    });
+    return false;
+  });
+  const leaf = session.activeLeafId === undefined ? undefined : (places.get(session.activeLeafId) ?? undefined);
+  return { tree: { messages: accepted, compactions, activeLeafId: leaf }, messages, skipped };
+}
+
+function encode(message: SessionMessage): EncodedMessage | { why: string } {
+  try {
+    return encodeMessage(message);
+  } catch (error) {
+    if (!StemmaError.isInstance(error)) throw error;
+    const isSummary = typeof message.id === "string" && isSummaryMessage(message);
+    return { why: isSummary ? "it is a summary that stands for other messages, not a message" : error.message };
+  }
+}
+
+function isOnOnePath(
+  { fromMessageId, toMessageId }: { fromMessageId: string; toMessageId: string },
+  parents: Map<string, string | null>,
+): boolean {
+  let id: string | null | undefined = toMessageId;
+  while (id != null && id !== fromMessageId) id = parents.get(id);
+  return id === fromMessageId && parents.has(id);
+}

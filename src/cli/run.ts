@@ -1,0 +1,60 @@
+import { Command, CommanderError } from "commander";
+import { registerCompact } from "./commands/compact.js";
+import { registerDelete } from "./commands/delete.js";
+import { registerExport } from "./commands/export.js";
+import { registerFork } from "./commands/fork.js";
+import { registerImport } from "./commands/import.js";
+import { registerSearch } from "./commands/search.js";
+import { registerSessions } from "./commands/sessions.js";
+import { registerShow } from "./commands/show.js";
+import { registerTree } from "./commands/tree.js";
+import { describeError, reportError } from "./errors.js";
+import type { Io } from "./io.js";
+
+/** A command adds itself to the program. */
+export type Register = (program: Command, io: Io) => void;
+
+/** Every command but `chat`, in the order that the help shows. */
+const COMMANDS: readonly Register[] = [
+  registerSessions,
+  registerShow,
+  registerTree,
+  registerSearch,
+  registerFork,
+  registerCompact,
+  registerDelete,
+  registerImport,
+  registerExport,
+];
+
+const HELP = `
+Exit codes: 0 done, 1 failed, 2 called the wrong way.
+With --json a failure is a line { "error": { "code", "message" } } on standard error.`;
+
+/** Runs one command line. Resolves to the exit code; everything is told through `io`. */
+export async function runCli(
+  argv: readonly string[],
+  io: Io,
+  { version, before = [] }: { version: string; before?: readonly Register[] },
+): Promise<number> {
+  const program = new Command("stemma")
+    .description("Conversations of agents, kept in a SQLite file: talk, look, search, branch, compact, import, export.")
+    .version(version)
+    .option("--db <path>", "the database; default: STEMMA_DB, else ~/.stemma/sessions.db")
+    .option("--json", "write JSON: one document, or one per line where there may be many")
+    .addHelpText("after", HELP)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => void io.write(text), writeErr: io.writeError })
+    .exitOverride();
+  for (const register of [...before, ...COMMANDS]) register(program, io);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return 0;
+  } catch (error) {
+    // Commander has told of it by now.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (argv.includes("--json")) io.writeError(`${JSON.stringify({ error: describeError(error) })}\n`);
+    else reportError(io, error);
+    return 1;
+  }
+}
