@@ -65,7 +65,7 @@ function mayImport(from: string, to: string): boolean {
   const highest = LAYERS.indexOf(BESIDE[from] ?? from);
   if (LAYERS.includes(to)) return from in BESIDE ? LAYERS.indexOf(to) <= highest : LAYERS.indexOf(to) < highest;
   // Only what lies beside the layers, and the layers that are programs, may use what lies beside the layers.
-  const user = from in BESIDE || from === "cli" || from === "testing";
+  const user = from in BESIDE || from === "agent" || from === "testing" || from === "cli";
   return user && LAYERS.indexOf(BESIDE[to] as string) <= highest;
 }
 
