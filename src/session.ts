@@ -3,14 +3,18 @@ export type { ContextBlock, ContextBlockOptions, ContextConfig } from "./context
 export { DEFAULT_MAX_TOKENS } from "./context/block.js";
 export { parsePrompt, renderPrompt } from "./context/prompt.js";
 export type {
+  AppendOptions,
   ContextBlockProvider,
   ContextProvider,
   SearchProvider,
   SkillProvider,
+  VersionedContextProvider,
   WritableContextProvider,
+  WriteOptions,
 } from "./context/provider.js";
 export { AgentContextProvider } from "./context/providers/agent-context.js";
 export { AgentSearchProvider } from "./context/providers/agent-search.js";
+export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.js";
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
@@ -27,7 +31,13 @@ export type {
   SessionStatusEvent,
 } from "./session/events.js";
 export type { CompactAfterOptions, SessionOptions } from "./session/options.js";
-export type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./session/provider.js";
+export type {
+  AppendedMessage,
+  HistoryOptions,
+  LenientHistory,
+  SearchResult,
+  SessionProvider,
+} from "./session/provider.js";
 export { Session } from "./session/session.js";
 export type {
   RecentHistory,

@@ -1,12 +1,15 @@
 // npm run bench:recall -- --locomo <path> [--postgres <url>]
+
+import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
-import Database from "better-sqlite3";
 import { SessionManager } from "../../dist/session.js";
 import { sqlite } from "../../dist/sqlite.js";
 import { measureCjk } from "./cjk.mjs";
 import { readLocomo } from "./locomo.mjs";
 import { Score } from "./score.mjs";
 
+// The package's own engine: this needs none of the peers.
+const Database = createRequire(new URL("../../package.json", import.meta.url))("better-sqlite3");
 const { values } = parseArgs({ options: { locomo: { type: "string" }, postgres: { type: "string" } } });
 const LIMIT = 20;
 

@@ -14,7 +14,7 @@ export function searchableHistory(store: Store): SearchProvider {
     },
     search: async (query) => {
       const hits = await store.history.search(parseQuery(query), { limit: MAX_RESULTS });
-      return hits.length === 0 ? null : formatHits(hits);
+      return hits.length === 0 ? null : formatHits(hits, query);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { SearchQuery } from "../../model/query.js";
+import type { Ranked } from "../../model/rank.js";
 import type { AppendResult, ParentRef, ReadOptions } from "../contract.js";
 import type { Operation } from "./operation.js";
 
@@ -38,19 +39,20 @@ export interface HotPaths {
   path(sessionId: string, options: ReadOptions): Operation<SessionMessage[]>;
 }
 
-/** A row and how well it matches; higher is better. */
-export interface Ranked {
-  readonly n: number;
-  readonly score: number;
-}
-
 export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
   add(index: SearchIndex, n: number, document: string): Operation<void>;
   /** Takes the rows from `lo` to `hi` out of an index. */
   remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
-  /** The best matches among messages, of the rows from `lo` to `hi` if a range is given. */
-  messages(query: SearchQuery, range: readonly [lo: number, hi: number] | null, limit: number): Operation<Ranked[]>;
+  /**
+   * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it, with their BM25
+   * score for it, higher is better: the best `limit` of the rows from `lo` to `hi`, or of all rows.
+   */
+  matches(
+    query: SearchQuery,
+    range: readonly [lo: number, hi: number] | null,
+    limit: number,
+  ): Operation<ReadonlyMap<number, number>[]>;
   /** The best matches among the entries of one scope. */
   entries(query: SearchQuery, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
 }

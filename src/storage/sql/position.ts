@@ -24,6 +24,11 @@ export function ceilingOf(no: number): number {
   return no * SPAN + SPAN - 1;
 }
 
+/** The number of the session that row `n` belongs to. */
+export function sessionOf(n: number): number {
+  return Math.floor(n / SPAN);
+}
+
 /** The row id after `n`, in the same session. */
 export function nextPosition(no: number, n: number): number {
   if (n >= ceilingOf(no)) {

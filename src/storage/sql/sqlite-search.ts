@@ -1,5 +1,6 @@
 import { querySequences, type SearchQuery, spaceOut } from "../../model/query.js";
-import type { Ranked, SearchDialect, SearchIndex } from "./dialect.js";
+import type { Ranked } from "../../model/rank.js";
+import type { SearchDialect, SearchIndex } from "./dialect.js";
 import { all, type Operation, run } from "./operation.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -17,16 +18,19 @@ export const sqliteSearch: SearchDialect = {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
   },
 
-  *messages(query, range, limit) {
-    const match = matchExpression(query);
-    if (match === null) return [];
+  *matches(query, range, limit) {
     const within = range === null ? "" : `AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
-    return yield* all<Ranked>(
-      `SELECT rowid AS n, -rank AS score FROM assistant_fts WHERE assistant_fts MATCH ? ${within} ORDER BY rank LIMIT ?`,
-      match,
-      ...(range ?? []),
-      limit,
-    );
+    const matches: Map<number, number>[] = [];
+    for (const sequence of querySequences(query)) {
+      const rows = yield* all<Ranked>(
+        `SELECT rowid AS n, -rank AS score FROM assistant_fts WHERE assistant_fts MATCH ? ${within} ORDER BY rank LIMIT ?`,
+        quote(sequence),
+        ...(range ?? []),
+        limit,
+      );
+      matches.push(new Map(rows.map(({ n, score }) => [n, score])));
+    }
+    return matches;
   },
 
   *entries(query, scope, limit) {
@@ -54,8 +58,12 @@ export function* createSearchTables(): Operation<void> {
   }
 }
 
-// Everything is quoted, so that nothing is an operator.
 function matchExpression(query: SearchQuery): string | null {
-  const sequences = querySequences(query).map((words) => `"${words.join(" ").replaceAll('"', '""')}"`);
+  const sequences = querySequences(query).map(quote);
   return sequences.length === 0 ? null : sequences.join(" OR ");
+}
+
+// Everything is quoted, so that nothing is an operator.
+function quote(sequence: readonly string[]): string {
+  return `"${sequence.join(" ").replaceAll('"', '""')}"`;
 }
