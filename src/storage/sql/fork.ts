@@ -68,12 +68,11 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
     from.stale ?? 0,
     path,
   );
+  // Contents name their keys, so these stay what they are.
   yield* run(
-    `INSERT INTO assistant_media_refs (no, n, hash)
-     SELECT ?, ? + p.position, CASE WHEN r.hash = 'row:' || r.n THEN 'row:' || (? + p.position) ELSE r.hash END
+    `INSERT INTO assistant_media_refs (no, n, hash) SELECT ?, ? + p.position, r.hash
      FROM (${rows}) AS p JOIN assistant_media_refs r ON r.no = ? AND r.n = p.n`,
     no,
-    base,
     base,
     path,
     from.no,
