@@ -185,7 +185,8 @@ export class SessionManager {
 
   /**
    * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
-   * originals under them, blocks as they are now, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`.
+   * originals under them, blocks as they are now, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
+   * `INVALID_ARGUMENT` for an id that is taken.
    */
   async fork(
     sessionId: string,

@@ -225,7 +225,7 @@ export interface SessionStore {
   delete(id: string): Promise<void>;
   /** Adds to the session's counters. Errors: `SESSION_NOT_FOUND`. */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
-  /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`. */
+  /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`. Errors: `SESSION_NOT_FOUND`. */
   split(id: string, first: EncodedMessage, continuation: NewSession): Promise<SessionInfo>;

@@ -1,3 +1,4 @@
+import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
 import { documentOf } from "../../model/text.js";
@@ -11,7 +12,7 @@ import { all, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, type Segment } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import { findPlace, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
-import { createSession, getSession } from "./sessions.js";
+import { createSession, getSession, readSession } from "./sessions.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
@@ -41,6 +42,10 @@ export function* splitSession(
 }
 
 function* continueSession(source: SessionInfo, next: NewSession): Operation<SessionInfo> {
+  if ((yield* readSession(next.id)) !== null) {
+    const message = `Session "${next.id}" exists already: give the new one another id, or none.`;
+    throw new StemmaError("INVALID_ARGUMENT", { sessionId: next.id }, message);
+  }
   return yield* createSession({
     ...next,
     parentSessionId: source.id,
