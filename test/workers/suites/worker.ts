@@ -1,6 +1,7 @@
 import { RemoteObject, route } from "../agent.js";
 import { enter } from "./host.js";
 import { cases } from "./vitest.js";
+import "./conformance.js";
 import "../../documents/sessions-page.test.js";
 import "../../documents/memory-page.test.js";
 
