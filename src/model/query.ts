@@ -42,9 +42,22 @@ export function parseQuery(text: string): SearchQuery {
 
 /**
  * What to look for, as sequences of words that stand side by side; a character of an unspaced script is a word. A row
- * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters.
+ * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters. Quoted
+ * phrases stand last, from `quotedFrom` on.
  */
 export function querySequences(query: SearchQuery): string[][] {
+  const quoted = query.phrases.map((phrase) =>
+    phrase.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token])),
+  );
+  return unique([...plainSequences(query), ...quoted]);
+}
+
+/** The index of the first sequence that is looked for only because it was quoted. */
+export function quotedFrom(query: SearchQuery): number {
+  return plainSequences(query).length;
+}
+
+function plainSequences(query: SearchQuery): string[][] {
   const sequences = query.words.map((word) => [word]);
   for (const run of query.runs) {
     const characters = Array.from(run);
@@ -53,9 +66,10 @@ export function querySequences(query: SearchQuery): string[][] {
       sequences.push(...characters.slice(1).map((character, index) => [characters[index] as string, character]));
     }
   }
-  for (const phrase of query.phrases) {
-    sequences.push(phrase.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token])));
-  }
+  return unique(sequences);
+}
+
+function unique(sequences: readonly string[][]): string[][] {
   return [...new Map(sequences.map((sequence) => [sequence.join("\0"), sequence])).values()];
 }
 

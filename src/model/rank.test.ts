@@ -61,6 +61,15 @@ describe("ranking", () => {
     expect(order([term], { sessionOf, branchOf: () => undefined })).toEqual([70, 40, 10, 200]);
   });
 
+  it("counts a quoted phrase more, where it stands only", () => {
+    const words = new Map([
+      [10, 3],
+      [11, 2],
+    ]);
+    const phrase = new Map([[11, 1]]);
+    expect(order([words, phrase], oneBranch, 1)).toEqual([11, 10]);
+  });
+
   it("finds only messages that hold a word themselves", () => {
     expect(order([new Map([[10, 5]])], oneBranch)).toEqual([10]);
   });

@@ -19,20 +19,30 @@ const LENT = [0.6, 0.4, 0.25, 0.15] as const;
 const SESSION_SHARE = 0.1;
 const SESSION_MATCHES = 5;
 
+/** How much more than its words a quoted phrase counts. */
+const QUOTED = 2;
+
 /**
  * Ranks messages by the terms they hold, each with its own BM25 score. In a conversation the answer stands beside the
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
- * hold them, though for less, and never twice. A message of a session with several matches gains a little. Every message
- * in the result holds a term itself. Best first; of equals the later one.
+ * hold them, though for less, and never twice. A message of a session with several matches gains a little. The terms from
+ * `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result holds a term itself.
+ * Best first; of equals the later one.
  */
-export function rankMatches(terms: readonly ReadonlyMap<number, number>[], around: Neighbourhood): Ranked[] {
+export function rankMatches(
+  terms: readonly ReadonlyMap<number, number>[],
+  around: Neighbourhood,
+  quotedFrom = terms.length,
+): Ranked[] {
   const own = new Map<number, number>();
   for (const term of terms) for (const [n, score] of term) own.set(n, (own.get(n) ?? 0) + score);
   const shares = sessionShares(own, around);
   const ranked: Ranked[] = [];
   for (const n of own.keys()) {
     let score = shares.get(around.sessionOf(n)) ?? 0;
-    for (const term of terms) score += bestNearby(term, n, around);
+    terms.forEach((term, index) => {
+      score += index < quotedFrom ? bestNearby(term, n, around) : QUOTED * (term.get(n) ?? 0);
+    });
     ranked.push({ n, score });
   }
   return ranked.sort((a, b) => b.score - a.score || b.n - a.n);

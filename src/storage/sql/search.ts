@@ -1,5 +1,5 @@
 import { StemmaError } from "../../errors.js";
-import type { SearchQuery } from "../../model/query.js";
+import { quotedFrom, type SearchQuery } from "../../model/query.js";
 import { type Ranked, rankMatches } from "../../model/rank.js";
 import { searchableText } from "../../model/text.js";
 import type { SearchHit } from "../contract.js";
@@ -27,7 +27,7 @@ export function* searchMessages(
   const range = tip === null ? null : ([floorOf(tip.no), ceilingOf(tip.no)] as const);
   const matches = yield* sql.search.matches(query, range, MAX_MATCHES);
   const branches = yield* branchesOf(new Set(matches.flatMap((term) => [...term.keys()])));
-  const ranked = rankMatches(matches, { sessionOf, branchOf: (n) => branches.get(n) });
+  const ranked = rankMatches(matches, { sessionOf, branchOf: (n) => branches.get(n) }, quotedFrom(query));
   return yield* readHits(ranked.slice(0, limit));
 }
 
