@@ -40,9 +40,9 @@ export type ParentRef = string | null | undefined;
 export interface AppendResult {
   /** For each message given: whether it was inserted; false when its id was already known. */
   readonly inserted: readonly boolean[];
-  /** The id that a next message would continue from: the last one given. Null when none was given to an empty session. */
+  /** The id that a next message would continue from: the last one inserted, or the active leaf as it was. Null without one. */
   readonly lastId: string | null;
-  /** Estimated tokens of the visible history up to the last message; null when it must be measured (`history.tokens`). */
+  /** Estimated tokens of the visible history up to there; null when it must be measured (`history.tokens`). */
   readonly visibleTokens: number | null;
 }
 
@@ -56,8 +56,9 @@ export interface ImportedTree {
 
 export interface MessageStore {
   /**
-   * Attaches `messages` as one chain below `parent`; the last becomes the active leaf. A known id stays where and as it
-   * is, and the chain goes on from it; a call that inserts nothing changes nothing. Errors: `PARENT_NOT_FOUND`.
+   * Attaches `messages` as one chain below `parent`; the last one inserted becomes the active leaf. A known id stays
+   * where and as it is, and the chain goes on from it; a call that inserts nothing changes nothing.
+   * Errors: `PARENT_NOT_FOUND`.
    */
   append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`. */

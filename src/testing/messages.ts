@@ -1,3 +1,4 @@
+import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import { expect, expectError } from "./assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered, snapshot } from "./samples.js";
@@ -117,6 +118,20 @@ export const messages = defineTopic("messages", (it) => {
     expect(inserted).toEqual(["x", "y"]);
     expect(await historyTexts(session)).toEqual(["text of a", "text of b", "text of y"]);
     expect(await historyIds(session, "x")).toEqual(["a", "b", "c", "x"]);
+  });
+
+  it("makes the last message that an appendAll inserted the active leaf", async ({ session, store }) => {
+    await chain(session, ["a", "b", "c"]);
+    const list = [message("x"), message("b")].map(encodeMessage);
+    const result = await store.messages.append("main", list, undefined);
+    expect(result.inserted).toEqual([true, false]);
+    expect(result.lastId).toBe("x");
+    expect((await session.getLatestLeaf())?.id).toBe("x");
+    expect(result.visibleTokens ?? (await store.history.tokens("main"))).toBe(await store.history.tokens("main"));
+    await session.setActiveLeaf("a");
+    const again = await store.messages.append("main", list, undefined);
+    expect([again.inserted, again.lastId]).toEqual([[false, false], "a"]);
+    expect((await session.getLatestLeaf())?.id).toBe("a");
   });
 
   it("gives a whole history back through appendAll without changing it", async (workspace) => {

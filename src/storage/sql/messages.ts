@@ -10,6 +10,7 @@ import { ceilingOf, floorOf, nextPosition } from "./position.js";
 import {
   activeLeaf,
   findPlace,
+  findTip,
   isoNow,
   listPlaces,
   messageNotFound,
@@ -32,7 +33,8 @@ export function* appendMessages(
   messages: readonly EncodedMessage[],
   parent: ParentRef,
 ): Operation<AppendResult> {
-  const tip = yield* openTip(sessionId);
+  const tip = messages.length > 0 ? yield* openTip(sessionId) : yield* findTip(sessionId);
+  if (tip === null) return { inserted: [], lastId: null, visibleTokens: 0 };
   // A session without messages knows no id.
   const known = tip.newest === null ? new Map<string, Place>() : yield* findPlaces(sessionId, messages);
   const inserted: boolean[] = [];
@@ -50,7 +52,7 @@ export function* appendMessages(
     known.set(message.id, last);
   }
   if (inserted.includes(true) && tip.leaf !== null) yield* resetLeaf(tip.no);
-  const end: Place | null = last ?? (yield* activeLeaf(tip));
+  const end: Place | null = inserted.includes(true) ? newest : yield* activeLeaf(tip);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
 }
 
