@@ -42,6 +42,11 @@ interface Marker {
   split?: string;
 }
 
+/** True for a content that says less, or more, than the message it stands for. */
+export function isMarked(content: string): boolean {
+  return content.includes(`"${MARKER}":`);
+}
+
 /** Media shorter than this stay where they are: a row of their own would cost more. */
 const MIN_MEDIA_LENGTH = 2048;
 

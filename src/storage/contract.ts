@@ -96,7 +96,7 @@ export interface RecentHistory {
   messages: SessionMessage[];
   /** True when older messages were left out. */
   truncated: boolean;
-  /** Sum of the stored sizes of `messages`, in bytes of UTF-8. */
+  /** Sum of the sizes of `messages` as JSON, in bytes of UTF-8. */
   totalContentBytes: number;
 }
 
@@ -125,7 +125,7 @@ export interface HistoryStore {
     sessionId: string,
     options: ReadOptions & { newestFirst?: boolean | undefined },
   ): AsyncIterable<SessionMessage>;
-  /** The newest messages of the visible history whose stored sizes fit `maxBytes`, and at least `minMessages` of them. */
+  /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
   recent(sessionId: string, maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
   /** Stored messages on the path; overlays are not counted. */
   length(sessionId: string, leafId?: string): Promise<number>;

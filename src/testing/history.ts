@@ -108,18 +108,26 @@ export const history = defineTopic("history", (it) => {
   });
 
   it("measures a message of a recent history with everything it holds", async ({ session }) => {
-    await chain(session, ["a"]);
-    const text = "漢".repeat(2_000_000);
-    await session.appendMessage(message("text", text));
+    const text = message("text", "漢".repeat(2_000_000));
     const url = `data:image/png;base64,${"A".repeat(3_000_000)}`;
-    await session.appendMessage({ id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] });
-    const one = await session.getRecentHistory(3_000_500);
-    expect(idsOf(one.messages)).toEqual(["image"]);
-    expect(one.truncated).toBe(true);
-    expect(one.totalContentBytes).toBeAtLeast(3_000_000);
-    const two = await session.getRecentHistory(9_001_000);
-    expect(idsOf(two.messages)).toEqual(["text", "image"]);
-    expect(two.totalContentBytes).toBeAtLeast(9_000_000);
+    const image = { id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] };
+    await session.appendAll([message("a"), text, image]);
+    const bytesOf = (given: object) => new TextEncoder().encode(JSON.stringify(given)).length;
+    for (const [shown, bytes] of [
+      [["image"], bytesOf(image)],
+      [["text", "image"], bytesOf(text) + bytesOf(image)],
+    ] as const) {
+      const found = await session.getRecentHistory(bytes);
+      expect([idsOf(found.messages), found.truncated, found.totalContentBytes]).toEqual([shown, true, bytes]);
+      const less = await session.getRecentHistory(bytes - 1);
+      expect(less.messages.length).toBe(Math.max(1, shown.length - 1));
+    }
+  });
+
+  it("measures a message with a date as it is shown", async ({ session }) => {
+    await session.appendMessage({ ...message("a"), createdAt: new Date(0) });
+    const { messages, totalContentBytes } = await session.getRecentHistory(0);
+    expect(totalContentBytes).toBe(JSON.stringify(messages[0]).length);
   });
 
   it("refuses sizes that mean nothing", async ({ session }) => {

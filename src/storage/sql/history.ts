@@ -1,3 +1,4 @@
+import { isMarked } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
@@ -145,10 +146,12 @@ export function* readPage(
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
   for (const row of rows) {
-    const message = yield* readContent(view.no, row, onCorrupt);
-    if (message === null) continue;
-    messages.push(hideUnloaded(message, row.n, view.skills));
-    bytes.push(utf8Length(row.content));
+    const stored = yield* readContent(view.no, row, onCorrupt);
+    if (stored === null) continue;
+    const message = hideUnloaded(stored, row.n, view.skills);
+    messages.push(message);
+    const asStored = message === stored && !isMarked(row.content);
+    bytes.push(utf8Length(asStored ? row.content : JSON.stringify(message)));
   }
   return { messages, bytes, last: rows.at(-1)?.n ?? null, full: rows.length === page.limit };
 }
