@@ -83,7 +83,7 @@ export function* readContents(
 ): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   for (let index = 0; index < contents.length; index += 1) {
-    const decoded = tryDecode(contents[index] as string);
+    const decoded = attempt(() => decodeMessage(contents[index] as string));
     // Nearly every row is complete in itself, and pays for no generator of its own.
     const message = isComplete(decoded) ? decoded : yield* readIncomplete(no, decoded, () => idAt(index), onCorrupt);
     if (message !== null) messages.push(message);
@@ -114,27 +114,27 @@ function* findId(n: number): Operation<string> {
   return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", n))?.id ?? "";
 }
 
-function tryDecode(content: string): SessionMessage | PendingMessage | SyntaxError {
+// Whatever goes wrong in reading what is stored is the fault of what is stored.
+function attempt<T>(read: () => T): T | Error {
   try {
-    return decodeMessage(content);
+    return read();
   } catch (error) {
-    if (error instanceof SyntaxError) return error;
-    throw error;
+    return error instanceof Error ? error : new SyntaxError(String(error));
   }
 }
 
-function isComplete(decoded: SessionMessage | PendingMessage | SyntaxError): decoded is SessionMessage {
-  return !(decoded instanceof PendingMessage) && !(decoded instanceof SyntaxError);
+function isComplete(decoded: SessionMessage | PendingMessage | Error): decoded is SessionMessage {
+  return !(decoded instanceof PendingMessage) && !(decoded instanceof Error);
 }
 
 function* readIncomplete(
   no: number,
-  decoded: PendingMessage | SyntaxError,
+  decoded: PendingMessage | Error,
   findMessageId: () => Operation<string>,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
   const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded) : decoded;
-  if (!(complete instanceof SyntaxError)) return complete;
+  if (!(complete instanceof Error)) return complete;
   const id = yield* findMessageId();
   if (onCorrupt === undefined) {
     const advice = 'Read with { onCorrupt: "skip" } to leave it out, or delete or update it.';
@@ -146,9 +146,11 @@ function* readIncomplete(
   return null;
 }
 
-function* completeMessage(no: number, pending: PendingMessage): Operation<SessionMessage | SyntaxError> {
+function* completeMessage(no: number, pending: PendingMessage): Operation<SessionMessage | Error> {
+  const keys = attempt(() => pending.keys);
+  if (keys instanceof Error) return keys;
   const data = new Map<string, string>();
-  for (const key of pending.keys) {
+  for (const key of keys) {
     const pieces = yield* all<{ data: string }>(
       "SELECT data FROM assistant_media WHERE no = ? AND hash = ? ORDER BY part",
       no,
@@ -156,11 +158,6 @@ function* completeMessage(no: number, pending: PendingMessage): Operation<Sessio
     );
     if (pieces.length > 0) data.set(key, pieces.map((piece) => piece.data).join(""));
   }
-  try {
-    const message = pending.complete(data);
-    return message instanceof PendingMessage ? yield* completeMessage(no, message) : message;
-  } catch (error) {
-    if (error instanceof SyntaxError) return error;
-    throw error;
-  }
+  const message = attempt(() => pending.complete(data));
+  return message instanceof PendingMessage ? yield* completeMessage(no, message) : message;
 }
