@@ -37,6 +37,7 @@ export async function runCli(
   io: Io,
   { version, before = [] }: { version: string; before?: readonly Register[] },
 ): Promise<number> {
+  const json = argv.includes("--json");
   const program = new Command("stemma")
     .description("Conversations of agents, kept in a SQLite file: talk, look, search, branch, compact, import, export.")
     .version(version)
@@ -44,7 +45,11 @@ export async function runCli(
     .option("--json", "write JSON: one document, or one per line where there may be many")
     .addHelpText("after", HELP)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: (text) => void io.write(text), writeErr: io.writeError })
+    .configureOutput({
+      writeOut: (text) => void io.write(text),
+      writeErr: io.writeError,
+      outputError: (text) => io.writeError(usageError(text.replace(/^error: /, "").trimEnd(), json)),
+    })
     .exitOverride();
   for (const register of [...before, ...COMMANDS]) register(program, io);
   try {
@@ -53,8 +58,12 @@ export async function runCli(
   } catch (error) {
     // Commander has told of it by now.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (argv.includes("--json")) io.writeError(`${JSON.stringify({ error: describeError(error) })}\n`);
+    if (json) io.writeError(`${JSON.stringify({ error: describeError(error) })}\n`);
     else reportError(io, error);
     return 1;
   }
+}
+
+function usageError(message: string, json: boolean): string {
+  return json ? `${JSON.stringify({ error: { code: "USAGE", message } })}\n` : `stemma: ${message}\n`;
 }

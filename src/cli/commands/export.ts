@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { StemmaError } from "../../errors.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import { EXPORT_FORMATS, findExportFormat } from "../formats/export-formats.js";
@@ -25,15 +24,14 @@ export function registerExport(program: Command, io: Io): void {
     .option("-a, --all", "every session")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (texts: string[], options: ExportOptions, command: Command) => {
+      if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
       await withStore(command, io, "read", async (context) => {
         const { manager, json } = context;
-        if ((texts.length === 0) !== (options.all === true)) {
-          throw new StemmaError("INVALID_ARGUMENT", {}, "Name the sessions to export, or pass --all.");
-        }
         findExportFormat(options.format);
         const sessions = [];
         for (const text of texts) sessions.push((await findSession(manager, text)).id);
-        if (options.all) sessions.push(...(await manager.list()).map(({ id }) => id));
+        // Oldest first: what an import writes last is then the latest changed again.
+        if (options.all) sessions.push(...(await manager.list()).map(({ id }) => id).reverse());
         const chunks = exportAll(context, sessions, options.format);
         if (options.output === undefined) {
           for await (const chunk of chunks) await io.write(chunk);

@@ -1,0 +1,274 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { jsonl } from "./read.js";
+import { type CommandLine, commandLine, run, temporaryFolder } from "./run.js";
+
+const folder = temporaryFolder();
+
+/** A file of ours: a conversation with a branch, a tool call and a summary. */
+const garden = jsonl([
+  { stemma: 1, session: { id: "garden-1", name: "The garden" }, activeLeafId: "g5" },
+  line("g1", null, "user", [{ type: "text", text: "When do I sow carrots?" }], "2026-03-01T10:00:00.000Z"),
+  line("g2", "g1", "assistant", [
+    {
+      type: "tool-almanac",
+      toolCallId: "c1",
+      state: "output-available",
+      input: { plant: "carrot" },
+      output: { month: 4 },
+    },
+    { type: "text", text: "In April, when the soil is warm." },
+  ]),
+  line("g3", "g2", "user", [{ type: "text", text: "And tomatoes?" }]),
+  line("g4", "g3", "assistant", [{ type: "text", text: "Indoors,\nin March." }]),
+  line("g5", "g2", "user", [{ type: "text", text: "And beans?\u001b[31m" }]),
+  { compaction: { id: "sum1", summary: "Carrots go in the ground in April.", fromMessageId: "g1", toMessageId: "g2" } },
+]);
+
+const kitchen = jsonl([
+  { stemma: 1, session: { id: "kitchen-1", name: "The kitchen" } },
+  line("k1", null, "user", [{ type: "text", text: "A soup of carrots, please." }]),
+]);
+
+function line(id: string, parentId: string | null, role: string, parts: unknown[], createdAt?: string) {
+  return { message: { id, role, parts, ...(createdAt === undefined ? {} : { createdAt }) }, parentId };
+}
+
+async function filled(name: string): Promise<CommandLine> {
+  const stemma = commandLine(folder, name);
+  await stemma.ok("import", stemma.file("garden.jsonl", garden), stemma.file("kitchen.jsonl", kitchen));
+  return stemma;
+}
+
+let stemma: CommandLine;
+beforeAll(async () => {
+  stemma = await filled("commands.db");
+});
+
+describe("stemma sessions", () => {
+  it("lists the latest changed session first", async () => {
+    const { sessions, nextCursor } = await stemma.json<{ sessions: object[]; nextCursor: null }>("sessions");
+    expect(nextCursor).toBeNull();
+    expect(sessions).toEqual([
+      expect.objectContaining({ id: "kitchen-1", name: "The kitchen", messages: 1, created_at: expect.any(String) }),
+      expect.objectContaining({ id: "garden-1", name: "The garden", messages: 3 }),
+    ]);
+    expect(await stemma.ok("sessions")).toMatch(
+      /SESSION +MESSAGES +CHANGED +NAME\nkitchen- +1 .*The kitchen\ngarden-1 +3 .*The garden\n/,
+    );
+  });
+
+  it("goes on with the next page", async () => {
+    const first = await stemma.json<{ sessions: { id: string }[]; nextCursor: string }>("sessions", "--limit", "1");
+    const second = await stemma.json<{ sessions: { id: string }[] }>(
+      "sessions",
+      "--limit",
+      "1",
+      "--cursor",
+      first.nextCursor,
+    );
+    expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(["kitchen-1", "garden-1"]);
+  });
+
+  it("finds none, and makes no database, where there is none", async () => {
+    const path = join(folder, "nobody", "none.db");
+    expect(await run(["--db", path, "sessions"])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("No sessions yet"),
+    });
+    expect(await run(["--db", path, "show"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no sessions yet"),
+    });
+    expect(existsSync(join(folder, "nobody"))).toBe(false);
+  });
+});
+
+describe("stemma show", () => {
+  it("shows what the model sees, the summary in the place of what it covers", async () => {
+    const ids = (await stemma.jsonLines<{ id: string }>("show", "garden-1")).map(({ id }) => id);
+    expect(ids).toEqual(["compaction_sum1", "g5"]);
+    expect(await stemma.ok("show", "garden")).toBe(
+      "── summary · compaction_sum1\nCarrots go in the ground in April.\n\n── user · g5\nAnd beans?[31m\n\n",
+    );
+  });
+
+  it("shows the messages under the summary, another branch, or the end only", async () => {
+    const ids = async (...options: string[]) =>
+      (await stemma.jsonLines<{ id: string }>("show", "The garden", ...options)).map(({ id }) => id);
+    expect(await ids("--all")).toEqual(["g1", "g2", "g5"]);
+    expect(await ids("--leaf", "g4")).toEqual(["compaction_sum1", "g3", "g4"]);
+    expect(await ids("--all", "--leaf", "g4", "--limit", "2")).toEqual(["g3", "g4"]);
+    expect(await ids("--limit", "1")).toEqual(["g5"]);
+  });
+
+  it("shows tools with what went in and came out", async () => {
+    const shown = await stemma.ok("show", "garden-1", "--all");
+    expect(shown).toContain('→ almanac {"plant":"carrot"}\n← {"month":4}\nIn April, when the soil is warm.\n');
+  });
+
+  it("shows the latest changed session when none is named", async () => {
+    expect(await stemma.jsonLines("show")).toMatchObject([{ id: "k1" }]);
+  });
+
+  it("refuses what is not there, and what can be several", async () => {
+    expect(await stemma.run("show", "attic")).toEqual({
+      code: 1,
+      out: "",
+      err: 'stemma: There is no session "attic"; `stemma sessions` lists them.\n',
+    });
+    expect((await stemma.run("show", "garden-1", "--leaf", "g")).err).toContain("give more of the id");
+    const { code, err } = await stemma.run("--json", "show", "garden-1", "--leaf", "zz");
+    expect(code).toBe(1);
+    expect(JSON.parse(err)).toMatchObject({ error: { code: "MESSAGE_NOT_FOUND", message: expect.any(String) } });
+  });
+});
+
+describe("stemma tree", () => {
+  it("draws branches, summaries and the active leaf", async () => {
+    expect(await stemma.ok("tree", "garden-1")).toBe(
+      [
+        "∑ sum1  2 messages summarised: Carrots go in the ground in April.",
+        "user      g1  When do I sow carrots?",
+        "assistant g2  In April, when the soil is warm.",
+        "├─ user      g3  And tomatoes?",
+        "│  assistant g4  Indoors, in March.",
+        "└─ user      g5  And beans?[31m  ← active",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("gives the same as JSON", async () => {
+    const tree = await stemma.json("tree", "garden-1");
+    expect(tree).toMatchObject({
+      session: { id: "garden-1" },
+      activeLeafId: "g5",
+      messages: [
+        { id: "g1", parentId: null, role: "user", createdAt: "2026-03-01T10:00:00.000Z" },
+        {},
+        {},
+        {},
+        { id: "g5", parentId: "g2" },
+      ],
+      compactions: [{ id: "sum1", fromMessageId: "g1", toMessageId: "g2" }],
+    });
+  });
+});
+
+describe("stemma search", () => {
+  it("finds words in all sessions, or in one", async () => {
+    const find = async (...args: string[]) =>
+      (await stemma.json<{ results: { id: string; sessionId: string }[] }>("search", ...args)).results;
+    expect((await find("carrot")).map(({ sessionId, id }) => `${sessionId} ${id}`).sort()).toEqual([
+      "garden-1 g1",
+      "kitchen-1 k1",
+    ]);
+    expect(await find("carrot", "soup", "--session", "kitchen")).toEqual([
+      {
+        sessionId: "kitchen-1",
+        id: "k1",
+        role: "user",
+        createdAt: expect.any(String),
+        score: expect.any(Number),
+        snippet: "A soup of carrots, please.",
+      },
+    ]);
+    expect(await find("carrot", "--limit", "1")).toHaveLength(1);
+    expect(await stemma.ok("search", "tomatoes")).toMatch(
+      /^── user · .* · session garden-1 · message g3\nAnd tomatoes\?\n/,
+    );
+    expect(await stemma.ok("search", '"OR ( NEAR')).toBe("No message matches.\n");
+  });
+});
+
+describe("stemma fork, compact and delete", () => {
+  it("forks at a message, into a session of its own", async () => {
+    const own = await filled("fork.db");
+    const fork = await own.json<{ id: string }>("fork", "garden-1", "g4", "--name", "Tomatoes");
+    expect(fork).toMatchObject({ name: "Tomatoes", parent_session_id: "garden-1" });
+    const ids = (await own.jsonLines<{ id: string }>("show", fork.id, "--all")).map(({ id }) => id);
+    expect(ids).toEqual(["g1", "g2", "g3", "g4"]);
+    expect((await own.ok("fork", "garden-1")).trim()).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await own.ok("sessions")).toContain("The garden (fork)");
+  });
+
+  it("compacts without a model, and says so", async () => {
+    const own = commandLine(folder, "compact.db");
+    const messages = Array.from({ length: 40 }, (_, index) => {
+      const text = `Message ${index}. ${"It goes on and on about the same thing, at length. ".repeat(20)}`;
+      return { id: `m${index}`, role: index % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text }] };
+    });
+    await own.ok("import", own.file("long.json", JSON.stringify({ id: "long", messages })));
+    const done = await own.json("compact", "long", "--tail-tokens", "1000");
+    expect(done).toMatchObject({
+      session: "long",
+      summarizer: "the offline summariser",
+      compaction: { fromMessageId: "m3", summary: expect.stringContaining("no language model wrote this") },
+    });
+    expect((await own.jsonLines<{ id: string }>("show", "long")).map(({ id }) => id).slice(0, 4)).toEqual([
+      "m0",
+      "m1",
+      "m2",
+      expect.stringMatching(/^compaction_/),
+    ]);
+    expect(await own.jsonLines("show", "long", "--all")).toEqual(messages);
+    expect(await own.ok("compact", "long")).toContain("Nothing to compact");
+    expect((await own.run("compact", "long", "--model", "nosuch/model")).err).toMatch(/^stemma: .*nosuch/);
+  });
+
+  it("deletes when it is told to, and not otherwise", async () => {
+    const own = await filled("delete.db");
+    expect(await own.run("delete", "garden-1")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
+    expect(await run(["--db", own.db, "delete", "garden-1"], { answering: true, input: "n\n" })).toMatchObject({
+      code: 1,
+    });
+    expect(await own.run("delete", "garden-1", "attic", "--yes")).toMatchObject({ code: 1 });
+    expect((await own.json<{ sessions: unknown[] }>("sessions")).sessions).toHaveLength(2);
+    expect(await run(["--db", own.db, "delete", "garden-1"], { answering: true, input: "y\n" })).toMatchObject({
+      code: 0,
+    });
+    expect(await own.json("delete", "kitchen", "--yes")).toEqual({ deleted: ["kitchen-1"] });
+    expect((await own.json<{ sessions: unknown[] }>("sessions")).sessions).toEqual([]);
+    expect(await own.json("search", "carrot")).toEqual({ results: [] });
+  });
+});
+
+describe("the command line", () => {
+  it("ends with 2 when it is called the wrong way, and says what is wrong", async () => {
+    for (const args of [
+      ["frobnicate"],
+      ["compact"],
+      ["sessions", "--limit", "x"],
+      ["export"],
+      ["tree", "a", "b"],
+      ["--nosuch"],
+    ]) {
+      const { code, out, err } = await stemma.run(...args);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toMatch(/^stemma: /);
+    }
+    expect(JSON.parse((await stemma.run("--json", "compact")).err)).toMatchObject({ error: { code: "USAGE" } });
+  });
+
+  it("ends with 0 after help and version", async () => {
+    expect(await stemma.run("--version")).toEqual({ code: 0, out: "1.2.3\n", err: "" });
+    expect((await stemma.run("--help")).out).toContain("Exit codes");
+    expect(await stemma.run("import", "--help")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/pi .*openai .*--db <path>|--db <path>.*pi /s),
+    });
+  });
+
+  it("takes the database from its option before or behind the command", async () => {
+    expect((await run(["sessions", "--db", stemma.db])).out).toContain("The garden");
+  });
+
+  it("tells a file that is no database in one line", async () => {
+    const path = stemma.file("no.db", "this is a text, not a database; long enough to be looked at by SQLite");
+    const { code, err } = await run(["--db", path, "sessions"]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^stemma: .*not a .*database.*\n$/i);
+  });
+});

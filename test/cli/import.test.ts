@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { jsonl } from "./read.js";
+import { commandLine, run, temporaryFolder } from "./run.js";
+
+const folder = temporaryFolder();
+let databases = 0;
+
+function fresh() {
+  databases += 1;
+  return commandLine(folder, `import-${databases}.db`);
+}
+
+interface Report {
+  file: string;
+  session: string;
+  messages: number;
+  inserted: number;
+  updated: number;
+  skipped: { line: number; why: string }[];
+}
+
+const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
+
+describe("stemma import", () => {
+  it("adds nothing the second time", async () => {
+    const stemma = fresh();
+    const file = stemma.file(
+      "twice.json",
+      JSON.stringify([
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "hi" },
+      ]),
+    );
+    const [first] = await stemma.jsonLines<Report>("import", file);
+    expect(first).toMatchObject({ file, messages: 2, inserted: 2, updated: 0, skipped: [] });
+    expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([
+      { session: first?.session, messages: 2, inserted: 0 },
+    ]);
+    expect(await stemma.ok("import", file)).toMatch(/hello: 0 of 2 messages added\n$/);
+  });
+
+  it("adds only what a file grew by, and leaves the session where its user went on", async () => {
+    const stemma = fresh();
+    const chat = { id: "s", messages: [said("a", "one"), said("b", "two")] };
+    const file = stemma.file("grows.json", JSON.stringify(chat));
+    await stemma.ok("import", file);
+    const branch = stemma.file(
+      "branch.jsonl",
+      jsonl([
+        { stemma: 1, session: { id: "s" } },
+        { message: said("x", "mine"), parentId: "a" },
+      ]),
+    );
+    await stemma.ok("import", branch);
+    await stemma.ok("import", file);
+    expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "x" }]);
+    stemma.file("grows.json", JSON.stringify({ ...chat, messages: [...chat.messages, said("c", "three")] }));
+    expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([{ messages: 3, inserted: 1 }]);
+    expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
+  });
+
+  it("completes a call whose result came into the file later", async () => {
+    const stemma = fresh();
+    const call = { id: "c1", type: "function", function: { name: "add", arguments: '{"a":1}' } };
+    const messages: object[] = [
+      { role: "user", content: "add" },
+      { role: "assistant", content: null, tool_calls: [call] },
+    ];
+    const file = stemma.file("calls.json", JSON.stringify(messages));
+    await stemma.ok("import", file);
+    messages.push({ role: "tool", tool_call_id: "c1", content: '{"sum":2}' });
+    stemma.file("calls.json", JSON.stringify(messages));
+    expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([{ messages: 2, inserted: 0, updated: 1 }]);
+    expect(await stemma.jsonLines("show")).toMatchObject([
+      {},
+      { parts: [{ state: "output-available", output: { sum: 2 } }] },
+    ]);
+    const [{ session } = { session: "" }] = await stemma.jsonLines<Report>("import", file);
+    expect(JSON.parse(await stemma.ok("export", session, "--format", "openai"))).toEqual({ messages });
+    expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([{ updated: 0 }]);
+  });
+
+  it("tells what it left out, and where", async () => {
+    const stemma = fresh();
+    const lines = [
+      said("a", "one"),
+      { id: "compaction_1", role: "assistant", parts: [] },
+      said("b", "two"),
+      { id: "bad\0id", role: "user", parts: [] },
+      said("c", "three"),
+    ];
+    const file = stemma.file("holes.jsonl", `${jsonl(lines)}{"id":`);
+    const [report] = await stemma.jsonLines<Report>("import", file);
+    expect(report).toMatchObject({ messages: 3, inserted: 3 });
+    expect(report?.skipped).toEqual([
+      { line: 6, why: expect.stringContaining("not JSON") },
+      { line: 2, why: "it is a summary that stands for other messages, not a message" },
+      { line: 4, why: expect.stringContaining("NUL") },
+    ]);
+    expect(await stemma.jsonLines("show")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
+    expect(await stemma.ok("import", file)).toContain("3 left out:\n  line 6: not JSON");
+  });
+
+  it("reads the other files when one cannot be read, and ends with 1", async () => {
+    const stemma = fresh();
+    const good = stemma.file("good.json", JSON.stringify([said("a", "one")]));
+    const bad = stemma.file("bad.txt", "no format\n");
+    const { code, out, err } = await stemma.run("import", bad, "/no/such/file", good);
+    expect(code).toBe(1);
+    expect(out).toContain("1 of 1 message added");
+    expect(err).toMatch(/stemma: .*bad\.txt: The format was not recognised.*stemma: \/no\/such\/file: ENOENT/s);
+    const asJson = await stemma.run("--json", "import", bad, good);
+    expect(asJson.code).toBe(1);
+    expect(
+      asJson.out
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { file: bad, error: { code: "UNKNOWN_FORMAT" } },
+      { file: good, inserted: 0 },
+    ]);
+  });
+
+  it("imports into a session that is named, from a file that holds one", async () => {
+    const stemma = fresh();
+    const one = stemma.file("one.json", JSON.stringify([said("a", "one")]));
+    const two = stemma.file("two.json", JSON.stringify([[said("a", "one")], [said("b", "two")]]));
+    expect(await stemma.jsonLines<Report>("import", one, "--session", "mine")).toMatchObject([{ session: "mine" }]);
+    const { code, err } = await stemma.run("import", two, "--session", "other");
+    expect([code, err]).toEqual([1, expect.stringContaining("holds several sessions")]);
+    expect((await stemma.json<{ sessions: unknown[] }>("sessions")).sessions).toHaveLength(1);
+  });
+
+  it("reads standard input", async () => {
+    const stemma = fresh();
+    const { code, out } = await run(["--db", stemma.db, "--json", "import", "-"], { input: jsonl([said("a", "one")]) });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ file: "-", session: expect.stringMatching(/^stdin-1-/), inserted: 1 });
+  });
+
+  it("keeps sessions of files with the same name apart", async () => {
+    const stemma = fresh();
+    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([said("a", "one")])));
+    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([said("a", "something else")])));
+    expect((await stemma.json<{ sessions: unknown[] }>("sessions")).sessions).toHaveLength(2);
+  });
+
+  it("counts what the models of a session used, once", async () => {
+    const stemma = fresh();
+    const usage = { input: 10, output: 2, cacheRead: 5, cacheWrite: 0, cost: { total: 0.25 } };
+    const reply = { role: "assistant", content: [], model: "m", usage, timestamp: 1 };
+    const file = stemma.file(
+      "pi.jsonl",
+      jsonl([
+        { type: "session", id: "p" },
+        { type: "message", message: reply },
+      ]),
+    );
+    for (let time = 0; time < 2; time += 1) await stemma.ok("import", file);
+    expect(await stemma.json("sessions")).toMatchObject({
+      sessions: [{ id: "p", model: "m", source: "pi", input_tokens: 15, output_tokens: 2, estimated_cost: 0.25 }],
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import type { Io } from "../../src/cli/io.js";
+import { runCli } from "../../src/cli/run.js";
+
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** A folder that is removed after the tests of the file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stemma-cli-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs command lines in this process on one database. */
+export function commandLine(folder: string, name = "test.db") {
+  const db = join(folder, name);
+  return {
+    db,
+    run: (...args: string[]) => run(["--db", db, ...args]),
+    /** Runs a command that must succeed, and gives its output. */
+    async ok(...args: string[]): Promise<string> {
+      const { code, out, err } = await run(["--db", db, ...args]);
+      if (code !== 0) throw new RangeError(`stemma ${args.join(" ")} ended with ${code}: ${err}`);
+      return out;
+    },
+    /** The same with --json, and one value that is read from it. */
+    async json<T = unknown>(...args: string[]): Promise<T> {
+      return JSON.parse(await this.ok("--json", ...args)) as T;
+    },
+    async jsonLines<T = unknown>(...args: string[]): Promise<T[]> {
+      return linesOf(await this.ok("--json", ...args)) as T[];
+    },
+    /** Writes a file beside the database and gives its path. */
+    file(fileName: string, content: string): string {
+      const path = join(folder, fileName);
+      writeFileSync(path, content);
+      return path;
+    },
+  };
+}
+
+export type CommandLine = ReturnType<typeof commandLine>;
+
+export async function run(
+  argv: readonly string[],
+  options: { input?: string; answering?: boolean } = {},
+): Promise<Ran> {
+  const { input = "", answering = false } = options;
+  const ran: Ran = { code: 0, out: "", err: "" };
+  let failed = false;
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(input);
+  }
+  const io: Io = {
+    write: async (text) => {
+      ran.out += text;
+    },
+    writeError: (text) => {
+      ran.err += text;
+    },
+    fail: () => {
+      failed = true;
+    },
+    input: bytes(),
+    isTerminal: { input: answering, output: false, error: false },
+    width: 100,
+  };
+  ran.code = await runCli(argv, io, { version: "1.2.3" });
+  if (ran.code === 0 && failed) ran.code = 1;
+  return ran;
+}
+
+export function linesOf(text: string): unknown[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
