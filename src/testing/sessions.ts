@@ -83,15 +83,6 @@ export const sessions = defineTopic("sessions", (it) => {
     }
   });
 
-  it("counts a write to a session's blocks as a change of the session", async ({ manager }) => {
-    manager.withContext("memory");
-    await manager.create("a", { id: "a" });
-    const before = await manager.get("a");
-    await later();
-    await manager.getSession("a").appendContextBlock("memory", "coffee");
-    expect(((await manager.get("a"))?.updated_at ?? "") > (before?.updated_at ?? "")).toBe(true);
-  });
-
   it("changes neither place nor time of a session that is only read", async ({ manager }) => {
     await manager.append("a", message("m"));
     await later();
