@@ -1,4 +1,4 @@
-import type { Store } from "../contract.js";
+import type { BlockKey, EntryScope, Store } from "../contract.js";
 import * as blocks from "./blocks.js";
 import * as compactions from "./compactions.js";
 import type { Connection } from "./connection.js";
@@ -9,6 +9,7 @@ import * as fork from "./fork.js";
 import * as history from "./history.js";
 import * as messages from "./messages.js";
 import type { Operation } from "./operation.js";
+import { createQueue, type Queue } from "./queue.js";
 import { createRunner } from "./run.js";
 import { searchMessages } from "./search.js";
 import * as sessions from "./sessions.js";
@@ -27,14 +28,21 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { read, write, single, ready, close } = runner;
   const { lockSession, hot } = sql;
+  // A synchronous connection is done before the next call is made; others would let a later call overtake.
+  const inTurn: Queue = connection.kind === "async" ? createQueue() : (_key, work) => work();
   /** A write to one session, while no one else writes to it. */
   const writeTo = <T>(id: string, operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T> => {
     if (lockSession === null) return write(operation, mode);
-    return write(function* () {
+    const locked = function* () {
       yield* lockSession(id);
       return yield* operation();
-    }, mode);
+    };
+    return inTurn(id, () => write(locked, mode));
   };
+  const writeBlock = <T>({ sessionId, kind, label }: BlockKey, operation: () => Operation<T>): Promise<T> =>
+    inTurn(`${kind}\0${sessionId}\0${label}`, () => write(operation));
+  const writeEntries = <T>({ sessionId, label }: EntryScope, operation: () => Operation<T>): Promise<T> =>
+    inTurn(`entries\0${sessionId}\0${label}`, () => write(operation));
   return {
     name: sql.name,
     capabilities: { search: sql.search !== null, durable, transactions },
@@ -42,7 +50,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
       append: (id, list, parent) =>
         hot === undefined
           ? writeTo(id, () => messages.appendMessages(sql, id, list, parent), "idempotent")
-          : single(() => hot.append(id, list, parent)),
+          : inTurn(id, () => single(() => hot.append(id, list, parent))),
       update: (id, message) => writeTo(id, () => messages.updateMessage(sql, id, message)),
       upsert: (id, message, parent) => writeTo(id, () => messages.upsertMessage(sql, id, message, parent)),
       delete: (id, ids) => writeTo(id, () => deleteMessages(sql, id, ids)),
@@ -86,16 +94,17 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
     blocks: {
       get: (key) => single(() => blocks.readBlock(key)),
       set: (key, content, { expectedVersion } = {}) =>
-        write(() => blocks.writeBlock(sql, key, content, expectedVersion)),
-      append: (key, text, { maxTokens }) => write(() => blocks.appendBlock(sql, key, text, maxTokens)),
-      delete: (key) => write(() => blocks.deleteBlock(key)),
+        writeBlock(key, () => blocks.writeBlock(sql, key, content, expectedVersion)),
+      append: (key, text, { maxTokens }) => writeBlock(key, () => blocks.appendBlock(sql, key, text, maxTokens)),
+      delete: (key) => writeBlock(key, () => blocks.deleteBlock(key)),
     },
     entries: {
       count: (scope) => single(() => entries.countEntries(scope)),
       get: (scope, key) => single(() => entries.findEntry(scope, key)),
-      set: (scope, entry) => write(() => entries.writeEntry(sql, scope, entry), "idempotent"),
-      append: (scope, entry, { maxTokens }) => write(() => entries.appendEntry(sql, scope, entry, maxTokens)),
-      delete: (scope, key) => write(() => entries.deleteEntry(sql, scope, key)),
+      set: (scope, entry) => writeEntries(scope, () => entries.writeEntry(sql, scope, entry)),
+      append: (scope, entry, { maxTokens }) =>
+        writeEntries(scope, () => entries.appendEntry(sql, scope, entry, maxTokens)),
+      delete: (scope, key) => writeEntries(scope, () => entries.deleteEntry(sql, scope, key)),
       search: (scope, query, { limit }) => read(() => entries.searchEntries(sql, scope, query, limit)),
     },
     migrate: ready,

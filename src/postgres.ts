@@ -1,0 +1,40 @@
+import { StemmaError } from "./errors.js";
+import type { Store } from "./storage/contract.js";
+import { type PostgresSource, postgresDriver } from "./storage/sql/postgres-client.js";
+import { printSchema } from "./storage/sql/postgres-schema.js";
+import { type PostgresOptions, postgresStore } from "./storage/sql/postgres-store.js";
+import { openUrl } from "./storage/sql/postgres-url.js";
+
+export type {
+  PGliteDatabase,
+  PostgresClient,
+  PostgresJs,
+  PostgresPool,
+  PostgresSource,
+} from "./storage/sql/postgres-client.js";
+export type { PostgresOptions } from "./storage/sql/postgres-store.js";
+
+/**
+ * Sessions in a Postgres database, 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or what you have
+ * open: a `Pool` or `Client` of pg, the function of postgres.js, a PGlite database. Those stay open when the store is
+ * closed. A single `Client` serves one call at a time; meanwhile do not begin transactions on it yourself.
+ * Errors at the first use: `DRIVER_MISSING`, `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
+ */
+export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): Store {
+  if (typeof source !== "string") return postgresStore(postgresDriver(source), options);
+  if (!/^postgres(?:ql)?:\/\//.test(source)) {
+    const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  const { driver, close } = openUrl(source);
+  return postgresStore(driver, options, close);
+}
+
+/**
+ * The SQL that creates the tables, or upgrades those of the documents' DDL, for a console: use it where the role that the
+ * application runs as may not. It may be run again. The application's role then needs USAGE on the schema, and
+ * SELECT, INSERT, UPDATE and DELETE on the tables.
+ */
+export function schemaSql({ schema }: PostgresOptions = {}): string {
+  return printSchema(schema ?? null);
+}

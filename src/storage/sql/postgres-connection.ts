@@ -1,0 +1,129 @@
+import { StemmaError } from "../../errors.js";
+import type { AsyncConnection, TransactionMode } from "./connection.js";
+import type { Row, SqlValue, Statement } from "./operation.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "./postgres-client.js";
+import { failureOf, postgresError } from "./postgres-error.js";
+import { qualify } from "./postgres-names.js";
+
+const CHARACTERISTICS: Record<TransactionMode, string> = {
+  read: "ISOLATION LEVEL REPEATABLE READ READ ONLY",
+  // Each statement sees what was committed before it, and so everything that a lock waited for.
+  write: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+  idempotent: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+};
+
+const MAX_ATTEMPTS = 6;
+
+/** A connection on a client of Postgres. Conflicts, and connections that are lost, are tried again where that is safe. */
+export function connectPostgres(
+  driver: PostgresDriver,
+  schema: string | null,
+  close: () => Promise<void>,
+): AsyncConnection {
+  const texts = new Map<string, string>();
+  const textOf = (sql: string): string => {
+    const text = texts.get(sql) ?? numberValues(qualify(sql, schema));
+    texts.set(sql, text);
+    return text;
+  };
+  const run = async (query: PostgresQuery, { sql, values }: Statement): Promise<Row[]> =>
+    readRows(await query(textOf(sql), values.every(isStorable) ? values : withoutUnstorable(sql, values)));
+
+  return {
+    kind: "async",
+    query: (statement) =>
+      persist(
+        driver,
+        () => run(driver.query, statement),
+        () => true,
+      ),
+    transaction: (mode, work) => {
+      // Once the end of the transaction was asked for, only the server knows whether it was committed.
+      let ending = false;
+      const attempt = () => {
+        ending = false;
+        return driver.transaction(CHARACTERISTICS[mode], async (query) => {
+          const result = await work((statement) => run(query, statement));
+          ending = true;
+          return result;
+        });
+      };
+      return persist(driver, attempt, () => mode !== "write" || !ending);
+    },
+    close,
+  };
+}
+
+async function persist<T>(driver: PostgresDriver, attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const failure = failureOf(error);
+      const again = failure === "conflict" || (failure === "lost" && driver.reconnects && mayRepeat());
+      if (!again || attempts === MAX_ATTEMPTS) throw postgresError(error);
+    }
+    // Those that met in a conflict come back at different times.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempts));
+  }
+}
+
+function numberValues(sql: string): string {
+  let count = 0;
+  return sql.replace(/\?/g, () => {
+    count += 1;
+    return `$${count}`;
+  });
+}
+
+function isStorable(value: SqlValue): boolean {
+  return typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"));
+}
+
+// No row holds such a text, so a query for it finds what a query for NULL does: nothing.
+function withoutUnstorable(sql: string, values: readonly SqlValue[]): SqlValue[] {
+  if (/^\s*(?:SELECT|WITH)\b/i.test(sql)) return values.map((value) => (isStorable(value) ? value : null));
+  const message = "A text holds NUL or half a surrogate pair, which the database cannot keep; remove it.";
+  throw new StemmaError("INVALID_TEXT", {}, message);
+}
+
+type Read = (value: unknown) => unknown;
+
+const number: Read = (value) => (value === null ? null : Number(value));
+
+// Every client has its own idea of these types, and lets its user have another one.
+const READS: Readonly<Record<number, Read>> = {
+  16: (value) => value === true || value === "t",
+  20: number, // int8: ours stay below 2^53
+  21: number,
+  23: number,
+  700: number,
+  701: number,
+  1700: number,
+  1184: isoText, // timestamptz
+};
+
+function readRows({ rows, columns }: PostgresRows): Row[] {
+  const reads = columns.flatMap(({ name, type }) => {
+    const read = READS[type];
+    return read === undefined ? [] : [{ name, read }];
+  });
+  if (reads.length > 0) {
+    for (const row of rows) for (const { name, read } of reads) row[name] = read(row[name]);
+  }
+  return rows;
+}
+
+function isoText(value: unknown): unknown {
+  if (value === null) return null;
+  const date = value instanceof Date ? value : new Date(parseable(String(value)));
+  return Number.isNaN(date.getTime()) ? value : date.toISOString();
+}
+
+// "2026-01-02 03:04:05.678901+00" as the standard writes it; the offset may have minutes.
+function parseable(text: string): string {
+  return text.replace(
+    /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*([+-]\d\d)(?::?(\d\d))?$/,
+    (_, day, time, hours, minutes) => `${day}T${time}${hours}:${minutes ?? "00"}`,
+  );
+}

@@ -1,0 +1,81 @@
+import { type ErrorCode, StemmaError } from "../../errors.js";
+
+/**
+ * What a failure says about the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
+ * `lost`: the connection is gone, and only the server knows; `refused`: undone, and would be again.
+ */
+export type Failure = "conflict" | "lost" | "refused";
+
+const CONFLICTS = new Set([
+  "40001", // serialization_failure
+  "40P01", // deadlock_detected
+  // Of two writers that add the same row, the second one finds it when it looks again.
+  "23505", // unique_violation
+  "42P07", // duplicate_table: two processes create the tables
+]);
+
+const LOST = new Set([
+  "57P01", // admin_shutdown, and pg_terminate_backend
+  "57P02", // crash_shutdown
+  "57P03", // cannot_connect_now
+  ...["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"],
+  ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"],
+]);
+
+const LOST_MESSAGE =
+  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect/i;
+const CLOSED_MESSAGE = /after calling end on the pool|CONNECTION_ENDED|client was closed|PGlite is clos/i;
+
+export function failureOf(error: unknown): Failure {
+  const { code, message } = partsOf(error);
+  if (CONFLICTS.has(code)) return "conflict";
+  if (CLOSED_MESSAGE.test(`${code} ${message}`)) return "refused";
+  if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return "lost";
+  return "refused";
+}
+
+/** True for an error that says that a table or a function is not there. */
+export function isMissing(error: unknown): boolean {
+  return ["42P01", "42883", "3F000"].includes(partsOf(error).code);
+}
+
+/** The error that a caller sees for what a client of Postgres threw; the client's own error is its cause. */
+export function postgresError(error: unknown): unknown {
+  if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
+  const { code, message, detail } = partsOf(error);
+  const fail = (stemmaCode: ErrorCode, text: string, details: Record<string, unknown> = { sqlstate: code }) =>
+    new StemmaError(stemmaCode, details, text, { cause: error });
+  if (code === PARENT_NOT_FOUND) {
+    const advice = "Pass null to start a new root, or the id of a message that exists.";
+    return fail("PARENT_NOT_FOUND", `Message "${detail}" is not in this session. ${advice}`, { parentId: detail });
+  }
+  if (code === SESSION_LIMIT) return fail("SESSION_LIMIT", `${message}.`);
+  if (CLOSED_MESSAGE.test(`${code} ${message}`)) {
+    return fail("STORE_CLOSED", "The connection of this store was closed; open a new one.");
+  }
+  if (failureOf(error) === "lost") {
+    const advice = "Look before writing it again: a write may have been stored.";
+    return fail("CONNECTION_LOST", `The connection to the database was lost (${message}). ${advice}`);
+  }
+  if (code === "55P03" || code === "40P01" || code === "40001") {
+    return fail("STORE_LOCKED", "Other connections kept the session's rows locked. Try again.");
+  }
+  if (code === "22021" || code === "22P05") {
+    return fail("INVALID_TEXT", "A text holds NUL or half a surrogate pair, which the database cannot keep.");
+  }
+  if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
+    return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can take at once.");
+  }
+  return fail("STORE_FAILED", `The database refused: ${message}`);
+}
+
+/** SQLSTATEs that our own functions raise. */
+export const PARENT_NOT_FOUND = "ST001";
+export const SESSION_LIMIT = "ST002";
+
+function partsOf(error: unknown): { code: string; message: string; detail: string } {
+  if (typeof error !== "object" || error === null) return { code: "", message: String(error), detail: "" };
+  const { code, message, detail } = error as { code?: unknown; message?: unknown; detail?: unknown };
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  return { code: text(code), message: text(message), detail: text(detail) };
+}

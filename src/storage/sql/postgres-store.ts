@@ -1,0 +1,50 @@
+import { StemmaError } from "../../errors.js";
+import type { Store } from "../contract.js";
+import { isStore } from "../store-of.js";
+import { type PostgresDriver, type PostgresSource, postgresDriver } from "./postgres-client.js";
+import { connectPostgres } from "./postgres-connection.js";
+import { postgresDialect } from "./postgres-dialect.js";
+import { isMissing } from "./postgres-error.js";
+import { READ_VERSION, SCHEMA_VERSION } from "./postgres-schema.js";
+import { sqlStore } from "./store.js";
+
+export interface PostgresOptions {
+  /** The schema that holds the tables. Default: the first one of the connection's search path. */
+  schema?: string | undefined;
+}
+
+/** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */
+export function postgresStore(
+  driver: PostgresDriver,
+  options: PostgresOptions = {},
+  close: () => Promise<void> = async () => {},
+): Store {
+  const schema = schemaOf(options);
+  const connection = connectPostgres(driver, schema, close);
+  const isPrepared = async (): Promise<boolean> => {
+    try {
+      const [row] = await connection.query({ sql: READ_VERSION, values: [] });
+      return row?.version === SCHEMA_VERSION;
+    } catch (error) {
+      if (StemmaError.isInstance(error) && isMissing(error.cause)) return false;
+      throw error;
+    }
+  };
+  return sqlStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
+}
+
+const stores = new WeakMap<object, Store>();
+
+/** The store on a client, the same each time; a store is its own. Errors: `STORE_UNSUPPORTED`. */
+export function postgresStoreOf(source: PostgresSource | Store): Store {
+  if (isStore(source)) return source;
+  const store = stores.get(source) ?? postgresStore(postgresDriver(source));
+  stores.set(source, store);
+  return store;
+}
+
+function schemaOf({ schema }: PostgresOptions): string | null {
+  if (schema === undefined) return null;
+  if (typeof schema === "string" && schema !== "" && !schema.includes("\0")) return schema;
+  throw new StemmaError("INVALID_ARGUMENT", { schema }, "The schema of postgres() is the name of one.");
+}

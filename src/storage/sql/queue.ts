@@ -1,0 +1,15 @@
+/** Runs works of the same key one after the other, in the order in which they were given; of different keys at once. */
+export type Queue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+export function createQueue(): Queue {
+  const tails = new Map<string, Promise<void>>();
+  return (key, work) => {
+    const before = tails.get(key);
+    const done = before === undefined ? work() : before.then(work);
+    const tail: Promise<void> = Promise.allSettled([done]).then(() => {
+      if (tails.get(key) === tail) tails.delete(key);
+    });
+    tails.set(key, tail);
+    return done;
+  };
+}
