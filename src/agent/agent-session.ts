@@ -1,10 +1,11 @@
 import type { ModelMessage, UIMessage } from "ai";
 import { StemmaError } from "../errors.js";
-import { isSummaryMessage, type SessionMessage } from "../model/message.js";
+import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
 import type { AgentTools, Approve } from "./agent-tools.js";
 import { type AgentInput, parseInput } from "./input.js";
 import type { ModelObject } from "./model.js";
+import { readBranch } from "./read-branch.js";
 import { toSDKMessages } from "./sdk-message.js";
 import type { SessionRecord } from "./session-record.js";
 import { isSettled, isToolPart, settleToolCalls } from "./tool-part.js";
@@ -238,16 +239,6 @@ export class AgentSession implements AsyncDisposable {
       throw new StemmaError("SESSION_BUSY", { sessionId: this.id }, message);
     }
   }
-}
-
-/** The stored messages of the active branch, the originals in place of summaries. */
-export async function readBranch(session: Session): Promise<SessionMessage[]> {
-  const history = await session.getHistory();
-  if (!history.some(isSummaryMessage)) return history;
-  const parts = await Promise.all(
-    history.map((message) => (isSummaryMessage(message) ? session.expandCompaction(message.id) : [message])),
-  );
-  return parts.flat();
 }
 
 /** True when the model has the next word: after the user's, or after results that it has not seen. */

@@ -37,6 +37,7 @@ function isSessionStorage(value: unknown): value is SessionStorage {
   return METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === "function");
 }
 
-function isStoreBacked(value: unknown): value is StoreBackedStorage {
+/** True for a storage that keeps its sessions in a store. */
+export function isStoreBacked(value: unknown): value is StoreBackedStorage {
   return isSessionStorage(value) && typeof (value as Partial<StoreBackedStorage>).openStore === "function";
 }

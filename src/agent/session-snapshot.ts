@@ -3,7 +3,7 @@ import type { SessionMessage } from "../model/message.js";
 import type { SkillState } from "../model/skills.js";
 import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../storage/contract.js";
 import { fromSDKMessages, toSDKMessages } from "./sdk-message.js";
-import { SessionRecord, writeExtras } from "./session-record.js";
+import { extrasKey, SessionRecord, writeExtras } from "./session-record.js";
 import type { SDKMessage, SessionState } from "./types.js";
 import { totalInput } from "./usage.js";
 
@@ -131,7 +131,10 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
 
 async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
   const blocks: Listed<"blocks"> = [];
+  const extras = extrasKey(sessionId);
   for (const { kind, label } of keys.blocks.values()) {
+    // What it says stands in the state itself.
+    if (kind === extras.kind && label === extras.label) continue;
     const block = await store.blocks.get({ sessionId, kind, label });
     if (block !== null) blocks.push({ kind, label, content: block.content });
   }

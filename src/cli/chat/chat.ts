@@ -21,7 +21,8 @@ export async function runChat(options: ChatOptions): Promise<number> {
     if (chat.turn !== null && !chat.turn.signal.aborted) return chat.turn.abort();
     if (!warned && chat.turn === null && terminal.interactive) {
       warned = true;
-      return terminal.note("(Ctrl-C again to quit)");
+      terminal.note("(Ctrl-C again to quit)");
+      return terminal.prompt();
     }
     chat.exitCode = INTERRUPTED;
     terminal.close();

@@ -50,7 +50,7 @@ export class Terminal {
         continue;
       }
       if (ended) return;
-      if (this.interactive) this.#lines.prompt();
+      this.prompt();
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -83,6 +83,11 @@ export class Terminal {
   line(text = ""): void {
     this.endLine();
     this.write(`${text}\n`);
+  }
+
+  /** Shows the prompt again after a line that came in between. */
+  prompt(): void {
+    if (this.interactive) this.#lines.prompt();
   }
 
   /** A line beside the conversation. */

@@ -1,0 +1,34 @@
+import { StemmaError } from "../../errors.js";
+import type { SessionState } from "../types.js";
+
+/** The JSON of a state with its version as the first field. `indent` makes it readable. */
+export function writeState(state: SessionState, version: number, indent?: number): string {
+  return JSON.stringify({ version, ...state }, null, indent);
+}
+
+/** Reads such a text, or one without a version (0). Errors: `CORRUPT_STATE`. */
+export function parseState(text: string, id: string): { state: SessionState; version: number } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw corrupt(id, cause);
+  }
+  if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string") {
+    throw corrupt(id);
+  }
+  const { version, ...state } = value as SessionState & { version?: unknown };
+  if (!Array.isArray(state.messages)) throw corrupt(id);
+  return { state, version: typeof version === "number" ? version : 0 };
+}
+
+/** Nothing was overwritten. */
+export function conflict(id: string): StemmaError {
+  const message = `Session "${id}" was written by someone else since it was read here. Nothing was overwritten; resume it to go on from there.`;
+  return new StemmaError("SESSION_CONFLICT", { sessionId: id }, message);
+}
+
+function corrupt(id: string, cause?: unknown): StemmaError {
+  const message = `What the storage holds for session "${id}" is not a session state; restore it, or delete it.`;
+  return new StemmaError("CORRUPT_STATE", { sessionId: id }, message, { cause });
+}

@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { boundedLines } from "./bounded.js";
+import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
+import { files } from "./workspace.js";
+
+const MAX_SHOWN = 500;
+
+export const createListTool = (settings: BuiltinSettings) =>
+  createBuiltinTool(settings, {
+    name: "list",
+    description: "List a directory; names of directories end with /.",
+    changes: false,
+    inputSchema: z.object({
+      path: z.string().optional().describe("Relative to the working directory, which is the default."),
+    }),
+    async run({ path = "." }, { workspace }) {
+      const { readdir } = await files();
+      const entries = await readdir(await workspace.resolve(path), { withFileTypes: true });
+      if (entries.length === 0) return "(The directory is empty.)";
+      const names = entries.map(
+        (entry) => `${entry.name}${entry.isDirectory() ? "/" : entry.isSymbolicLink() ? "@" : ""}`,
+      );
+      return boundedLines(names.sort(), MAX_SHOWN);
+    },
+  });
