@@ -1,12 +1,11 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
-import { documentOf } from "../../model/text.js";
 import type { NewSession, SessionInfo } from "../contract.js";
-import { type ContentRow, readContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { copyEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
+import { indexSession } from "./index-rows.js";
 import { appendMessages } from "./messages.js";
 import { all, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, type Segment } from "./path.js";
@@ -92,7 +91,7 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
   );
   yield* copyOverlays(from.no, segments, no, sessionId);
   yield* copySkills(sql, from, segments, no);
-  if (sql.search !== null) yield* indexRows(sql, no);
+  if (sql.search !== null) yield* indexSession(sql.search, no);
 }
 
 function* copyOverlays(source: number, segments: readonly Segment[], no: number, sessionId: string): Operation<void> {
@@ -136,30 +135,6 @@ function* copySkills(sql: Dialect, from: Tip, segments: readonly Segment[], no: 
   }
   const copied: SkillState = { loaded: state.loaded, unloaded };
   yield* run("UPDATE assistant_sessions SET skills = ? WHERE no = ?", JSON.stringify(copied), no);
-}
-
-// The index holds no text, so its entries are made anew.
-function* indexRows(sql: Dialect, no: number): Operation<void> {
-  let from = floorOf(no);
-  for (;;) {
-    const rows = yield* all<ContentRow>(
-      "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT 256",
-      from,
-      ceilingOf(no),
-    );
-    for (const row of rows) yield* indexRow(sql, no, row);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    from = last.n + 1;
-  }
-}
-
-/** Indexes a row that is not indexed yet. A row that cannot be read stays out. */
-export function* indexRow(sql: Dialect, no: number, row: ContentRow): Operation<void> {
-  const message = yield* readContent(no, row, () => {});
-  if (message === null || sql.search === null) return;
-  const document = documentOf(message);
-  if (document !== "") yield* sql.search.add("messages", row.n, document);
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {

@@ -1,8 +1,9 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "./dialect.js";
+import { indexEverything } from "./index-rows.js";
 import { first, type Operation, run } from "./operation.js";
 import { isoNow } from "./session-row.js";
-import { createSearchTables } from "./sqlite-search.js";
+import { createSearchTables, dropSearchTables } from "./sqlite-search.js";
 import { setAsideAgentsTables, upgradeAgentsTables } from "./upgrade-agents.js";
 
 /** The version of the tables that this program writes: the number of its last migration. */
@@ -10,17 +11,35 @@ const MIGRATIONS: readonly ((sql: Dialect) => Operation<void>)[] = [createTables
 
 /** Brings the tables to the present version. Each migration is recorded; one that was cut off is run again. */
 export function* migrateSqlite(sql: Dialect): Operation<void> {
-  yield* run("CREATE TABLE IF NOT EXISTS assistant_schema (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
-  const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
-  const version = row?.version ?? 0;
+  yield* run(
+    `CREATE TABLE IF NOT EXISTS assistant_schema
+       (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
+  );
+  const last = yield* first<{ version: number; indexed: number }>(
+    "SELECT version, indexed FROM assistant_schema ORDER BY version DESC LIMIT 1",
+  );
+  const { version, indexed } = last ?? { version: 0, indexed: sql.search === null ? 0 : 1 };
   if (version > MIGRATIONS.length) {
     const message = `The database has version ${version} of the tables; this program knows ${MIGRATIONS.length}. Upgrade stemma.`;
     throw new StemmaError("DATABASE_TOO_NEW", { version, known: MIGRATIONS.length }, message);
   }
   for (let next = version; next < MIGRATIONS.length; next += 1) {
     yield* (MIGRATIONS[next] as (sql: Dialect) => Operation<void>)(sql);
-    yield* run("INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)", next + 1, isoNow());
+    const record = "INSERT INTO assistant_schema (version, applied_at, indexed) VALUES (?, ?, ?)";
+    yield* run(record, next + 1, isoNow(), indexed);
   }
+  yield* keepIndex(sql, indexed === 1);
+}
+
+// What is written without search is not in the index, so the next who searches makes the index anew.
+function* keepIndex(sql: Dialect, indexed: boolean): Operation<void> {
+  if (indexed === (sql.search !== null)) return;
+  if (sql.search !== null) {
+    yield* dropSearchTables();
+    yield* createSearchTables();
+    yield* indexEverything(sql.search);
+  }
+  yield* run("UPDATE assistant_schema SET indexed = ?", indexed ? 0 : 1);
 }
 
 const TABLES = [

@@ -58,6 +58,10 @@ export function* createSearchTables(): Operation<void> {
   }
 }
 
+export function* dropSearchTables(): Operation<void> {
+  for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
+}
+
 function matchExpression(query: SearchQuery): string | null {
   const sequences = querySequences(query).map(quote);
   return sequences.length === 0 ? null : sequences.join(" OR ");
