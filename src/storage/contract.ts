@@ -279,6 +279,6 @@ export interface EntryStore {
   /** Appends to an entry in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
   append(scope: EntryScope, entry: StoredEntry, options: { maxTokens: number }): Promise<StoredEntry>;
   delete(scope: EntryScope, key: string): Promise<void>;
-  /** Ranked entries that match, best first. */
+  /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
   search(scope: EntryScope, query: SearchQuery, options: { limit: number }): Promise<StoredEntry[]>;
 }

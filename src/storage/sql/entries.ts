@@ -3,6 +3,7 @@ import type { EntryScope, StoredEntry } from "../contract.js";
 import { assertBudget } from "./blocks.js";
 import type { Dialect } from "./dialect.js";
 import { all, first, type Operation, run } from "./operation.js";
+import { searchOf } from "./search.js";
 import { isoNow } from "./session-row.js";
 
 /** See `EntryStore.count`. */
@@ -105,9 +106,8 @@ export function* searchEntries(
   query: SearchQuery,
   limit: number,
 ): Operation<StoredEntry[]> {
-  if (sql.search === null) return [];
   const found: StoredEntry[] = [];
-  for (const { n } of yield* sql.search.entries(query, scope, limit)) {
+  for (const { n } of yield* searchOf(sql).entries(query, scope, limit)) {
     const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", n);
     if (row !== undefined) found.push({ key: row.key, content: row.content });
   }

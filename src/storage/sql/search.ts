@@ -4,13 +4,19 @@ import { type Ranked, rankMatches } from "../../model/rank.js";
 import { searchableText } from "../../model/text.js";
 import type { SearchHit } from "../contract.js";
 import { type ContentRow, readContent } from "./content.js";
-import type { Dialect } from "./dialect.js";
+import type { Dialect, SearchDialect } from "./dialect.js";
 import { all, column, type Operation } from "./operation.js";
 import { ceilingOf, floorOf, sessionOf } from "./position.js";
 import { findTip } from "./session-row.js";
 
 /** Of a word that very many messages hold, only the best matches are ranked. */
 const MAX_MATCHES = 2_000;
+
+/** The engine's search. Errors: `SEARCH_UNAVAILABLE`. */
+export function searchOf(sql: Dialect): SearchDialect {
+  if (sql.search !== null) return sql.search;
+  throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, "This store was opened without search.");
+}
 
 /** See `HistoryStore.search`. */
 export function* searchMessages(
@@ -19,13 +25,11 @@ export function* searchMessages(
   sessionId: string | undefined,
   limit: number,
 ): Operation<SearchHit[]> {
-  if (sql.search === null) {
-    throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, "This store was opened without search.");
-  }
+  const search = searchOf(sql);
   const tip = sessionId === undefined ? null : yield* findTip(sessionId);
   if (sessionId !== undefined && tip === null) return [];
   const range = tip === null ? null : ([floorOf(tip.no), ceilingOf(tip.no)] as const);
-  const matches = yield* sql.search.matches(query, range, MAX_MATCHES);
+  const matches = yield* search.matches(query, range, MAX_MATCHES);
   const branches = yield* branchesOf(new Set(matches.flatMap((term) => [...term.keys()])));
   const ranked = rankMatches(matches, { sessionOf, branchOf: (n) => branches.get(n) }, quotedFrom(query));
   return yield* readHits(ranked.slice(0, limit));
