@@ -1,5 +1,6 @@
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
+import { estimateTokens } from "../model/tokens.js";
 import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
@@ -91,6 +92,20 @@ export const forks = defineTopic("forks", (it) => {
     expect(await historyTexts(sessionOf(second.id))).toEqual(["ab", "text of c", "text of e"]);
     expect(await sessionOf(second.id).getPathLength()).toBe(3);
     expect(await store.history.tokens(second.id)).toBe(await store.history.tokens(first.id));
+  });
+
+  it("estimates a fork's visible history, when its last message lies under an overlay too", async (workspace) => {
+    const { session, store, manager } = workspace;
+    await chain(session, ["a", "b"]);
+    await session.addCompaction("a summary", "b", "b");
+    const { id } = await manager.fork("main", "b", "fork");
+    const fork = workspace.sessionOf(id);
+    const check = async () => expect(await store.history.tokens(id)).toBe(estimateTokens(await fork.getHistory()));
+    await check();
+    await fork.updateMessage(message("b", "much longer than it was before"));
+    await check();
+    await fork.appendMessage(message("c"));
+    await check();
   });
 
   it("brings the blocks along with their present content, and the frozen prompt as it is", async (workspace) => {

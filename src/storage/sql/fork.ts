@@ -90,6 +90,14 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
     no,
   );
   yield* copyOverlays(from.no, segments, no, sessionId);
+  // A row under an overlay must not take its running total on: an edit of it does not change what is visible.
+  yield* run(
+    `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c WHERE c.n BETWEEN ? AND ?)
+     WHERE no = ?`,
+    base,
+    ceilingOf(no),
+    no,
+  );
   yield* copySkills(sql, from, segments, no);
   if (sql.search !== null) yield* indexSession(sql.search, no);
 }

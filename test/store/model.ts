@@ -1,0 +1,127 @@
+import type { SessionMessage } from "../../src/model/message.js";
+import { estimateTokens } from "../../src/model/tokens.js";
+
+/**
+ * What a session is, written down as plainly as the documents say it: a map of messages with their parents, a list of
+ * overlays, one active leaf. It is slow, and shares nothing with the stores but the estimate of tokens.
+ */
+export class ModelSession {
+  /** In the order they were written. */
+  readonly messages = new Map<string, { message: SessionMessage; parent: string | null }>();
+  overlays: { id: string; summary: string; from: string; to: string }[] = [];
+  leaf: string | null = null;
+
+  path(leaf: string | null = this.leaf): string[] {
+    const ids: string[] = [];
+    for (let id = leaf; id !== null; id = this.at(id).parent) ids.unshift(id);
+    return ids;
+  }
+
+  /** The visible history: the newest overlay wins wherever its whole range is on the path and nothing newer covers a part. */
+  visible(leaf: string | null = this.leaf): SessionMessage[] {
+    const path = this.path(leaf);
+    const covered: (string | null)[] = path.map(() => null);
+    for (const { id, from, to } of [...this.overlays].reverse()) {
+      const [start, end] = [path.indexOf(from), path.indexOf(to)];
+      if (start < 0 || end < start) continue;
+      const range = Array.from({ length: end - start + 1 }, (_, index) => start + index);
+      if (range.every((index) => covered[index] === null)) for (const index of range) covered[index] = id;
+    }
+    return path.flatMap((id, index) => {
+      const overlay = covered[index];
+      if (overlay === null) return [this.at(id).message];
+      if (index > 0 && covered[index - 1] === overlay) return [];
+      return [this.summary(overlay as string)];
+    });
+  }
+
+  tokens(leaf: string | null = this.leaf): number {
+    return estimateTokens(this.visible(leaf));
+  }
+
+  children(id: string | null): string[] {
+    return [...this.messages].filter(([, { parent }]) => parent === id).map(([child]) => child);
+  }
+
+  /** Gives for each message whether it was inserted; null when the parent is unknown. */
+  append(messages: readonly SessionMessage[], parent: string | null | undefined): boolean[] | null {
+    const inserted: boolean[] = [];
+    let below = parent === undefined ? this.leaf : parent;
+    for (const message of messages) {
+      const known = this.messages.has(message.id);
+      if (!known && inserted.length === 0 && below !== null && !this.messages.has(below)) return null;
+      if (!known) this.messages.set(message.id, { message, parent: below });
+      if (!known) this.leaf = message.id;
+      inserted.push(!known);
+      below = message.id;
+    }
+    return inserted;
+  }
+
+  update(message: SessionMessage): boolean {
+    const entry = this.messages.get(message.id);
+    if (entry !== undefined) entry.message = message;
+    return entry !== undefined;
+  }
+
+  delete(id: string): boolean {
+    const entry = this.messages.get(id);
+    if (entry === undefined) return false;
+    this.overlays = this.overlays.flatMap((overlay) => {
+      const range = this.range(overlay);
+      const left = range.filter((each) => each !== id);
+      const [from, to] = [left[0], left.at(-1)];
+      return from === undefined || to === undefined ? [] : [{ ...overlay, from, to }];
+    });
+    for (const child of this.children(id)) this.at(child).parent = entry.parent;
+    if (this.leaf === id) this.leaf = entry.parent;
+    this.messages.delete(id);
+    return true;
+  }
+
+  /** The ends that an overlay would have; null when it must be refused. */
+  ends(from: string, to: string): { from: string; to: string } | null {
+    const behind = (id: string, end: "from" | "to") =>
+      this.overlays.find((overlay) => `compaction_${overlay.id}` === id)?.[end] ?? id;
+    const ends = { from: behind(from, "from"), to: behind(to, "to") };
+    if (!this.messages.has(ends.from) || !this.messages.has(ends.to)) return null;
+    return this.path(ends.to).includes(ends.from) ? ends : null;
+  }
+
+  /** The original messages under an overlay. */
+  originals(overlayId: string): SessionMessage[] {
+    const overlay = this.overlays.find(({ id }) => id === overlayId);
+    return overlay === undefined ? [] : this.range(overlay).map((id) => this.at(id).message);
+  }
+
+  clear(): void {
+    this.messages.clear();
+    this.overlays = [];
+    this.leaf = null;
+  }
+
+  fork(at: string): ModelSession {
+    const fork = new ModelSession();
+    const path = this.path(at);
+    for (const id of path) fork.messages.set(id, { ...this.at(id) });
+    fork.overlays = this.overlays.filter(({ from, to }) => path.includes(from) && path.includes(to));
+    fork.leaf = at;
+    return fork;
+  }
+
+  private range({ from, to }: { from: string; to: string }): string[] {
+    const path = this.path(to);
+    return path.slice(path.indexOf(from));
+  }
+
+  private summary(overlayId: string): SessionMessage {
+    const summary = this.overlays.find(({ id }) => id === overlayId)?.summary ?? "";
+    return { id: `compaction_${overlayId}`, role: "assistant", parts: [{ type: "text", text: summary }] };
+  }
+
+  private at(id: string) {
+    const entry = this.messages.get(id);
+    if (entry === undefined) throw new RangeError(`The model has no message ${id}.`);
+    return entry;
+  }
+}
