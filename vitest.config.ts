@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { entryPoints } from "./scripts/entry-points.mjs";
@@ -13,6 +14,9 @@ export default defineConfig({
       ...entryPoints(manifest).flatMap(({ specifier, source }) =>
         specifier === null ? [] : [{ find: new RegExp(`^${specifier}$`), replacement: file(source) }],
       ),
+      ...(loadsBetterSqlite()
+        ? []
+        : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
     ],
   },
   test: {
@@ -23,3 +27,16 @@ export default defineConfig({
     outputFile: { json: "node_modules/.cache/test-results.json" },
   },
 });
+
+// The native module fits the version of Node that installed it.
+function loadsBetterSqlite(): boolean {
+  try {
+    const Database = createRequire(import.meta.url)("better-sqlite3");
+    new Database(":memory:").close();
+    return true;
+  } catch (error) {
+    if (process.env.CI) throw error;
+    console.warn("better-sqlite3 does not load on this Node: sqlite() falls back on node:sqlite, and so do the tests.");
+    return false;
+  }
+}

@@ -31,7 +31,7 @@ function describe(symbol: ts.Symbol, checker: ts.TypeChecker, detailed: Set<ts.S
   detailed.add(target);
   const statics = [...(target.exports?.values() ?? [])].filter(({ name }) => name !== "prototype");
   const members = [...(target.members?.values() ?? []), ...statics].filter(isPublic).map(({ name }) => name);
-  return `${line} { ${members.sort().join(", ")} }`;
+  return members.length === 0 ? line : `${line} { ${members.sort().join(", ")} }`;
 }
 
 function kindOf({ flags }: ts.Symbol): string {

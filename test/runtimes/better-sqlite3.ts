@@ -1,0 +1,115 @@
+import { createRequire } from "node:module";
+
+/**
+ * Stands for better-sqlite3 in the tests, over node:sqlite, where the Node at hand is another one than the native module was
+ * built for (see vitest.config.ts). Only what the tests use of it.
+ */
+export default class Database {
+  readonly #database: DatabaseSync;
+
+  constructor(path: string, options: { readonly?: boolean } = {}) {
+    const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as { DatabaseSync: DatabaseSyncClass };
+    this.#database = new DatabaseSync(path, { readOnly: options.readonly ?? false });
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  prepare(sql: string): Statement {
+    return new Statement(this.#database.prepare(sql), sql);
+  }
+
+  exec(sql: string): this {
+    this.#database.exec(sql);
+    return this;
+  }
+
+  pragma(text: string, options: { simple?: boolean } = {}): unknown {
+    const statement = this.prepare(`PRAGMA ${text}`);
+    return options.simple ? statement.pluck().get() : statement.all();
+  }
+
+  /** The function that it gives runs `work` in a transaction; its `immediate` takes the write lock at once. */
+  transaction<A extends unknown[], T>(work: (...given: A) => T) {
+    const begunWith =
+      (begin: string) =>
+      (...given: A): T => {
+        const nested = this.inTransaction;
+        this.exec(nested ? "SAVEPOINT nested" : begin);
+        try {
+          const result = work(...given);
+          this.exec(nested ? "RELEASE nested" : "COMMIT");
+          return result;
+        } catch (error) {
+          this.exec(nested ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK");
+          throw error;
+        }
+      };
+    return Object.assign(begunWith("BEGIN"), { immediate: begunWith("BEGIN IMMEDIATE") });
+  }
+
+  close(): this {
+    this.#database.close();
+    return this;
+  }
+}
+
+class Statement {
+  #plucks = false;
+
+  constructor(
+    private readonly statement: StatementSync,
+    readonly source: string,
+  ) {}
+
+  get reader(): boolean {
+    return this.statement.columns().length > 0;
+  }
+
+  pluck(): this {
+    this.#plucks = true;
+    return this;
+  }
+
+  raw(): this {
+    this.statement.setReturnArrays(true);
+    return this;
+  }
+
+  all(...values: unknown[]): unknown[] {
+    return this.statement.all(...values).map((row) => this.#shape(row));
+  }
+
+  get(...values: unknown[]): unknown {
+    const row = this.statement.get(...values);
+    return row === undefined ? undefined : this.#shape(row);
+  }
+
+  run(...values: unknown[]): unknown {
+    return this.statement.run(...values);
+  }
+
+  #shape(row: object): unknown {
+    // Rows of node:sqlite have no prototype, by which a test would tell them apart.
+    return this.#plucks ? Object.values(row)[0] : Array.isArray(row) ? row : { ...row };
+  }
+}
+
+// Of node:sqlite, which the types of the oldest Node do not know.
+type DatabaseSyncClass = new (path: string, options: { readOnly: boolean }) => DatabaseSync;
+
+interface DatabaseSync {
+  readonly isTransaction: boolean;
+  prepare(sql: string): StatementSync;
+  exec(sql: string): void;
+  close(): void;
+}
+
+interface StatementSync {
+  all(...values: unknown[]): object[];
+  get(...values: unknown[]): object | undefined;
+  run(...values: unknown[]): unknown;
+  columns(): unknown[];
+  setReturnArrays(on: boolean): void;
+}
