@@ -101,6 +101,7 @@ describe("stemma show", () => {
     expect(await ids("--leaf", "g4")).toEqual(["compaction_sum1", "g3", "g4"]);
     expect(await ids("--all", "--leaf", "g4", "--limit", "2")).toEqual(["g3", "g4"]);
     expect(await ids("--limit", "1")).toEqual(["g5"]);
+    expect(await ids("--limit", "9")).toEqual(["compaction_sum1", "g5"]);
   });
 
   it("shows tools with what went in and came out", async () => {

@@ -41,8 +41,12 @@ describe("stemma import", () => {
 
   it("adds only what a file grew by, and leaves the session where its user went on", async () => {
     const stemma = fresh();
-    const chat = { id: "s", messages: [said("a", "one"), said("b", "two")] };
-    const file = stemma.file("grows.json", JSON.stringify(chat));
+    const header = { stemma: 1, session: { id: "s" } };
+    const lines = [
+      { message: said("a", "one"), parentId: null },
+      { message: said("b", "two"), parentId: "a" },
+    ];
+    const file = stemma.file("grows.jsonl", jsonl([{ ...header, activeLeafId: "b" }, ...lines]));
     await stemma.ok("import", file);
     const branch = stemma.file(
       "branch.jsonl",
@@ -54,7 +58,8 @@ describe("stemma import", () => {
     await stemma.ok("import", branch);
     await stemma.ok("import", file);
     expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "x" }]);
-    stemma.file("grows.json", JSON.stringify({ ...chat, messages: [...chat.messages, said("c", "three")] }));
+    const more = { message: said("c", "three"), parentId: "b" };
+    stemma.file("grows.jsonl", jsonl([{ ...header, activeLeafId: "c" }, ...lines, more]));
     expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([{ messages: 3, inserted: 1 }]);
     expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
   });
@@ -99,6 +104,27 @@ describe("stemma import", () => {
     ]);
     expect(await stemma.jsonLines("show")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
     expect(await stemma.ok("import", file)).toContain("3 left out:\n  line 6: not JSON");
+  });
+
+  it("leaves out summaries over messages that are not there, and starts a tree where a parent is missing", async () => {
+    const stemma = fresh();
+    const lines = [
+      { stemma: 1, session: { id: "s" } },
+      { message: said("a", "one"), parentId: null },
+      { message: said("b", "two"), parentId: "gone" },
+      { message: said("a", "again"), parentId: "b" },
+      { compaction: { id: "c1", summary: "S", fromMessageId: "a", toMessageId: "b" } },
+      { compaction: { id: "c2", summary: "S", fromMessageId: "a" } },
+      { compaction: { id: "c3", summary: "S", fromMessageId: "a", toMessageId: "a" } },
+    ];
+    const [report] = await stemma.jsonLines<Report>("import", stemma.file("torn.jsonl", jsonl(lines)));
+    expect(report).toMatchObject({ inserted: 2, compactions: 1 });
+    expect(report?.skipped.map(({ line, why }) => `${line} ${why}`)).toEqual([
+      "6 the summary lacks a field",
+      '3 its parent "gone" is missing; it starts a tree of its own',
+      '4 the id "a" stands in the file twice; the first is kept',
+      '0 the summary "c1" lies over messages that are not there, or not on one path',
+    ]);
   });
 
   it("reads the other files when one cannot be read, and ends with 1", async () => {

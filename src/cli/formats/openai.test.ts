@@ -101,6 +101,14 @@ describe("OpenAI chat messages", () => {
     await expect(convertToModelMessages(messages as unknown as UIMessage[])).resolves.toBeInstanceOf(Array);
   });
 
+  it("have a result in the latest call of its id that waits for one", async () => {
+    const asked = { role: "assistant", content: null, tool_calls: [call("c", "f", "{}")] };
+    const messages = messagesOf(
+      await sessionOf(JSON.stringify([asked, asked, { role: "tool", tool_call_id: "c", content: "r" }])),
+    );
+    expect(messages.map(({ parts }) => parts[0]?.state)).toEqual(["input-available", "output-available"]);
+  });
+
   it("are read run by run from a list of runs, whose other fields come back too", async () => {
     const runs = [
       { task_id: 1, reward: 0.5, traj: conversation.slice(0, 7), trial: 0 },

@@ -88,6 +88,7 @@ const tree = [
   said("r2", "r1", result("t2")),
   said("u2", "r2", user("both results are there")),
   said("u3", "r1", user("only the first is")),
+  said("u3b", "r1", user("still only the first")),
   said("u4", "a1", user("none is")),
   said("r1b", "a1", result("t1", text("run again"))),
   said("u5", "r1b", user("another result")),
@@ -167,6 +168,8 @@ describe("pi's sessions", () => {
     expect(answers("u4")).toEqual(["u1", [null, null], "u4"]);
     expect(answers("u5")).toEqual(["u1", ["run again", null], "u5"]);
     expect(answers("x1")).toEqual(["u1", "b1", "x1"]);
+    const parent = (id: string) => session.messages.find(({ message }) => message.id === id)?.parentId;
+    expect(parent("u3b")).toBe(parent("u3"));
     expect(session.activeLeafId).toBe("x1");
   });
 
@@ -193,6 +196,17 @@ describe("pi's sessions", () => {
       node("c1", "r1", { type: "compaction", summary: "S", firstKeptEntryId: "r1" }),
     ];
     expect((await sessionOf(jsonl(entries))).compactions).toMatchObject([{ fromMessageId: "u1", toMessageId: "u1" }]);
+  });
+
+  it("have a summary over all of its path where the entry that it keeps is not there", async () => {
+    const entries = [
+      header,
+      said("u1", null, user("x")),
+      said("u2", "u1", user("y")),
+      node("c1", "u2", { type: "compaction", summary: "S", firstKeptEntryId: "gone" }),
+    ];
+    const { compactions } = await sessionOf(jsonl(entries));
+    expect(compactions).toMatchObject([{ fromMessageId: "u1", toMessageId: "u2" }]);
   });
 
   it("report a compaction that covers nothing", async () => {
@@ -243,7 +257,9 @@ describe("an export to pi", () => {
     const session = await sessionOf(jsonl(firstVersion));
     const ids = idsOf(session);
     const grown = { ...session, messages: [...session.messages, added("new", ids[2] ?? "")], activeLeafId: "new" };
-    const again = await sessionOf(jsonl(toPi(asStored(grown))));
+    const lines = toPi(asStored(grown));
+    expect(lines.slice(1).filter(({ id, parentId }) => id === undefined || parentId === undefined)).toEqual([]);
+    const again = await sessionOf(jsonl(lines));
     expect(pathOf(asStored(again)).map(({ id }) => id)).toEqual([ids[0], ids[1], ids[2], "new"]);
     expect(pathOf(asStored(again), ids.at(-1)).map(({ id }) => id)).toEqual(ids);
     expect(again.compactions).toMatchObject([{ fromMessageId: ids[0], toMessageId: ids[2] }]);

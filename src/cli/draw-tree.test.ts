@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { TreeNode } from "../storage/contract.js";
+import { drawTree } from "./draw-tree.js";
+
+const node = (id: string, parentId: string | null, preview = id): TreeNode => {
+  return { id, parentId, role: "user", createdAt: "2026-01-01T00:00:00.000Z", preview };
+};
+
+function draw(messages: TreeNode[], width = 100): string[] {
+  return [...drawTree({ messages, compactions: [], activeLeafId: null, width })];
+}
+
+describe("drawing a tree", () => {
+  it("moves in for branches only, and shows several roots as branches", () => {
+    const messages = [
+      node("a", null),
+      node("b", "a"),
+      node("c", "b"),
+      node("d", "b"),
+      node("e", "c"),
+      node("f", "c"),
+      node("g", null),
+    ];
+    expect(draw(messages)).toEqual([
+      "├─ user      a  a",
+      "│  user      b  b",
+      "│  ├─ user      c  c",
+      "│  │  ├─ user      e  e",
+      "│  │  └─ user      f  f",
+      "│  └─ user      d  d",
+      "└─ user      g  g",
+    ]);
+  });
+
+  it("draws a conversation deeper than the call stack", () => {
+    const messages = Array.from({ length: 50_000 }, (_, index) =>
+      node(`${index}`, index === 0 ? null : `${index - 1}`),
+    );
+    expect(draw(messages)).toHaveLength(50_000);
+  });
+
+  it("shortens ids as far as they differ, and texts to the width", () => {
+    const [first, second] = draw(
+      [node("message-0001", null, "x".repeat(200)), node("message-0002", "message-0001", " ")],
+      60,
+    );
+    expect(first).toMatch(/^user {6}message-0001 {2}x+…$/);
+    expect(first?.length).toBeLessThanOrEqual(60);
+    expect(second).toBe("user      message-0002  (no text)");
+  });
+});
