@@ -81,11 +81,13 @@ export function* readContents(
   idAt: (index: number) => Operation<string>,
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage[]> {
+  const decoded = contents.map((content) => attempt(() => decodeMessage(content)));
+  // Nearly every content is complete in itself.
+  if (decoded.every(isComplete)) return decoded;
+  const data = yield* readMedia(no, decoded.flatMap(keysOf));
   const messages: SessionMessage[] = [];
-  for (let index = 0; index < contents.length; index += 1) {
-    const decoded = attempt(() => decodeMessage(contents[index] as string));
-    // Nearly every row is complete in itself, and pays for no generator of its own.
-    const message = isComplete(decoded) ? decoded : yield* readIncomplete(no, decoded, () => idAt(index), onCorrupt);
+  for (const [index, found] of decoded.entries()) {
+    const message = isComplete(found) ? found : yield* readIncomplete(no, found, data, () => idAt(index), onCorrupt);
     if (message !== null) messages.push(message);
   }
   return messages;
@@ -130,10 +132,11 @@ function isComplete(decoded: SessionMessage | PendingMessage | Error): decoded i
 function* readIncomplete(
   no: number,
   decoded: PendingMessage | Error,
+  data: ReadonlyMap<string, string>,
   findMessageId: () => Operation<string>,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded) : decoded;
+  const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded, data) : decoded;
   if (!(complete instanceof Error)) return complete;
   const id = yield* findMessageId();
   if (onCorrupt === undefined) {
@@ -146,18 +149,36 @@ function* readIncomplete(
   return null;
 }
 
-function* completeMessage(no: number, pending: PendingMessage): Operation<SessionMessage | Error> {
-  const keys = attempt(() => pending.keys);
-  if (keys instanceof Error) return keys;
-  const data = new Map<string, string>();
-  for (const key of keys) {
-    const pieces = yield* all<{ data: string }>(
-      "SELECT data FROM assistant_media WHERE no = ? AND hash = ? ORDER BY part",
-      no,
-      key,
-    );
-    if (pieces.length > 0) data.set(key, pieces.map((piece) => piece.data).join(""));
-  }
+function* completeMessage(
+  no: number,
+  pending: PendingMessage,
+  data: ReadonlyMap<string, string>,
+): Operation<SessionMessage | Error> {
   const message = attempt(() => pending.complete(data));
-  return message instanceof PendingMessage ? yield* completeMessage(no, message) : message;
+  if (!(message instanceof PendingMessage)) return message;
+  return yield* completeMessage(no, message, yield* readMedia(no, keysOf(message)));
+}
+
+function keysOf(decoded: SessionMessage | PendingMessage | Error): string[] {
+  if (!(decoded instanceof PendingMessage)) return [];
+  const keys = attempt(() => decoded.keys);
+  return keys instanceof Error ? [] : keys;
+}
+
+// Engines bind at least a hundred values to a statement.
+const KEYS_AT_ONCE = 90;
+
+function* readMedia(no: number, keys: readonly string[]): Operation<Map<string, string>> {
+  const data = new Map<string, string>();
+  const wanted = [...new Set(keys)];
+  for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
+    const some = wanted.slice(start, start + KEYS_AT_ONCE);
+    const pieces = yield* all<{ hash: string; data: string }>(
+      `SELECT hash, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
+      no,
+      ...some,
+    );
+    for (const piece of pieces) data.set(piece.hash, (data.get(piece.hash) ?? "") + piece.data);
+  }
+  return data;
 }

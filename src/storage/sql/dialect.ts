@@ -2,7 +2,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { SearchQuery } from "../../model/query.js";
 import type { Ranked } from "../../model/rank.js";
-import type { AppendResult, ParentRef, ReadOptions } from "../contract.js";
+import type { AppendResult, ImportedTree, ParentRef, ReadOptions } from "../contract.js";
 import type { Operation } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
@@ -29,14 +29,18 @@ export interface Dialect {
 }
 
 /**
- * Operations of one engine that replace shared ones, and behave as they do: the conformance suite runs on both. Each
- * yields statements that are atomic by themselves and may be repeated, so it needs no transaction.
+ * Operations of one engine that replace shared ones, and behave as they do: the conformance suite runs on both. Their
+ * statements are atomic by themselves and may be repeated, so they need no transaction.
  */
 export interface HotPaths {
+  /** False for what `append` leaves to the shared operation. */
+  mayAppend(messages: readonly EncodedMessage[], parent: ParentRef): boolean;
   /** See `MessageStore.append`. */
   append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Operation<AppendResult>;
-  /** See `HistoryStore.path`. */
-  path(sessionId: string, options: ReadOptions): Operation<SessionMessage[]>;
+  /** See `HistoryStore.path`. Null for what is left to the shared operation. */
+  path(sessionId: string, options: ReadOptions): Operation<SessionMessage[] | null>;
+  /** Writes the messages of `importTree`, within its transaction. Gives how many were inserted. */
+  importMessages(sql: Dialect, sessionId: string, messages: ImportedTree["messages"]): Operation<number>;
 }
 
 export interface SearchDialect {

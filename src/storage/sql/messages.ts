@@ -58,11 +58,27 @@ export function* appendMessages(
 
 /** See `MessageStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
+  const inserted = yield* sql.hot === undefined
+    ? importMessages(sql, sessionId, tree.messages)
+    : sql.hot.importMessages(sql, sessionId, tree.messages);
+  for (const compaction of tree.compactions ?? []) {
+    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
+  }
+  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
+  return { inserted };
+}
+
+/** Writes messages, each below its own parent. Gives how many were inserted. */
+export function* importMessages(
+  sql: Dialect,
+  sessionId: string,
+  messages: ImportedTree["messages"],
+): Operation<number> {
   const tip = yield* openTip(sessionId);
   let newest = tip.newest;
   let inserted = 0;
   let previous: Place | null = null;
-  for (const { message, parentId } of tree.messages) {
+  for (const { message, parentId } of messages) {
     if (newest !== null && (yield* findPlace(sessionId, message.id)) !== null) continue;
     const below: Place | null =
       previous !== null && previous.id === parentId ? previous : yield* findParent(sessionId, tip, parentId);
@@ -70,11 +86,7 @@ export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree)
     inserted += 1;
   }
   if (inserted > 0 && tip.leaf !== null) yield* resetLeaf(tip.no);
-  for (const compaction of tree.compactions ?? []) {
-    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
-  }
-  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
-  return { inserted };
+  return inserted;
 }
 
 /** See `MessageStore.update`. */

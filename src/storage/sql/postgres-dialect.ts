@@ -1,5 +1,6 @@
 import type { Dialect } from "./dialect.js";
 import { all, run } from "./operation.js";
+import { postgresHotPaths } from "./postgres-hot.js";
 import { qualify } from "./postgres-names.js";
 import { migratePostgres } from "./postgres-schema.js";
 import { postgresSearch } from "./postgres-search.js";
@@ -25,6 +26,7 @@ export function postgresDialect(schema: string | null): Dialect {
       );
       return rows.map(({ name }) => name);
     },
+    hot: postgresHotPaths,
     migrate: () => migratePostgres(dialect, schema),
   };
   return dialect;

@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { Dialect } from "./dialect.js";
 import { entryDocument } from "./entries.js";
 import { all, first, type Operation, run } from "./operation.js";
+import { APPEND, PATH } from "./postgres-functions.js";
 import { qualify, quoteIdentifier, TABLES } from "./postgres-names.js";
 import { isoNow } from "./session-row.js";
 import { copyCompactions, copyMessages, OLD } from "./upgrade-agents.js";
@@ -130,6 +131,8 @@ const STATEMENTS: readonly string[] = [
   terms TEXT[] COLLATE "C" NOT NULL
 )`,
   "CREATE INDEX IF NOT EXISTS cf_agents_search_fts_terms ON cf_agents_search_fts USING GIN (terms)",
+  APPEND,
+  PATH,
 ];
 
 // Copies the rows of a table that lacks `added`, numbered in the order in which they were written, and empties it.

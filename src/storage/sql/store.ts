@@ -48,9 +48,9 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
     capabilities: { search: sql.search !== null, durable, transactions },
     messages: {
       append: (id, list, parent) =>
-        hot === undefined
-          ? writeTo(id, () => messages.appendMessages(sql, id, list, parent), "idempotent")
-          : inTurn(id, () => single(() => hot.append(id, list, parent))),
+        hot?.mayAppend(list, parent)
+          ? inTurn(id, () => single(() => hot.append(id, list, parent)))
+          : writeTo(id, () => messages.appendMessages(sql, id, list, parent), "idempotent"),
       update: (id, message) => writeTo(id, () => messages.updateMessage(sql, id, message)),
       upsert: (id, message, parent) => writeTo(id, () => messages.upsertMessage(sql, id, message, parent)),
       delete: (id, ids) => writeTo(id, () => deleteMessages(sql, id, ids)),
@@ -62,10 +62,8 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
       message: (id, messageId) => read(() => history.readMessage(id, messageId)),
       leaf: (id) => read(() => history.readLeaf(id)),
       children: (id, messageId) => read(() => history.readChildren(id, messageId)),
-      path: (id, readOptions) =>
-        hot === undefined
-          ? read(() => history.readPath(sql, id, readOptions))
-          : single(() => hot.path(id, readOptions)),
+      path: async (id, readOptions) =>
+        (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(sql, id, readOptions)),
       stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),

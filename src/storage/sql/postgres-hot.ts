@@ -1,0 +1,152 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { hideUnloaded } from "../../model/skill-view.js";
+import { documentTerms } from "../../model/terms.js";
+import { searchDocument } from "../../model/text.js";
+import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
+import { type ContentRow, readRows, storableText } from "./content.js";
+import type { HotPaths } from "./dialect.js";
+import { skillsOf } from "./history.js";
+import { importMessages } from "./messages.js";
+import { all, first, type Operation } from "./operation.js";
+import { isoNow, messageNotFound } from "./session-row.js";
+
+/** More than this, in characters, goes to the database piece by piece. */
+const MAX_APPENDED = 32_000_000;
+const IMPORTED_AT_ONCE = 500;
+
+/** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
+export const postgresHotPaths: HotPaths = {
+  mayAppend(messages, parent) {
+    if (messages.length === 0 || !isStorable(parent ?? "")) return false;
+    return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;
+  },
+
+  *append(sessionId, messages, parent) {
+    const rows = messages.map((message, index) =>
+      rowOf(message, index === 0 ? attachmentTo(parent) : { attach: "last" }),
+    );
+    const { inserted, last_id, visible } = yield* appendRows(sessionId, rows);
+    const result: AppendResult = {
+      inserted: Array.from(inserted, (flag) => flag === "1"),
+      lastId: last_id,
+      visibleTokens: visible,
+    };
+    return result;
+  },
+
+  *path(sessionId, { leafId }) {
+    if (!isStorable(leafId ?? "")) return null;
+    const [head, ...rows] = yield* all<PathRow>(
+      "SELECT n, key, content FROM assistant_path(?, ?)",
+      sessionId,
+      leafId ?? null,
+    );
+    const { no, leaf, skills } = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
+    if (leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+    if (!rows.every((row, index) => index === 0 || (rows[index - 1] as PathRow).n < row.n))
+      rows.sort((a, b) => a.n - b.n);
+    const stored = rows.filter(({ key }) => key === null);
+    let isCorrupt = false;
+    const messages = yield* readRows(no, stored, () => {
+      isCorrupt = true;
+    });
+    if (isCorrupt) return null;
+    const state = skillsOf({ no, leaf, stale: null, skills });
+    if (stored.length === rows.length && state.unloaded.length === 0) return messages;
+    let next = 0;
+    return rows.map(({ n, key, content }) => {
+      if (key !== null) return summaryMessage({ id: key, summary: content });
+      next += 1;
+      return hideUnloaded(messages[next - 1] as SessionMessage, n, state);
+    });
+  },
+
+  *importMessages(sql, sessionId, messages) {
+    let inserted = 0;
+    for (const some of batches(messages)) {
+      const [one] = some;
+      if (one !== undefined && sizeOf(one.message) > MAX_APPENDED) {
+        inserted += yield* importMessages(sql, sessionId, some);
+        continue;
+      }
+      const rows = some.map(({ message, parentId }) => rowOf(message, attachmentTo(parentId)));
+      inserted += (yield* appendRows(sessionId, rows)).inserted.replaceAll("0", "").length;
+    }
+    return inserted;
+  },
+};
+
+interface PathRow extends ContentRow {
+  /** The id of the overlay whose summary it is; null for a message. */
+  readonly key: string | null;
+}
+
+const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly skills: string | null } = {
+  no: 0,
+  leaf: null,
+  skills: null,
+};
+
+interface Attachment {
+  readonly attach: "leaf" | "root" | "last" | "message";
+  readonly parent?: string;
+}
+
+function attachmentTo(parent: ParentRef): Attachment {
+  if (parent === undefined) return { attach: "leaf" };
+  return parent === null ? { attach: "root" } : { attach: "message", parent };
+}
+
+interface AppendedRow {
+  /** A "1" for each message that was inserted, a "0" for each that was known. */
+  readonly inserted: string;
+  readonly last_id: string | null;
+  readonly visible: number | null;
+}
+
+function* appendRows(sessionId: string, rows: readonly object[]): Operation<AppendedRow> {
+  const call = "SELECT inserted, last_id, visible FROM assistant_append(?, ?, ?)";
+  return (yield* first<AppendedRow>(call, sessionId, isoNow(), JSON.stringify(rows))) as AppendedRow;
+}
+
+function rowOf(message: EncodedMessage, attachment: Attachment): object {
+  const { id, role, content, tokens, createdAt, media } = message;
+  const terms = documentTerms(searchDocument(message));
+  return {
+    ...attachment,
+    id,
+    role,
+    content,
+    text: storableText(message.text),
+    tokens,
+    dated: createdAt,
+    length: terms.length,
+    terms: terms.join(" "),
+    ...(media.length > 0 && { media }),
+  };
+}
+
+function sizeOf({ content, media }: EncodedMessage): number {
+  return media.reduce((size, { data }) => size + data.length, content.length);
+}
+
+function* batches(messages: ImportedTree["messages"]): Generator<ImportedTree["messages"]> {
+  let start = 0;
+  let size = 0;
+  for (const [index, { message }] of messages.entries()) {
+    const more = sizeOf(message);
+    if (index > start && (index - start === IMPORTED_AT_ONCE || size + more > MAX_APPENDED)) {
+      yield messages.slice(start, index);
+      start = index;
+      size = 0;
+    }
+    size += more;
+  }
+  if (start < messages.length) yield messages.slice(start);
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
