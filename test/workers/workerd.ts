@@ -36,13 +36,12 @@ export interface Workerd<W> {
   dispose(): Promise<void>;
 }
 
-/** A worker as one module for workerd, with what went into it. */
-export async function bundle<W>({ entry, plugins }: WorkerDefinition<W>) {
-  const { outputFiles, metafile } = await build({
+/** A worker as one module. */
+async function bundle<W>({ entry, plugins }: WorkerDefinition<W>): Promise<string> {
+  const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, entry)],
     bundle: true,
     write: false,
-    metafile: true,
     format: "esm",
     target: "es2022",
     conditions: ["workerd", "worker"],
@@ -52,7 +51,7 @@ export async function bundle<W>({ entry, plugins }: WorkerDefinition<W>) {
     logLevel: "error",
     ...(plugins && { plugins }),
   });
-  return { script: outputFiles[0]?.text ?? "", metafile };
+  return outputFiles[0]?.text ?? "";
 }
 
 // Why workerd cannot run here, or null. On CI it must.
@@ -92,9 +91,10 @@ export function describeWorkerd<W>(
 /** A worker whose process starts with the first call. */
 export function openWorkerd<W>(definition: WorkerDefinition<W>): Workerd<W> {
   const persist = mkdtempSync(join(tmpdir(), "stemma-workerd-"));
+  const script = bundle(definition);
   let running: Promise<Miniflare> | undefined;
   const ready = () => {
-    running ??= start(definition, persist);
+    running ??= script.then((contents) => start(definition, contents, persist));
     return running;
   };
   const stop = async () => {
@@ -120,17 +120,18 @@ export function openWorkerd<W>(definition: WorkerDefinition<W>): Workerd<W> {
 
 const NAME = "stemma";
 
-async function start<W>(definition: WorkerDefinition<W>, persist: string): Promise<Miniflare> {
-  const { script } = await bundle(definition);
+async function start<W>(definition: WorkerDefinition<W>, contents: string, persist: string): Promise<Miniflare> {
   const objects = Object.entries(definition.objects) as [string, boolean][];
   const options: MiniflareOptions = {
     name: NAME,
-    modules: true,
-    script,
+    modules: [{ type: "ESModule", path: "worker.js", contents }],
     compatibilityDate: "2026-04-01",
     durableObjects: Object.fromEntries(objects.map(([className, useSQLite]) => [className, { className, useSQLite }])),
     durableObjectsPersist: persist,
     r2Buckets: definition.buckets ?? [],
+    r2Persist: join(persist, "r2"),
+    cachePersist: join(persist, "cache"),
+    workflowsPersist: join(persist, "workflows"),
   };
   const miniflare = new Miniflare(options);
   await miniflare.ready;
