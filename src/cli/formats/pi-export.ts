@@ -43,12 +43,12 @@ export function toPi(session: StoredSession): JsonObject[] {
 // Pieces in the order of their files. Entries without ids get some, so that ours can hang below them.
 function piecesOf({ messages }: StoredSession): Piece[] {
   const ends = new Map<string, string>();
-  const placed = messages.flatMap(({ message, parentId }) => {
+  const placed = messages.flatMap(({ message, parentId, createdAt }) => {
     const above = parentId === null ? null : (ends.get(parentId) ?? parentId);
     const kept = findOrigin(message, "pi");
     const pieces: Piece[] =
       kept === null
-        ? entriesOfMessage(message, above).map((entry) => ({ entry, n: null, messageId: message.id }))
+        ? entriesOfMessage(message, above, createdAt).map((entry) => ({ entry, n: null, messageId: message.id }))
         : kept.map((origin) => ({
             entry: withId(rebuild(origin, message), message, origin),
             n: origin.n,

@@ -13,9 +13,12 @@ const NO_USAGE = {
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
 };
 
-/** The entries of a message that did not come from pi: itself, step by step, each with the results of its tools behind it. */
-export function entriesOfMessage(message: SessionMessage, parentId: string | null): JsonObject[] {
-  const date = new Date(message.createdAt ?? 0);
+/**
+ * The entries of a message that did not come from pi: itself, step by step, each with the results of its tools behind it.
+ * `createdAt` is its time where it has none of its own.
+ */
+export function entriesOfMessage(message: SessionMessage, parentId: string | null, createdAt?: string): JsonObject[] {
+  const date = new Date(message.createdAt ?? createdAt ?? 0);
   const timestamp = (Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString();
   const entries: JsonObject[] = [];
   const add = (entry: JsonObject): void => {

@@ -5,7 +5,12 @@ import type { SessionInfo, Store, StoredCompaction } from "../../storage/contrac
 export interface StoredSession {
   info: SessionInfo;
   /** Every message of every branch in the order they were written: parents before their children. */
-  messages: { message: SessionMessage; parentId: string | null }[];
+  messages: {
+    message: SessionMessage;
+    parentId: string | null;
+    /** ISO time: the message's own, else when it was stored. */
+    createdAt?: string;
+  }[];
   /** Oldest first. */
   compactions: StoredCompaction[];
   activeLeafId: string | null;
@@ -14,10 +19,10 @@ export interface StoredSession {
 /** Reads a whole session into memory. */
 export async function readStoredSession(store: Store, info: SessionInfo): Promise<StoredSession> {
   const messages: StoredSession["messages"] = [];
-  for (const { id, parentId } of await store.history.tree(info.id)) {
+  for (const { id, parentId, createdAt } of await store.history.tree(info.id)) {
     const message = await store.history.message(info.id, id);
     // Null when it was deleted since the tree was read.
-    if (message !== null) messages.push({ message, parentId });
+    if (message !== null) messages.push({ message, parentId, createdAt });
   }
   const compactions = await store.compactions.list(info.id);
   const leaf = await store.history.leaf(info.id);
