@@ -34,22 +34,20 @@ export function failingClient(database: Database.Database, before: (statement: s
   }) as unknown as SqliteClient;
 }
 
-/** Every row of every table, the search index included, in a form that equal states agree in. */
+/** The definition of every table and its rows, the search index by its terms: equal states have equal dumps. */
 export function dumpTables(source: string | Database.Database): Record<string, unknown[]> {
   const database = typeof source === "string" ? new Database(source, { readonly: true }) : source;
   try {
-    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").pluck().all();
-    return Object.fromEntries(
-      (tables as string[]).map((name) => [
-        name,
-        // The pages of an index may differ where its contents do not; its terms are compared below.
-        /_(?:data|idx|docsize|config)$/.test(name) && /fts/.test(name)
-          ? []
-          : /fts$/.test(name)
-            ? terms(database, name)
-            : database.prepare(`SELECT * FROM "${name}" ORDER BY 1, 2`).raw().all(),
-      ]),
-    );
+    const schema = database.prepare("SELECT name, type, sql FROM sqlite_master ORDER BY type, name").raw().all();
+    const dump: Record<string, unknown[]> = { schema };
+    for (const [name, type] of schema as [string, string][]) {
+      // How an index lies on its pages may differ where what it holds does not.
+      if (type !== "table" || /fts_(?:data|idx|docsize|config|content)$/.test(name)) continue;
+      dump[name] = /fts$/.test(name)
+        ? terms(database, name)
+        : database.prepare(`SELECT * FROM "${name}" ORDER BY 1, 2`).raw().all();
+    }
+    return dump;
   } finally {
     if (typeof source === "string") database.close();
   }

@@ -95,7 +95,7 @@ class FuzzRun {
     const call = this.#store.messages.append(id, messages.map(encodeMessage), parent);
     if (expected === null) return refuses(call, "PARENT_NOT_FOUND");
     const result = await call;
-    this.#sessions.set(id, model);
+    if (messages.length > 0) this.#sessions.set(id, model);
     expect(result.inserted).toEqual(expected);
     expect(result.lastId).toBe(model.leaf);
     if (result.visibleTokens !== null) expect(result.visibleTokens).toBe(model.tokens());

@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { Session } from "../../src/session.js";
+import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { isEqual } from "../../src/testing/assert.js";
+import { dumpTables, failingClient, openDatabase } from "./databases.js";
+
+// The suite fails every statement of every public call that writes; here is what comes before any of them.
+
+const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
+
+/**
+ * Makes `call` fail at each of its statements in turn, until it succeeds; after each failure the `state` must be what it was.
+ * Gives the number of statements.
+ */
+async function failEach(
+  database: Database.Database,
+  call: (client: SqliteClient) => () => unknown,
+  state: () => unknown = () => dumpTables(database),
+): Promise<number> {
+  let at = 0;
+  let seen = 0;
+  const attempt = call(
+    failingClient(database, () => {
+      seen += 1;
+      if (seen === at) throw new RangeError(`injected at statement ${at}`);
+    }),
+  );
+  const before = state();
+  for (at = 1; ; at += 1) {
+    seen = 0;
+    try {
+      await attempt();
+      return at - 1;
+    } catch (error) {
+      expect(error).toMatchObject({ code: "STORE_FAILED", cause: { message: `injected at statement ${at}` } });
+      const after = state();
+      if (!isEqual(after, before)) expect(after).toEqual(before);
+    }
+  }
+}
+
+describe("a fault at any statement", () => {
+  it("of the first migration leaves an empty database, and the retry succeeds", async () => {
+    const database = openDatabase();
+    const statements = await failEach(database, (client) => {
+      const store = sqlite(client);
+      return () => store.migrate();
+    });
+    expect(statements).toBeGreaterThan(10);
+    const session = Session.create(sqlite(database));
+    await session.appendMessage(text("a"));
+    expect(await session.getHistory()).toEqual([text("a")]);
+  });
+
+  it("of a session's very first append leaves nothing, and the retry stores the message once", async () => {
+    const database = openDatabase();
+    // The tables themselves are made by a transaction of their own.
+    const rows = () =>
+      Object.entries(dumpTables(database)).filter(
+        ([table, of]) => of.length > 0 && /^assistant_(?!schema)/.test(table),
+      );
+    await failEach(
+      database,
+      (client) => {
+        const session = Session.create(sqlite(client));
+        return () => session.appendMessage(text("a"));
+      },
+      rows,
+    );
+    expect(await Session.create(sqlite(database)).getHistory()).toEqual([text("a")]);
+  });
+
+  it.each(["agents-0.22.0", "agents-0.9.0"])(
+    "of the upgrade of a database of %s leaves it as it was, and the retry upgrades it",
+    async (fixture) => {
+      const [database, undisturbed] = [openFixture(fixture), openFixture(fixture)];
+      const statements = await failEach(
+        database,
+        (client) => {
+          const store = sqlite(client);
+          return () => store.migrate();
+        },
+        () => database.serialize().toString("latin1"),
+      );
+      expect(statements).toBeGreaterThan(100);
+      const store = sqlite(undisturbed);
+      await store.migrate();
+      expect(withoutTimes(dumpTables(database))).toEqual(withoutTimes(dumpTables(undisturbed)));
+    },
+  );
+
+  it("inside a transaction of the host's undoes the call, and leaves what the host wrote to the host", async () => {
+    const database = openDatabase();
+    let armed = false;
+    const client = failingClient(database, (statement) => {
+      if (armed && statement.includes("INSERT INTO assistant_fts")) throw new RangeError("injected");
+    });
+    const session = Session.create(sqlite(client));
+    await session.appendMessage(text("a"));
+    database.exec("CREATE TABLE mine (x); BEGIN; INSERT INTO mine VALUES (1)");
+    armed = true;
+    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    armed = false;
+    expect(database.inTransaction).toBe(true);
+    await session.appendMessage(text("c"));
+    database.exec("COMMIT");
+    expect(database.prepare("SELECT x FROM mine").pluck().all()).toEqual([1]);
+    expect(await session.getHistory()).toEqual([text("a"), text("c")]);
+  });
+
+  it("inside a transaction that the host rolls back takes the message along", async () => {
+    const database = openDatabase();
+    const session = Session.create(sqlite(database));
+    await session.appendMessage(text("a"));
+    database.exec("BEGIN");
+    await session.appendMessage(text("b"));
+    database.exec("ROLLBACK");
+    expect(await session.getHistory()).toEqual([text("a")]);
+  });
+});
+
+// Some of each kind of row: every statement of the upgrade is run, and none a thousand times.
+function openFixture(name: string): Database.Database {
+  const database = new Database(readFileSync(join(import.meta.dirname, "../fixtures", `${name}.sqlite`)));
+  database.exec(`DELETE FROM assistant_messages WHERE rowid NOT IN (
+    SELECT rowid FROM (SELECT rowid, row_number() OVER (PARTITION BY session_id ORDER BY rowid) AS place
+                       FROM assistant_messages) WHERE place <= 2)`);
+  return database;
+}
+
+// Rows that the upgrade dates itself differ by the milliseconds between two upgrades.
+function withoutTimes(dump: Record<string, unknown[]>): unknown {
+  return JSON.parse(JSON.stringify(dump).replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"'));
+}
