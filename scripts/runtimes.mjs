@@ -1,25 +1,26 @@
-// Runs the tests on other versions of Node, and the core on Bun, each installed from npm into a temporary folder.
-// `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--` goes to vitest.
+// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK, each
+// installed from npm into a temporary folder. `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--`
+// goes to vitest.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installNode, run } from "./shell.mjs";
 
 const given = process.argv.slice(2);
 const end = given.includes("--") ? given.indexOf("--") : given.length;
-const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun"];
+const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7"];
 const toVitest = given.slice(end + 1);
 const folder = mkdtempSync(join(tmpdir(), "stemma-runtimes-"));
 const failed = [];
 
 try {
   for (const runtime of wanted) {
-    const [program, args] = runtime === "bun" ? bun() : node(Number(runtime));
+    const [program, args, cwd] = runtime === "bun" ? bun() : runtime === "ai7" ? aiSdk7() : node(Number(runtime));
     console.log(`\n── ${runtime}: ${run(program, ["--version"]).trim()}`);
     // Where CI is set, better-sqlite3 must load; here node:sqlite is to stand in for it.
     const env = { ...process.env, CI: "" };
-    const { status } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], env });
+    const { status } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], env, cwd });
     if (status !== 0) failed.push(runtime);
   }
 } finally {
@@ -38,4 +39,14 @@ function bun() {
   const prefix = join(folder, "bun");
   run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", "bun@1"]);
   return [join(prefix, "node_modules/.bin/bun"), ["test", "./test/runtimes/bun.suite.mjs"]];
+}
+
+function aiSdk7() {
+  const cwd = join(folder, "ai7");
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, "package.json"), '{ "private": true, "type": "module" }');
+  const [{ filename }] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cwd]));
+  run("npm", ["install", "--no-package-lock", "--omit=optional", "ai@7", "zod@4", `./${filename}`], { cwd });
+  copyFileSync("test/runtimes/ai-sdk-7.mjs", join(cwd, "ai-sdk-7.mjs"));
+  return [installNode(22, join(folder, "node22-ai7")), ["--no-warnings", "ai-sdk-7.mjs"], cwd];
 }
