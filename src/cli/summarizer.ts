@@ -1,5 +1,6 @@
 import type { LanguageModel } from "ai";
 import { resolveModel } from "../agent/model.js";
+import { StemmaError } from "../errors.js";
 import { offlineSummary } from "./chat/offline.js";
 
 export interface ModelOptions {
@@ -22,6 +23,9 @@ export async function createSummarizer(options: ModelOptions): Promise<Summarize
   const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
   const name = options.model ?? (STEMMA_MODEL || null);
   if (name === null) {
+    if (options.baseUrl !== undefined) {
+      throw new StemmaError("MODEL_UNAVAILABLE", {}, "--base-url needs the model's name: --model, or STEMMA_MODEL.");
+    }
     const summarize = (prompt: string) => `${OFFLINE_NOTICE}\n\n${offlineSummary(prompt)}`;
     return { name: "the offline summariser", summarize };
   }

@@ -217,6 +217,7 @@ describe("stemma fork, compact and delete", () => {
     expect(await own.jsonLines("show", "long", "--all")).toEqual(messages);
     expect(await own.ok("compact", "long")).toContain("Nothing to compact");
     expect((await own.run("compact", "long", "--model", "nosuch/model")).err).toMatch(/^stemma: .*nosuch/);
+    expect(await own.run("compact", "long", "--base-url", "http://localhost:1")).toMatchObject({ code: 1 });
   });
 
   it("deletes when it is told to, and not otherwise", async () => {
