@@ -18,10 +18,10 @@ export function registerChat(program: Command): void {
     .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_BASE_URL")
     .option("-s, --session <id>", "the conversation to go on with, or to start under this id")
     .option("-n, --new", "start a new conversation")
-    .option("--db <path>", "the database; default: STEMMA_DB, else ~/.stemma/sessions.db")
     .option("--skills <folder>", "a folder of skills (SKILL.md); default: STEMMA_SKILLS, else ./skills")
-    .action(async (options: ChatOptions) => {
+    .action(async (_options: unknown, command: Command) => {
       const { runChat } = await import("./chat.js");
-      process.exitCode = await runChat(options);
+      // The database is an option of every command.
+      process.exitCode = await runChat(command.optsWithGlobals<ChatOptions>());
     });
 }
