@@ -42,7 +42,7 @@ export class SessionRecord {
     };
     if (cacheWrite > 0) usage.cache_creation_input_tokens = cacheWrite;
     if (cacheRead > 0) usage.cache_read_input_tokens = cacheRead;
-    if (priced) usage.total_cost_usd = this.info.estimated_cost;
+    if (priced || this.info.estimated_cost !== 0) usage.total_cost_usd = this.info.estimated_cost;
     return usage;
   }
 

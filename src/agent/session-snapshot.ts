@@ -21,18 +21,39 @@ interface Snapshot {
   /** The messages that are not on the active branch. */
   offBranch?: SDKMessage[];
   leaf?: string;
+  /** When each message was stored, in the order they were written. Milliseconds since 1970. */
+  times?: number[];
   /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
   dated?: string[];
   compactions?: StoredCompaction[];
-  blocks?: { kind: BlockKey["kind"]; label: string; content: string }[];
+  blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
   entries?: { label: string; key: string; content: string }[];
   skills?: SkillState;
 }
 
-/** Which blocks and entries a session has: a store does not list them. */
+/** Which blocks and entries a session has: a store does not list them. By block and entry, as JSON. */
 export interface KnownKeys {
-  readonly blocks: ReadonlyMap<string, Pick<BlockKey, "kind" | "label">>;
-  readonly entries: ReadonlyMap<string, { readonly label: string; readonly key: string }>;
+  readonly blocks: Map<string, KnownBlock>;
+  readonly entries: Map<string, { readonly label: string; readonly key: string }>;
+}
+
+interface KnownBlock {
+  readonly kind: BlockKey["kind"];
+  readonly label: string;
+  /** Versions that it had before it came into this store, which counts from 1. */
+  readonly before: number;
+}
+
+export function newKeys(): KnownKeys {
+  return { blocks: new Map(), entries: new Map() };
+}
+
+export function blockName({ kind, label }: Pick<BlockKey, "kind" | "label">): string {
+  return JSON.stringify([kind, label]);
+}
+
+export function entryName(label: string, key: string): string {
+  return JSON.stringify([label, key]);
 }
 
 /** The state of a session of `store`, with all of its branches, summaries and blocks. */
@@ -40,7 +61,7 @@ export async function exportSession(
   store: Store,
   id: string,
   keys: KnownKeys,
-  endReason: string | null,
+  { endReason, times }: { endReason: string | null; times: (messageId: string) => string | null },
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
   const info = await store.sessions.get(id);
   const record = info === null ? null : await SessionRecord.open(store, id);
@@ -68,6 +89,10 @@ export async function exportSession(
     ...(plain ? {} : { offBranch: convert(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
     ...(plain || leaf === undefined ? {} : { leaf }),
     ...nonEmpty("dated", dated),
+    ...nonEmpty(
+      "times",
+      tree.map((node) => Date.parse(times(node.id) ?? node.createdAt)),
+    ),
     ...nonEmpty("compactions", await store.compactions.list(id)),
     ...nonEmpty("blocks", await readBlocks(store, id, keys)),
     ...nonEmpty("entries", await readEntries(store, id, keys)),
@@ -89,15 +114,14 @@ export async function importSession(store: Store, id: string, state: SessionStat
   }
   const tree = treeOf(state.messages ?? [], ours);
   if (tree.messages.length > 0) await store.messages.importTree(id, tree);
-  const blocks = new Map<string, Pick<BlockKey, "kind" | "label">>();
-  for (const { kind, label, content } of ours.blocks ?? []) {
+  const keys = newKeys();
+  for (const { kind, label, content, version } of ours.blocks ?? []) {
     await store.blocks.set({ sessionId: id, kind, label }, content);
-    blocks.set(JSON.stringify([kind, label]), { kind, label });
+    keys.blocks.set(blockName({ kind, label }), { kind, label, before: version - 1 });
   }
-  const entries = new Map<string, { label: string; key: string }>();
   for (const { label, key, content } of ours.entries ?? []) {
     await store.entries.set({ sessionId: id, label }, { key, content });
-    entries.set(JSON.stringify([label, key]), { label, key });
+    keys.entries.set(entryName(label, key), { label, key });
   }
   const { skills } = ours;
   if (skills !== undefined) await store.sessions.updateSkills(id, () => skills);
@@ -105,7 +129,18 @@ export async function importSession(store: Store, id: string, state: SessionStat
   if (usage && id !== "")
     await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
   await writeExtras(store, id, usage, metadata);
-  return { blocks, entries };
+  return keys;
+}
+
+/** When the messages of a state were stored, as ISO text by id. */
+export function timesOf(state: SessionState): Map<string, string> {
+  const ours = (state.metadata?.[OURS] ?? {}) as Snapshot;
+  const { messages } = treeOf(state.messages ?? [], ours);
+  const times = messages.flatMap(({ message }, index): [string, string][] => {
+    const time = ours.times?.[index];
+    return time === undefined ? [] : [[message.id, new Date(time).toISOString()]];
+  });
+  return new Map(times);
 }
 
 /** Why a session ended, as its state tells it; a store cannot be told. */
@@ -132,11 +167,11 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
 async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
   const blocks: Listed<"blocks"> = [];
   const extras = extrasKey(sessionId);
-  for (const { kind, label } of keys.blocks.values()) {
+  for (const { kind, label, before } of keys.blocks.values()) {
     // What it says stands in the state itself.
     if (kind === extras.kind && label === extras.label) continue;
     const block = await store.blocks.get({ sessionId, kind, label });
-    if (block !== null) blocks.push({ kind, label, content: block.content });
+    if (block !== null) blocks.push({ kind, label, content: block.content, version: before + block.version });
   }
   return blocks;
 }

@@ -1,7 +1,9 @@
 import { StemmaError } from "../errors.js";
-import type { BlockKey, EntryScope, SessionInfo, Store } from "../storage/contract.js";
-import { endReasonOf, exportSession, importSession } from "./session-snapshot.js";
-import type { SessionState, SessionStorage } from "./types.js";
+import type { BlockKey, EntryScope, SessionInfo, Store, StoredBlock } from "../storage/contract.js";
+import { HeldSessions } from "./held-sessions.js";
+import { blockName, entryName } from "./session-snapshot.js";
+import { MemorySessionStorage } from "./storages/memory-storage.js";
+import type { SessionStorage } from "./types.js";
 
 /** A store on a four-method storage. */
 export interface StorageStore extends Store {
@@ -9,25 +11,11 @@ export interface StorageStore extends Store {
   reload(sessionId: string): Promise<void>;
 }
 
-/** A session as it is held in memory: its content lies in the inner store, this is the rest. */
-interface Held {
-  /** What was last loaded or saved. Storages may have put fields of their own into it. */
-  state: SessionState | null;
-  keys: { blocks: Map<string, Pick<BlockKey, "kind" | "label">>; entries: Map<string, { label: string; key: string }> };
-  createdAt: number;
-  updatedAt: number;
-  endReason: string | null;
-}
-
-// Under this id the unnamed session (and with it what sessions share) lies in a storage.
-const UNNAMED = "unnamed";
-
 const stores = new WeakMap<SessionStorage, Promise<StorageStore>>();
 
 /**
  * A store on a storage that loads and saves whole states; the same for the same storage. A session is held in memory once
- * it is used; every write is saved before it resolves, and one whose save fails has not happened. Each save writes the
- * whole session: for long ones a store of its own is the better choice.
+ * it is used. Each write saves the whole session: for long ones a store of its own is the better choice.
  */
 export function storageStore(storage: SessionStorage): Promise<StorageStore> {
   const known = stores.get(storage) ?? makeStore(storage);
@@ -38,108 +26,25 @@ export function storageStore(storage: SessionStorage): Promise<StorageStore> {
 async function makeStore(storage: SessionStorage): Promise<StorageStore> {
   const { memory } = await import("../memory.js");
   const inner = memory();
-  const held = new Map<string, Held>();
-  const queues = new Map<string, Promise<unknown>>();
-  let closed = false;
-
-  /** One call after the other for each session, as a call may load and save it. */
-  function exclusive<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = Promise.all(ids.map((id) => queues.get(id)));
-    const done = before.then(work, work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    for (const id of ids) queues.set(id, settled);
-    return done;
-  }
-
-  async function load(id: string): Promise<Held | null> {
-    if (closed) throw new StemmaError("STORE_CLOSED", {}, "This store was closed; open a new one.");
-    const known = held.get(id);
-    if (known !== undefined) return known;
-    const state = await storage.load(keyOf(id));
-    if (!state) return null;
-    const { blocks, entries } = await importSession(inner, id, state);
-    const { createdAt, updatedAt } = state;
-    const keys = { blocks: new Map(blocks), entries: new Map(entries) };
-    const session = { state, keys, createdAt, updatedAt, endReason: endReasonOf(state) };
-    held.set(id, session);
-    return session;
-  }
-
-  async function save(id: string): Promise<void> {
-    const now = Date.now();
-    const session = held.get(id) ?? emptyHeld(now);
-    const { createdAt, state, keys } = session;
-    const info = await inner.sessions.get(id);
-    const updatedAt = Math.max(now, session.updatedAt);
-    const exported = await exportSession(inner, id, keys, info?.end_reason ?? session.endReason);
-    const next = { ...state, ...exported, id: keyOf(id), createdAt, updatedAt };
-    await storage.save(next);
-    held.set(id, { ...session, state: next, updatedAt });
-  }
-
-  async function forget(id: string): Promise<void> {
-    held.delete(id);
-    await inner.sessions.delete(id);
-  }
-
-  function read<T>(id: string, call: () => Promise<T>): Promise<T> {
-    return exclusive([id], async () => {
-      await load(id);
-      return call();
-    });
-  }
-
-  /** `written` are the sessions that the call changes; `used` those that it reads beside them. */
-  function write<T>(written: readonly string[], call: () => Promise<T>, used: readonly string[] = []): Promise<T> {
-    return exclusive([...written, ...used], async () => {
-      for (const id of [...written, ...used]) await load(id);
-      const result = await call();
-      try {
-        for (const id of written) await save(id);
-        return result;
-      } catch (error) {
-        // As the storage has it, so it is.
-        for (const id of written) await forget(id);
-        throw error;
-      }
-    });
-  }
-
-  async function loadAll(): Promise<void> {
-    for (const key of await storage.list()) await read(idOf(key), async () => {});
-  }
-
-  const note = (key: BlockKey) => heldOf(key.sessionId).keys.blocks.set(JSON.stringify([key.kind, key.label]), key);
-  const noteEntry = (scope: EntryScope, key: string) =>
-    heldOf(scope.sessionId).keys.entries.set(JSON.stringify([scope.label, key]), { label: scope.label, key });
-  const heldOf = (id: string): Held => {
-    const session = held.get(id) ?? emptyHeld(Date.now());
-    held.set(id, session);
-    return session;
-  };
-  const copyKeys = (from: string, to: string) => {
-    const { blocks, entries } = heldOf(from).keys;
-    held.set(to, { ...heldOf(to), keys: { blocks: new Map(blocks), entries: new Map(entries) } });
-  };
-  // The inner store takes the time of loading for the time of writing.
-  const infoOf = (info: SessionInfo): SessionInfo => {
-    const session = held.get(info.id);
-    if (session === undefined) return info;
-    const [created_at, updated_at] = [session.createdAt, session.updatedAt].map((time) => new Date(time).toISOString());
-    return { ...info, created_at, updated_at, end_reason: info.end_reason ?? session.endReason } as SessionInfo;
-  };
-
-  const { messages, history, compactions, sessions, blocks, entries } = inner;
+  const held = new HeldSessions(storage, inner);
+  const { messages, history, compactions, sessions, entries } = inner;
+  const read = held.read.bind(held);
+  const write = held.write.bind(held);
   return {
     name: "storage",
-    capabilities: { search: true, transactions: true, durable: true },
+    capabilities: { search: true, transactions: true, durable: !(storage instanceof MemorySessionStorage) },
     messages: {
       append: (id, list, parent) => write([id], () => messages.append(id, list, parent)),
-      update: (id, message) => write([id], () => messages.update(id, message)),
-      upsert: (id, message, parent) => write([id], () => messages.upsert(id, message, parent)),
+      update: (id, message) =>
+        write([id], async () => {
+          await messages.update(id, message);
+          if (message.createdAt !== null) held.forgetTime(id, message.id);
+        }),
+      upsert: (id, message, parent) =>
+        write([id], async () => {
+          if (message.createdAt !== null) held.forgetTime(id, message.id);
+          return messages.upsert(id, message, parent);
+        }),
       delete: (id, ids) => write([id], () => messages.delete(id, ids)),
       clear: (id) => write([id], () => messages.clear(id)),
       importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
@@ -157,11 +62,16 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
       length: (id, leafId) => read(id, () => history.length(id, leafId)),
       tokens: (id, leafId) => read(id, () => history.tokens(id, leafId)),
-      tree: (id) => read(id, () => history.tree(id)),
+      tree: (id) =>
+        read(id, async () => {
+          const nodes = await history.tree(id);
+          return nodes.map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt }));
+        }),
       async search(query, options) {
-        if (options.sessionId === undefined) await loadAll();
+        if (options.sessionId === undefined) await held.loadAll();
         else await read(options.sessionId, async () => {});
-        return history.search(query, options);
+        const hits = await history.search(query, options);
+        return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
       },
     },
     compactions: {
@@ -170,109 +80,141 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       originals: (id, compactionId) => read(id, () => compactions.originals(id, compactionId)),
     },
     sessions: {
-      create: (session) => write([session.id], () => sessions.create(session)).then(infoOf),
+      create: async (session) => held.infoOf(await write([session.id], () => sessions.create(session))),
       get: (id) =>
         read(id, async () => {
           const info = await sessions.get(id);
-          return info === null ? null : infoOf(info);
+          return info === null ? null : held.infoOf(info);
         }),
       async list({ limit, cursor }) {
-        await loadAll();
-        const { sessions: all } = await sessions.list({});
-        const sorted = all.map(infoOf).sort((a, b) => compare(b, a));
-        const start = cursor === undefined ? 0 : sorted.findIndex((info) => positionOf(info) === cursor) + 1;
-        const page = sorted.slice(start, limit === undefined ? undefined : start + limit);
+        const after = cursor === undefined ? null : parseCursor(cursor);
+        await held.loadAll();
+        const all = (await sessions.list({})).sessions.map((info) => held.infoOf(info)).sort(byUpdate);
+        const rest = after === null ? all : all.filter((info) => byUpdate(after, info) < 0);
+        const page = rest.slice(0, limit);
         const last = page.at(-1);
-        const more = last !== undefined && start + page.length < sorted.length;
-        return { sessions: page, nextCursor: more ? positionOf(last) : null };
+        const nextCursor = last !== undefined && page.length < rest.length ? cursorOf(last) : null;
+        return { sessions: page, nextCursor };
       },
       async count() {
-        await loadAll();
+        await held.loadAll();
         return sessions.count();
       },
       rename: (id, name) => write([id], () => sessions.rename(id, name)),
-      delete: (id) =>
-        exclusive([id], async () => {
-          await storage.delete(keyOf(id));
-          await forget(id);
-        }),
+      delete: (id) => held.remove(id),
       addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost)),
-      fork: (id, atMessageId, next) =>
-        write([next.id], async () => {
+      fork: async (id, atMessageId, next) => {
+        const fork = async () => {
           const info = await sessions.fork(id, atMessageId, next);
-          copyKeys(id, next.id);
+          copyKeys(held, id, next.id);
           return info;
-        }, [id]).then(infoOf),
-      split: (id, first, next) =>
-        write([next.id, id], async () => {
+        };
+        return held.infoOf(await write([next.id], fork, [id]));
+      },
+      split: async (id, first, next) => {
+        const split = async () => {
           const info = await sessions.split(id, first, next);
-          copyKeys(id, next.id);
+          copyKeys(held, id, next.id);
           return info;
-        }).then(infoOf),
+        };
+        // The continuation first: until the last save, the session it continues is as it was.
+        return held.infoOf(await write([next.id, id], split));
+      },
       updateSkills: (id, change) => write([id], () => sessions.updateSkills(id, change)),
       skills: (id) => read(id, () => sessions.skills(id)),
     },
-    blocks: {
-      get: (key) => read(key.sessionId, () => blocks.get(key)),
-      set: (key, content, options) =>
-        write([key.sessionId], async () => {
-          const block = await blocks.set(key, content, options);
-          note(key);
-          return block;
-        }),
-      append: (key, text, options) =>
-        write([key.sessionId], async () => {
-          const block = await blocks.append(key, text, options);
-          note(key);
-          return block;
-        }),
-      delete: (key) => write([key.sessionId], () => blocks.delete(key)),
-    },
+    blocks: blocksOf(held, inner),
     entries: {
       count: (scope) => read(scope.sessionId, () => entries.count(scope)),
       get: (scope, key) => read(scope.sessionId, () => entries.get(scope, key)),
       set: (scope, entry) =>
         write([scope.sessionId], async () => {
           await entries.set(scope, entry);
-          noteEntry(scope, entry.key);
+          noteEntry(held, scope, entry.key);
         }),
       append: (scope, entry, options) =>
         write([scope.sessionId], async () => {
           const stored = await entries.append(scope, entry, options);
-          noteEntry(scope, entry.key);
+          noteEntry(held, scope, entry.key);
           return stored;
         }),
       delete: (scope, key) => write([scope.sessionId], () => entries.delete(scope, key)),
       search: (scope, query, options) => read(scope.sessionId, () => entries.search(scope, query, options)),
     },
-    reload: (id) => exclusive([id], () => forget(id)),
-    migrate: async () => {},
+    reload: (id) => held.reload(id),
+    migrate: async () => held.assertOpen(),
     close: async () => {
-      closed = true;
+      held.close();
       stores.delete(storage);
       await inner.close();
     },
   };
 }
 
-function emptyHeld(now: number): Held {
-  const keys = { blocks: new Map(), entries: new Map() };
-  return { state: null, keys, createdAt: now, updatedAt: now, endReason: null };
+// A block that came from the storage goes on counting its versions from there.
+function blocksOf(held: HeldSessions, inner: Store): Store["blocks"] {
+  const { blocks } = inner;
+  const before = (key: BlockKey) => held.keys(key.sessionId).blocks.get(blockName(key))?.before ?? 0;
+  const counted = (key: BlockKey, block: StoredBlock) => ({ ...block, version: before(key) + block.version });
+  const note = (key: BlockKey) => {
+    const { kind, label } = key;
+    held.keys(key.sessionId).blocks.set(blockName(key), { kind, label, before: before(key) });
+  };
+  return {
+    get: (key) =>
+      held.read(key.sessionId, async () => {
+        const block = await blocks.get(key);
+        return block === null ? null : counted(key, block);
+      }),
+    set: (key, content, { expectedVersion } = {}) =>
+      held.write([key.sessionId], async () => {
+        const expected = expectedVersion === undefined ? undefined : expectedVersion - before(key);
+        const block = await blocks.set(key, content, { expectedVersion: expected });
+        note(key);
+        return counted(key, block);
+      }),
+    append: (key, text, options) =>
+      held.write([key.sessionId], async () => {
+        const block = await blocks.append(key, text, options);
+        note(key);
+        return counted(key, block);
+      }),
+    delete: (key) =>
+      held.write([key.sessionId], async () => {
+        await blocks.delete(key);
+        held.keys(key.sessionId).blocks.delete(blockName(key));
+      }),
+  };
 }
 
-function keyOf(sessionId: string): string {
-  return sessionId === "" ? UNNAMED : sessionId;
+function noteEntry(held: HeldSessions, { sessionId, label }: EntryScope, key: string): void {
+  held.keys(sessionId).entries.set(entryName(label, key), { label, key });
 }
 
-function idOf(key: string): string {
-  return key === UNNAMED ? "" : key;
+function copyKeys(held: HeldSessions, from: string, to: string): void {
+  const target = held.keys(to);
+  for (const [name, block] of held.keys(from).blocks) target.blocks.set(name, block);
+  for (const [name, entry] of held.keys(from).entries) target.entries.set(name, entry);
 }
 
-function positionOf(info: SessionInfo): string {
-  return JSON.stringify([info.updated_at, info.id]);
+type Position = Pick<SessionInfo, "updated_at" | "created_at" | "id">;
+
+/** The latest change first. */
+function byUpdate(a: Position, b: Position): number {
+  for (const field of ["updated_at", "created_at", "id"] as const) {
+    if (a[field] !== b[field]) return a[field] < b[field] ? 1 : -1;
+  }
+  return 0;
 }
 
-function compare(a: SessionInfo, b: SessionInfo): number {
-  if (a.updated_at !== b.updated_at) return a.updated_at < b.updated_at ? -1 : 1;
-  return a.id < b.id ? -1 : 1;
+function cursorOf({ updated_at, created_at, id }: Position): string {
+  return [updated_at, created_at, id].join("~");
+}
+
+function parseCursor(cursor: string): Position {
+  const [updated_at = "", created_at = "", ...id] = cursor.split("~");
+  const times = [updated_at, created_at].every((time) => /^\d{4}-.*Z$/.test(time));
+  if (times && id.length > 0) return { updated_at, created_at, id: id.join("~") };
+  const message = "A cursor is the nextCursor of an earlier page, as it was given.";
+  throw new StemmaError("INVALID_ARGUMENT", { cursor }, message);
 }

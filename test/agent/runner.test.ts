@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createSession } from "../../src/agent.js";
+import { createSession, MemorySessionStorage } from "../../src/agent.js";
 import { memory } from "../../src/memory.js";
 import { calls, collect, says, scripted } from "./mock-model.js";
 
@@ -16,17 +16,25 @@ it("streams text, stores the turn and sums usage", async () => {
   ]);
   expect(session.getUsage()).toEqual({ input_tokens: 10, output_tokens: 5 });
 });
-
-it("runs parallel tools and goes on", async () => {
+it("x", async () => {
+  const storage = new MemorySessionStorage();
   const model = scripted(calls(["a", "add", { x: 1 }], ["b", "add", { x: 2 }]), says("Done"));
   const add = {
     description: "",
     inputSchema: z.object({ x: z.number() }),
     execute: async ({ x }: { x: number }) => ({ y: x + 1 }),
   };
-  const session = await createSession({ model, sessionStorage: memory(), tools: { add } });
+  const session = await createSession({
+    model,
+    sessionStorage: storage,
+    tools: { add },
+    context: [{ label: "memory" }],
+    metadata: { a: 1 },
+  });
   await session.send("Hi");
-  const events = await collect(session.receive());
-  console.log(JSON.stringify(events, null, 1), JSON.stringify(session.getMessages(), null, 1));
-  console.log(JSON.stringify(model.doStreamCalls[1]?.prompt));
+  await collect(session.receive());
+  await session.session.appendContextBlock("memory", "xx");
+  console.log(JSON.stringify(await storage.load(session.id), null, 1));
+  const again = await createSession({ resume: session.id, sessionStorage: storage, context: [{ label: "memory" }] });
+  console.log(JSON.stringify(again.state) === JSON.stringify(session.state), await again.session.freezeSystemPrompt());
 });

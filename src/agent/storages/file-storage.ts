@@ -1,24 +1,17 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionState, SessionStorage } from "../types.js";
+import { clearTemporaries, codeOf, commitFile, files } from "./file-commit.js";
 import { assertFileName, invalidId } from "./session-id.js";
 import { conflict, parseState, writeState } from "./state-json.js";
 import { Versions } from "./versions.js";
 
-// Loaded with the first call, so that this class can be imported where there is no file system.
-const files = () => import("node:fs/promises");
-
 /** Bytes in which the version and the id of a state stand. */
 const HEAD = 512;
-/** A temporary file this old, in milliseconds, belongs to a process that died. */
-const ABANDONED = 3_600_000;
 
 /**
  * Sessions as one readable JSON file each, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
  * and is on the disk when `save` resolves. A session that another process wrote since it was read here is not
  * overwritten: `SESSION_CONFLICT`. Each save writes the whole session.
- *
- * A version is written under a name of its own first (`.<id>.<version>.next`, taken by one process only), then renamed
- * over the session's file; a reader completes what a process that died between the two left behind.
  */
 export class FileSessionStorage implements SessionStorage {
   readonly #directory: string;
@@ -27,11 +20,8 @@ export class FileSessionStorage implements SessionStorage {
   /** The directory is made, with mode 0700, by the first save. */
   constructor(directory: string) {
     if (typeof directory !== "string" || directory === "") {
-      throw new StemmaError(
-        "INVALID_ARGUMENT",
-        { directory },
-        "new FileSessionStorage() takes the path of a directory.",
-      );
+      const message = "new FileSessionStorage() takes the path of a directory.";
+      throw new StemmaError("INVALID_ARGUMENT", { directory }, message);
     }
     this.#directory = directory.replace(/(?<=.)\/+$/, "");
   }
@@ -57,69 +47,54 @@ export class FileSessionStorage implements SessionStorage {
     });
   }
 
+  /** Grows by one with every save; 0 when there is no such session. */
+  async version(sessionId: string): Promise<number> {
+    return guarded(sessionId, async () => (await this.#head(this.#path(sessionId))).version);
+  }
+
   delete(sessionId: string): Promise<void> {
     return this.#versions.exclusive(sessionId, async () => {
       const path = this.#path(sessionId);
-      const { rm } = await files();
       await guarded(sessionId, async () => {
+        const { rm } = await files();
         await rm(path, { force: true });
-        for (const { name } of await this.#leftovers(sessionId)) await rm(this.#inside(name), { force: true });
+        await clearTemporaries(this.#workPrefix(sessionId));
       });
       this.#versions.forget(sessionId);
     });
   }
 
   async list(): Promise<string[]> {
-    const names = await this.#names();
-    return names.filter((name) => /^[^.].*\.json$/.test(name)).map((name) => name.slice(0, -".json".length));
+    return guarded(this.#directory, async () => {
+      const { readdir } = await files();
+      const names = await readdir(this.#directory).catch((error: unknown) => {
+        if (codeOf(error) === "ENOENT") return [];
+        throw error;
+      });
+      return names.filter((name) => /^[^.].*\.json$/.test(name)).map((name) => name.slice(0, -".json".length));
+    });
   }
 
   async #write(path: string, state: SessionState, expected: number): Promise<void> {
-    const { link, mkdir, open, rename, rm } = await files();
+    const { id } = state;
+    const { mkdir } = await files();
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const next = this.#next(state.id, expected + 1);
-    const temporary = this.#inside(`.${state.id}.${crypto.randomUUID()}.tmp`);
-    try {
-      const file = await open(temporary, "wx", 0o600);
-      try {
-        await file.writeFile(writeState(state, expected + 1, 1));
-        await file.sync();
-      } finally {
-        await file.close();
+    const version = expected + 1;
+    const check = async () => {
+      const current = await this.#head(path);
+      if (current.id !== null && current.id !== id) {
+        throw invalidId(id, `The file of session "${id}" is that of "${current.id}" on this file system.`);
       }
-      // Fails when another process is writing the same version.
-      await link(temporary, next).catch((error: unknown) => {
-        throw codeOf(error) === "EEXIST" ? conflict(state.id) : error;
-      });
-    } finally {
-      await rm(temporary, { force: true });
-    }
-    const current = await this.#head(path);
-    if (current.version !== expected) {
-      await rm(next, { force: true });
-      throw conflict(state.id);
-    }
-    if (current.id !== null && current.id !== state.id) {
-      await rm(next, { force: true });
-      throw invalidId(state.id, `The file of session "${state.id}" is that of "${current.id}" on this file system.`);
-    }
-    await rename(next, path).catch((error: unknown) => completed(error));
-    await this.#syncDirectory();
+      if (current.version !== expected) throw conflict(id);
+    };
+    const text = writeState(state, version, 1);
+    const written = await commitFile({ path, workPrefix: this.#workPrefix(id), version, text, check });
+    if (!written) throw conflict(id);
   }
 
   async #read(path: string, id: string): Promise<{ state: SessionState; version: number } | null> {
-    const { constants, open, rename, rm, stat } = await files();
-    const current = await this.#head(path);
-    const leftovers = await this.#leftovers(id);
-    for (const { name, version } of leftovers) {
-      const leftover = this.#inside(name);
-      if (version === current.version + 1) await rename(leftover, path).catch((error: unknown) => completed(error));
-      else if (version !== null && version <= current.version) await rm(leftover, { force: true });
-      else if (version === null) {
-        const age = Date.now() - (await stat(leftover).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;
-        if (age > ABANDONED) await rm(leftover, { force: true });
-      }
-    }
+    const { constants, open } = await files();
+    await clearTemporaries(this.#workPrefix(id));
     try {
       // A link could lead out of the directory.
       const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
@@ -136,7 +111,7 @@ export class FileSessionStorage implements SessionStorage {
     }
   }
 
-  /** Version and id of the stored session; version 0 when there is none. */
+  /** Version and id of the stored session; version 0 when there is none, or when someone else's program wrote it. */
   async #head(path: string): Promise<{ version: number; id: string | null }> {
     const { open } = await files();
     try {
@@ -155,72 +130,22 @@ export class FileSessionStorage implements SessionStorage {
     }
   }
 
-  /** Files that writers of a session have under way, or that died with them. */
-  async #leftovers(id: string): Promise<{ name: string; version: number | null }[]> {
-    const prefix = `.${id}.`;
-    const found: { name: string; version: number | null }[] = [];
-    for (const name of await this.#names()) {
-      if (!name.startsWith(prefix)) continue;
-      const rest = name.slice(prefix.length);
-      const version = /^(\d+)\.next$/.exec(rest)?.[1];
-      if (version !== undefined) found.push({ name, version: Number(version) });
-      else if (/^[0-9a-f-]{36}\.tmp$/.test(rest)) found.push({ name, version: null });
-    }
-    return found;
-  }
-
-  async #names(): Promise<string[]> {
-    const { readdir } = await files();
-    try {
-      return await readdir(this.#directory);
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return [];
-      throw failed(this.#directory, error);
-    }
-  }
-
-  // Without it the new name may be lost with the power.
-  async #syncDirectory(): Promise<void> {
-    const { open } = await files();
-    const directory = await open(this.#directory, "r").catch(() => null);
-    // Windows cannot, and need not.
-    await directory?.sync().catch(() => {});
-    await directory?.close();
-  }
-
   #path(id: string): string {
     assertFileName(id);
-    return this.#inside(`${id}.json`);
+    return `${this.#directory}/${id}.json`;
   }
 
-  #next(id: string, version: number): string {
-    return this.#inside(`.${id}.${version}.next`);
-  }
-
-  #inside(name: string): string {
-    return `${this.#directory}/${name}`;
+  #workPrefix(id: string): string {
+    return `${this.#directory}/.${id}.`;
   }
 }
 
-// A reader was faster to put the new version in its place.
-function completed(error: unknown): void {
-  if (codeOf(error) !== "ENOENT") throw error;
-}
-
-async function guarded<T>(id: string, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
-  } catch (error) {
-    if (StemmaError.isInstance(error)) throw error;
-    throw failed(id, error);
+  } catch (cause) {
+    if (StemmaError.isInstance(cause)) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StemmaError("STORE_FAILED", { what }, `The session files cannot be used: ${why}`, { cause });
   }
-}
-
-function failed(what: string, cause: unknown): StemmaError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new StemmaError("STORE_FAILED", { what }, `The session files cannot be used: ${why}`, { cause });
-}
-
-function codeOf(error: unknown): unknown {
-  return (error as { code?: unknown } | null)?.code;
 }

@@ -20,6 +20,8 @@ if not gone and version ~= ARGV[1] then return 0 end
 if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2]) else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
 return 1`;
 
+const VERSION = `return tonumber(string.match(redis.call('GETRANGE', KEYS[1], 0, 40), '^{"version":(%d+)') or '0')`;
+
 /**
  * Sessions as JSON in Redis, one key each, through your client of `redis` or `ioredis` (or a URL: then `redis` must
  * be installed). A session that someone else wrote since it was read here is not overwritten: `SESSION_CONFLICT`. How
@@ -69,6 +71,12 @@ export class RedisSessionStorage implements SessionStorage {
     const { state, version } = parseState(text, sessionId);
     this.#versions.note(state, version);
     return state;
+  }
+
+  /** Grows by one with every save; 0 when there is no such session. */
+  async version(sessionId: string): Promise<number> {
+    const redis = await this.#redis();
+    return Number(await redis.eval(VERSION, this.#prefix + sessionId, []));
   }
 
   async delete(sessionId: string): Promise<void> {

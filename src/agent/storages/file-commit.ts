@@ -1,0 +1,137 @@
+import type { FileHandle } from "node:fs/promises";
+
+// Loaded with the first call, so that what uses this can be imported where there is no file system.
+export const files = () => import("node:fs/promises");
+
+/** A claim this old, in milliseconds, is no longer anybody's: a commit takes a moment. */
+const ABANDONED = 60_000;
+
+/** A file to be written in place of another, by one process only. */
+export interface Commit {
+  /** Of the file to be written. */
+  readonly path: string;
+  /** What the files beside it start with while it is written. */
+  readonly workPrefix: string;
+  readonly version: number;
+  readonly text: string;
+  /** Looks at the present file. Throws when it must not be replaced. */
+  check(): Promise<void>;
+}
+
+/**
+ * Replaces a file by a version of it, whole and on the disk, or not at all. Resolves to false when another process is
+ * writing this very version.
+ *
+ * The text goes into a temporary file, which is then linked under the name of the version: one process only can do that.
+ * After a last look at the present file the link is renamed over it. Nothing but a process that holds the version's name
+ * ever replaces the file, so none is replaced by an older one. What a process left behind that died in between counts for
+ * nothing, and is cleared away by the next writer.
+ */
+export async function commitFile({ path, workPrefix, version, text, check }: Commit): Promise<boolean> {
+  const { link, open, rename, rm } = await files();
+  const temporary = `${workPrefix}${await ownerName()}.${crypto.randomUUID()}.tmp`;
+  const claim = `${workPrefix}${version}.next`;
+  const file = await open(temporary, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+    while (!(await succeeds(link(temporary, claim), "EEXIST"))) {
+      if (!(await clearAway(claim, workPrefix))) return false;
+    }
+    try {
+      await check();
+    } catch (error) {
+      await rm(claim, { force: true });
+      throw error;
+    }
+    // The claim is gone only if this process was taken for dead.
+    if (!(await succeeds(rename(claim, path), "ENOENT")) && !(await isSameFile(file, path))) return false;
+  } finally {
+    await file.close();
+    await rm(temporary, { force: true });
+  }
+  await syncDirectory(path);
+  return true;
+}
+
+/** Removes the temporary files of processes that died. */
+export async function clearTemporaries(workPrefix: string): Promise<void> {
+  const { rm } = await files();
+  for (const temporary of await temporaries(workPrefix)) {
+    if (await isDead(temporary)) await rm(temporary, { force: true });
+  }
+}
+
+// True when the claim was, or is now, nobody's.
+async function clearAway(claim: string, workPrefix: string): Promise<boolean> {
+  const { rm, stat } = await files();
+  const held = await stat(claim).catch(() => null);
+  if (held === null) return true;
+  let dead = Date.now() - held.ctimeMs > ABANDONED;
+  for (const temporary of await temporaries(workPrefix)) {
+    const own = await stat(temporary).catch(() => null);
+    // Links to one file: this is the process that made the claim.
+    if (own?.ino === held.ino) dead ||= await isDead(temporary);
+  }
+  if (dead) await rm(claim, { force: true });
+  return dead;
+}
+
+async function temporaries(workPrefix: string): Promise<string[]> {
+  const { readdir } = await files();
+  const slash = workPrefix.lastIndexOf("/");
+  const [directory, start] = [workPrefix.slice(0, slash), workPrefix.slice(slash + 1)];
+  const names = await readdir(directory).catch(() => []);
+  return names.filter((name) => name.startsWith(start) && name.endsWith(".tmp")).map((name) => `${directory}/${name}`);
+}
+
+/** Host and process, as they stand in the name of a temporary file. */
+async function ownerName(): Promise<string> {
+  const { hostname } = await import("node:os");
+  const { process } = globalThis as unknown as { process: { pid: number } };
+  return `${hostname().replace(/[^A-Za-z0-9]/g, "-")}~${process.pid}`;
+}
+
+// Of a process on another machine nothing is known.
+async function isDead(temporary: string): Promise<boolean> {
+  const [host, pid] = /([A-Za-z0-9-]*)~(\d+)\.[0-9a-f-]{36}\.tmp$/.exec(temporary)?.slice(1) ?? [];
+  const [ownHost] = (await ownerName()).split("~");
+  if (host !== ownHost || pid === undefined) return false;
+  const { process } = globalThis as unknown as { process: { kill(pid: number, signal: number): void } };
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "ESRCH";
+  }
+}
+
+async function isSameFile(file: FileHandle, path: string): Promise<boolean> {
+  const { stat } = await files();
+  const [mine, stored] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
+  return stored !== null && stored.ino === mine.ino && stored.dev === mine.dev;
+}
+
+// Without it the new name may be lost with the power.
+async function syncDirectory(path: string): Promise<void> {
+  const { open } = await files();
+  const directory = await open(path.slice(0, path.lastIndexOf("/")), "r").catch(() => null);
+  // Windows cannot, and need not.
+  await directory?.sync().catch(() => {});
+  await directory?.close();
+}
+
+/** False when it fails with this code. */
+async function succeeds(work: Promise<unknown>, code: string): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (codeOf(error) === code) return false;
+    throw error;
+  }
+}
+
+export function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}
