@@ -1,3 +1,4 @@
+import { enqueue } from "../context/provider-call.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
@@ -9,7 +10,8 @@ import type { CompactionRequest, SessionBackend, SessionProvider } from "./provi
 
 /**
  * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
- * themselves is done in several calls, and is no more atomic than they are.
+ * themselves is done in several calls, and is no more atomic than they are; within a process the writes to one provider
+ * run one after another.
  */
 export function providerBackend(provider: SessionProvider, sessionId: string): SessionBackend {
   const message = async (id: string) => (await provider.getMessage(id)) ?? null;
@@ -20,7 +22,6 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
   };
 
   const insert = async (given: SessionMessage, parentId: string | null | undefined): Promise<boolean> => {
-    encodeMessage(given);
     if ((await message(given.id)) !== null) return false;
     if (typeof parentId === "string" && (await message(parentId)) === null) {
       const text = `Message "${parentId}" is not in this session. Pass null to start a new root, or the id of a message that exists.`;
@@ -30,6 +31,11 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     await (parentId === undefined ? provider.appendMessage(given) : provider.appendMessage(given, parentId));
     return true;
   };
+
+  const inTurn =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      enqueue(provider, () => write(...args));
 
   const compactions = async () => [...(await provider.getCompactions())];
 
@@ -64,7 +70,9 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     pathLength: async (leafId) => provider.getPathLength(leafId),
     visibleTokens: async () => (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
     tree: async () => treeOf(await provider.getHistory()),
-    append: async (messages, parentId) => {
+    append: inTurn(async (messages, parentId) => {
+      // Before anything is written.
+      for (const each of messages) encodeMessage(each);
       const insertedIds: string[] = [];
       let parent = parentId;
       for (const each of messages) {
@@ -73,32 +81,33 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       }
       const lastId = messages.at(-1)?.id ?? (await provider.getLatestLeaf())?.id ?? null;
       return { insertedIds, lastId, visibleTokens: null };
-    },
-    upsert: async (given, parentId) => {
+    }),
+    upsert: inTurn(async (given, parentId) => {
+      encodeMessage(given);
       if (await insert(given, parentId)) return true;
       await provider.updateMessage(given);
       return false;
-    },
-    update: async (given) => {
+    }),
+    update: inTurn(async (given) => {
       encodeMessage(given);
       if ((await message(given.id)) === null) throw notFound(given.id);
       await provider.updateMessage(given);
-    },
-    delete: async (ids) => {
+    }),
+    delete: inTurn(async (ids) => {
       const known: string[] = [];
       for (const id of ids) if ((await message(id)) !== null) known.push(id);
       if (known.length > 0) await provider.deleteMessages(known);
       return known;
-    },
-    clear: async () => {
+    }),
+    clear: inTurn(async () => {
       await provider.clearMessages();
-    },
+    }),
     setActiveLeaf: async () => {
       const text = "This provider has no active leaf of its own; append with a parentId instead.";
       throw new StemmaError("STORE_UNSUPPORTED", {}, text);
     },
     compactions,
-    addCompaction: async (request) => {
+    addCompaction: inTurn(async (request) => {
       const existing = await compactions();
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
       await assertRange(provider, fromMessageId, toMessageId);
@@ -109,7 +118,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       return (
         added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
       );
-    },
+    }),
     originals: async (compactionId) => {
       const compaction = (await compactions()).find(({ id }) => id === compactionId);
       if (compaction === undefined) {
