@@ -112,11 +112,11 @@ export class CountedObject extends RemoteObject {
   readonly #rows = { read: 0, written: 0 };
   #session: Session | undefined;
 
-  /** Rows read and written by `count` appends of a message each, opening the store if that has not happened. */
-  async append(search: boolean, first: number, count: number): Promise<{ read: number; written: number }> {
+  /** Rows read and written by one call of the session, and by opening the store if it is the first. */
+  async cost(search: boolean, method: keyof Session, ...args: unknown[]): Promise<{ read: number; written: number }> {
     this.#session ??= configured(durableObject({ storage: this.#counted() }, { search }));
     const before = { ...this.#rows };
-    for (let index = first; index < first + count; index += 1) await this.#session.appendMessage(numbered(index));
+    await sessionMethods[method]?.apply(this.#session, args);
     return { read: this.#rows.read - before.read, written: this.#rows.written - before.written };
   }
 
