@@ -62,7 +62,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   let messages = 0;
   try {
     for await (const session of sessions) {
-      const report = await importSession(context, session, options.session);
+      const report = await importSession(context.store, session, options.session);
       number += 1;
       messages += session.messages.length;
       if (report === null) session.skipped.push({ line: 0, why: "nothing of the session can be stored" });

@@ -1,9 +1,8 @@
-import type { SessionManager } from "../../manager/session-manager.js";
 import { encodeMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Store } from "../../storage/contract.js";
 import { findOrigin } from "../formats/origin.js";
-import { isObject, type JsonObject, type ParsedSession, type Skipped, type Usage } from "../formats/session-file.js";
+import { isObject, type JsonObject, type ParsedSession, type Skipped } from "../formats/session-file.js";
 import { prepareSession } from "./prepare.js";
 
 /** What an import did with one session. */
@@ -21,12 +20,12 @@ export interface ImportReport {
 }
 
 /**
- * Writes a session's messages, summaries and active leaf in one transaction. What is stored already stays as it is, so
+ * Writes a session's messages, summaries, active leaf, registry entry and usage in one transaction. What is stored already stays as it is, so
  * that a second import adds nothing, and one that was cut off is completed by the next. Null when the file's session has
  * nothing that can be stored.
  */
 export async function importSession(
-  { store, manager }: { store: Store; manager: SessionManager },
+  store: Store,
   session: ParsedSession,
   sessionId = session.id,
 ): Promise<ImportReport | null> {
@@ -34,27 +33,21 @@ export async function importSession(
   const stored = new Set(nodes.map(({ id }) => id));
   const { tree, messages, skipped } = prepareSession(session, (id) => stored.has(id));
   if (messages.length === 0 && skipped.length > 0) return null;
-  const { name, model, source, parentSessionId } = session;
-  const info = await manager.create(name, {
-    id: sessionId,
-    source,
-    ...(model === undefined ? {} : { model }),
-    ...(parentSessionId === undefined ? {} : { parentSessionId }),
-  });
+  const { name, model, source, parentSessionId, usage } = session;
   const isNews = messages.some(({ id }) => !stored.has(id));
-  // Whoever went on with the session since the last import stays where they are.
-  const { inserted } = await store.messages.importTree(sessionId, isNews ? tree : { ...tree, activeLeafId: undefined });
+  const { inserted } = await store.messages.importTree(sessionId, {
+    ...tree,
+    // Whoever went on with the session since the last import stays where they are.
+    activeLeafId: isNews ? tree.activeLeafId : undefined,
+    session: { name, model, source, parentSessionId },
+    usage,
+  });
   let updated = 0;
   for (const message of messages) {
     if (stored.has(message.id) && (await completeMessage(store, sessionId, message))) updated += 1;
   }
-  const isCounted = info.input_tokens !== 0 || info.output_tokens !== 0 || info.estimated_cost !== 0;
-  if (session.usage !== undefined && !isCounted && isSome(session.usage)) {
-    const { inputTokens, outputTokens, cost } = session.usage;
-    await manager.addUsage(sessionId, inputTokens, outputTokens, cost);
-  }
   const compactions = tree.compactions?.length ?? 0;
-  return { session: sessionId, name: info.name, messages: messages.length, inserted, updated, compactions, skipped };
+  return { session: sessionId, name, messages: messages.length, inserted, updated, compactions, skipped };
 }
 
 // A file can grow by the result of a call whose message is stored already.
@@ -75,8 +68,4 @@ async function completeMessage(store: Store, sessionId: string, message: Session
 
 function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
-}
-
-function isSome({ inputTokens, outputTokens, cost }: Usage): boolean {
-  return inputTokens > 0 || outputTokens > 0 || cost > 0;
 }

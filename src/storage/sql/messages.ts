@@ -2,7 +2,6 @@ import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import { addCompaction, findCompaction } from "./compactions.js";
 import { dropContent, storableText, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
@@ -54,18 +53,6 @@ export function* appendMessages(
   if (inserted.includes(true) && tip.leaf !== null) yield* resetLeaf(tip.no);
   const end: Place | null = inserted.includes(true) ? newest : yield* activeLeaf(tip);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
-}
-
-/** See `MessageStore.importTree`. */
-export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
-  const inserted = yield* sql.hot === undefined
-    ? importMessages(sql, sessionId, tree.messages)
-    : sql.hot.importMessages(sql, sessionId, tree.messages);
-  for (const compaction of tree.compactions ?? []) {
-    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
-  }
-  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
-  return { inserted };
 }
 
 /** Writes messages, each below its own parent. Gives how many were inserted. */

@@ -7,6 +7,7 @@ import type { Dialect } from "./dialect.js";
 import * as entries from "./entries.js";
 import * as fork from "./fork.js";
 import * as history from "./history.js";
+import { importTree } from "./import-tree.js";
 import * as messages from "./messages.js";
 import type { Operation } from "./operation.js";
 import { createQueue, type Queue } from "./queue.js";
@@ -55,7 +56,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
       upsert: (id, message, parent) => writeTo(id, () => messages.upsertMessage(sql, id, message, parent)),
       delete: (id, ids) => writeTo(id, () => deleteMessages(sql, id, ids)),
       clear: (id) => writeTo(id, () => messages.clearMessages(sql, id)),
-      importTree: (id, tree) => writeTo(id, () => messages.importTree(sql, id, tree), "idempotent"),
+      importTree: (id, tree) => writeTo(id, () => importTree(sql, id, tree), "idempotent"),
       setActiveLeaf: (id, messageId) => writeTo(id, () => messages.setActiveLeaf(id, messageId)),
     },
     history: {
@@ -69,7 +70,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
       tokens: (id, leafId) => writeTo(id, () => history.visibleTokens(sql, id, leafId), "idempotent"),
       tree: (id) => read(() => history.readTree(id)),
-      search: (query, { sessionId, limit }) => read(() => searchMessages(sql, query, sessionId, limit)),
+      search: (query, request) => read(() => searchMessages(sql, query, request)),
     },
     compactions: {
       add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(id, overlay, guard)),
