@@ -17,7 +17,9 @@ export const search = defineTopic("search", (it) => {
       await session.appendMessage(message("b", "nothing of the kind"));
       const [hit, ...others] = await session.search("deployment FRIDAY");
       expect(others).toEqual([]);
-      expect(Object.keys(hit ?? {}).sort()).toEqual(["content", "createdAt", "id", "role", "score", "sessionId"]);
+      for (const field of ["content", "createdAt", "id", "role", "score", "sessionId"]) {
+        expect(Object.keys(hit ?? {})).toInclude(field);
+      }
       expect([hit?.id, hit?.sessionId, hit?.role, hit?.content, hit?.createdAt]).toEqual([
         "a",
         "main",

@@ -1,3 +1,4 @@
+import { AgentContextProvider } from "../context/providers/agent-context.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { Session } from "../session/session.js";
@@ -166,6 +167,34 @@ export const sessions = defineTopic("sessions", (it) => {
     expect(other).toInclude("kind");
     expect(other).toExclude("coffee");
     await expectError(() => manager.withContext("late"), "SESSION_STARTED");
+  });
+
+  it("binds our own providers to each session, calls a function for each, and shares any other object", async ({
+    store,
+  }) => {
+    const made: string[] = [];
+    let shared = "";
+    const manager = SessionManager.create(store)
+      .withContext("own", { provider: new AgentContextProvider(store, "notes") })
+      .withContext("called", {
+        provider: (id) => {
+          made.push(id);
+          return new AgentContextProvider(store, `called for ${id}`);
+        },
+      })
+      .withContext("shared", {
+        provider: {
+          get: async () => shared,
+          set: async (content: string) => {
+            shared = content;
+          },
+        },
+      });
+    const [a, b] = [manager.getSession("a"), manager.getSession("b")];
+    for (const label of ["own", "called", "shared"]) await a.replaceContextBlock(label, `${label} of a`);
+    await b.tools();
+    expect(b.getContextBlocks().map(({ content }) => content)).toEqual(["", "", "shared of a"]);
+    expect(made).toEqual(["a", "b"]);
   });
 
   it("refuses one object for the cached prompts of all sessions", async ({ store }) => {

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { Session, SessionManager } from "../../src/session.js";
+import { sqlite } from "../../src/sqlite.js";
+import { dumpTables, failingClient, openDatabase } from "./databases.js";
+
+// What calls cost in statements, which no busy machine changes, and what they leave in the tables.
+
+const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
+
+function counting() {
+  const statements: string[] = [];
+  const database = openDatabase();
+  const store = sqlite(failingClient(database, (statement) => statements.push(statement)));
+  const count = async (call: () => Promise<unknown>) => {
+    statements.length = 0;
+    await call();
+    return statements.length;
+  };
+  return { database, store, statements, count };
+}
+
+describe("a plain append", () => {
+  it("runs six statements, whatever the length of the history", async () => {
+    const { store, count } = counting();
+    const session = Session.create(store);
+    await session.appendMessage(text("first"));
+    expect(await count(() => session.appendMessage(text("short")))).toBe(6);
+    await session.appendAll(Array.from({ length: 500 }, (_, index) => text(`m${index}`)));
+    expect(await count(() => session.appendMessage(text("long")))).toBe(6);
+  });
+
+  it("writes a message and its search entry, and nothing else", async () => {
+    const { store, statements, count } = counting();
+    const session = Session.create(store);
+    await session.appendMessage(text("first"));
+    await count(() => session.appendMessage(text("second")));
+    const writes = statements.filter((statement) => !/^\s*(?:SELECT|WITH|BEGIN|COMMIT)/.test(statement));
+    expect(writes.map((statement) => /INTO (\w+)/.exec(statement)?.[1])).toEqual([
+      "assistant_messages",
+      "assistant_fts",
+    ]);
+  });
+
+  it("decides whether to compact without a statement of its own", async () => {
+    const { store, count } = counting();
+    const session = Session.create(store)
+      .onCompaction(async () => null)
+      .compactAfter(1_000_000);
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
+    expect(await count(() => session.appendMessage(text("one more")))).toBe(6);
+  });
+
+  it("measures the history once after a compaction, and not again", async () => {
+    const { store, count } = counting();
+    const session = Session.create(store)
+      .onCompaction(async () => null)
+      .compactAfter(1_000_000);
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
+    await session.addCompaction("summary", "m0", "m50");
+    await session.appendMessage(text("measured"));
+    expect(await count(() => session.appendMessage(text("not measured")))).toBe(6);
+  });
+});
+
+describe("a deleted session", () => {
+  it("leaves no row in any table", async () => {
+    const { store, database } = counting();
+    const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
+    await manager.append("kept", text("a"));
+    const before = dumpTables(database);
+    const session = manager.getSession("gone");
+    const url = `data:image/png;base64,${"A".repeat(10_000)}`;
+    await session.appendAll([
+      text("a"),
+      { id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] },
+    ]);
+    await session.appendAll([text("b"), text("c")], "a");
+    await session.addCompaction("summary", "a", "b");
+    await session.replaceContextBlock("memory", "coffee");
+    await session.freezeSystemPrompt();
+    await store.entries.set({ sessionId: "gone", label: "facts" }, { key: "sky", content: "blue" });
+    await manager.delete("gone");
+    const { sqlite_sequence: _, ...after } = dumpTables(database);
+    const { sqlite_sequence: __, ...unchanged } = before;
+    expect(after).toEqual(unchanged);
+  });
+});
+
+describe("an agent that can broadcast", () => {
+  it("is told the status of its session as JSON", async () => {
+    const database = openDatabase();
+    const told: unknown[] = [];
+    const agent = {
+      sql: (strings: TemplateStringsArray, ...values: unknown[]) => {
+        const statement = database.prepare(strings.join("?"));
+        if (statement.reader) return statement.all(...values);
+        statement.run(...values);
+        return [];
+      },
+      broadcast: (json: string) => {
+        told.push(JSON.parse(json));
+      },
+    };
+    const session = Session.create(agent)
+      .onCompaction(async (messages) => {
+        if (messages.length > 3) throw new RangeError("the model is away");
+        return { fromMessageId: "a", toMessageId: "b", summary: "s" };
+      })
+      .compactAfter(15);
+    await session.appendMessage(text("a"));
+    const idle = { type: "cf_agent_session", phase: "idle", tokenThreshold: 15 };
+    expect(told).toEqual([{ ...idle, tokenEstimate: 8 }]);
+    told.length = 0;
+    await session.appendMessage(text("b"));
+    expect(told).toEqual([
+      { ...idle, tokenEstimate: 16 },
+      { ...idle, phase: "compacting", tokenEstimate: 16 },
+      { ...idle, tokenEstimate: 6, compacted: { tokensBefore: 16 } },
+    ]);
+    await session.appendAll([text("c"), text("d"), text("e")]);
+    expect(told.at(-1)).toEqual({ type: "cf_agent_session_error", error: "the model is away" });
+  });
+});
