@@ -125,6 +125,34 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
       expect(idsOf(await chat.call("getHistory"))).toEqual(["a", "b"]);
     });
 
+    it("refuses a block or a summary that is larger than a row, and changes nothing", async () => {
+      const chat = object("large block");
+      const large = "x".repeat(2_300_000);
+      await chat.call("appendAll", [say("a"), say("b")]);
+      await chat.call("addContext", "notes", { maxTokens: 1_000_000 });
+      await chat.call("replaceContextBlock", "notes", "A note.");
+      const before = await chat.tables();
+      for (const refused of [
+        chat.call("appendContextBlock", "notes", large),
+        chat.call("replaceContextBlock", "notes", large),
+        chat.call("addCompaction", large, "a", "b"),
+      ]) {
+        await expect(refused).rejects.toMatchObject({ code: "MESSAGE_TOO_LARGE" });
+      }
+      expect(await chat.tables()).toEqual(before);
+      expect(await chat.call("getContextBlock", "notes")).toMatchObject({ content: "A note." });
+    });
+
+    it("starts anew after deleteAll() and the end of the instance", async () => {
+      const chat = object("deleted");
+      await chat.call("appendMessage", say("a"));
+      await chat.deleteAll();
+      await expect(chat.call("appendMessage", say("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+      await expect(chat.evict()).rejects.toThrow();
+      await chat.call("appendMessage", say("b"));
+      expect(await chat.call("getHistory")).toEqual([say("b")]);
+    });
+
     it("lists, loads and writes the documents of an R2 bucket", async () => {
       const chat = object("r2");
       await chat.putSkill("skills/style", "Be brief.", "How to write");

@@ -84,6 +84,10 @@ abstract class Conversation extends Agent<Env> {
     );
   }
 
+  async deleteAll(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
   /** How many rows a table has. */
   count(table: string): number {
     const rows = this.ctx.storage.sql.exec(`SELECT count(*) AS count FROM ${table}`).toArray();

@@ -17,8 +17,8 @@ export type Remote<T> = {
 
 /** A worker of this folder: `W` is the type of its module. */
 export interface WorkerDefinition<W> {
-  /** The module, relative to this folder. */
-  readonly entry: string;
+  /** The module, relative to this folder; or its text. */
+  readonly entry: string | { readonly text: string };
   /** Its Durable Object classes; true for those that are backed by SQLite. */
   readonly objects: Readonly<Record<ClassOf<W>, boolean>>;
   readonly buckets?: string[];
@@ -39,7 +39,9 @@ export interface Workerd<W> {
 /** A worker as one module. */
 async function bundle<W>({ entry, plugins }: WorkerDefinition<W>): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, entry)],
+    ...(typeof entry === "string"
+      ? { entryPoints: [join(import.meta.dirname, entry)] }
+      : { stdin: { contents: entry.text, loader: "ts", resolveDir: import.meta.dirname } }),
     bundle: true,
     write: false,
     format: "esm",
