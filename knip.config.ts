@@ -15,6 +15,8 @@ export default {
     "test/workers/**/*.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**", "bench/**/*.mjs"],
+  // A fixture is written by it, where it is installed for that.
+  ignoreDependencies: ["agents"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;
