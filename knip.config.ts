@@ -8,15 +8,19 @@ export default {
   entry: [
     ...entryPoints(manifest).map(({ source }) => source),
     "scripts/*.mjs",
-    "bench/*.mjs",
+    "bench/**/*.mjs",
     "test/**/*.mjs",
-    // Run by what the docs' code is rewritten to, and bundled for workerd.
+    // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
     "test/docs/scripted-model.ts",
+    "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
+    "test/agent/{bundle,chat-main}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**", "bench/**/*.mjs"],
   // A fixture is written by it, where it is installed for that.
   ignoreDependencies: ["agents"],
+  // Imported by the name that the user of a model gives.
+  ignoreDependencies: ["@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;
