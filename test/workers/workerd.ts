@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
@@ -22,6 +23,10 @@ export interface WorkerDefinition<W> {
   /** Its Durable Object classes; true for those that are backed by SQLite. */
   readonly objects: Readonly<Record<ClassOf<W>, boolean>>;
   readonly buckets?: string[];
+  /** Hyperdrive bindings, each with the URL of its database. */
+  readonly hyperdrives?: Readonly<Record<string, string>>;
+  /** It uses packages that need modules of Node, so it gets `nodejs_compat`. */
+  readonly node?: boolean;
   readonly plugins?: BuildOptions["plugins"];
 }
 
@@ -37,7 +42,7 @@ export interface Workerd<W> {
 }
 
 /** A worker as one module. */
-async function bundle<W>({ entry, plugins }: WorkerDefinition<W>): Promise<string> {
+async function bundle<W>({ entry, plugins, node = false }: WorkerDefinition<W>): Promise<string> {
   const { outputFiles } = await build({
     ...(typeof entry === "string"
       ? { entryPoints: [join(import.meta.dirname, entry)] }
@@ -51,10 +56,18 @@ async function bundle<W>({ entry, plugins }: WorkerDefinition<W>): Promise<strin
     // package.json says that no module has effects; suites are there for theirs.
     ignoreAnnotations: true,
     logLevel: "error",
+    ...(node && NODE_MODULES),
     ...(plugins && { plugins }),
   });
   return outputFiles[0]?.text ?? "";
 }
+
+// Packages in CommonJS require modules of Node by their short names.
+const NODE_MODULES = {
+  alias: Object.fromEntries(builtinModules.filter((name) => !/^_|:/.test(name)).map((name) => [name, `node:${name}`])),
+  external: ["node:*", "cloudflare:*"],
+  banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("/worker.js");' },
+} satisfies BuildOptions;
 
 // Why workerd cannot run here, or null. On CI it must.
 async function whyNot(): Promise<string | null> {
@@ -128,6 +141,8 @@ async function start<W>(definition: WorkerDefinition<W>, contents: string, persi
     name: NAME,
     modules: [{ type: "ESModule", path: "worker.js", contents }],
     compatibilityDate: "2026-04-01",
+    compatibilityFlags: definition.node ? ["nodejs_compat"] : [],
+    hyperdrives: { ...definition.hyperdrives },
     durableObjects: Object.fromEntries(objects.map(([className, useSQLite]) => [className, { className, useSQLite }])),
     durableObjectsPersist: persist,
     r2Buckets: definition.buckets ?? [],

