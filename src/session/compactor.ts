@@ -82,7 +82,8 @@ export class Compactor {
     try {
       const tokens = await this.measure(visibleTokens);
       this.report("idle", tokens);
-      if (!automatic || tokens <= threshold || this.paused(tokens)) return;
+      // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
+      if (!automatic || tokens <= threshold || this.underWay || this.paused(tokens)) return;
       const stored = await this.run();
       this.fruitless = stored === null ? this.fruitless + 1 : 0;
       if (this.fruitless >= MAX_FRUITLESS) {
@@ -104,6 +105,10 @@ export class Compactor {
     } catch (error) {
       await this.fail(error);
     }
+  }
+
+  private get underWay(): boolean {
+    return runningOn(this.owner).has(this.backend.sessionId);
   }
 
   private paused(tokens: number): boolean {

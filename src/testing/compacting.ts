@@ -260,6 +260,36 @@ export const compacting = defineTopic("compacting", (it) => {
     expect([calls, failures]).toEqual([4, ["COMPACTION_NO_GAIN"]]);
   });
 
+  it("lets a compact function write to the session that it compacts", async ({ session }) => {
+    session
+      .onCompaction(async (messages) => {
+        await session.appendMessage(message("note of the compactor"));
+        return allBut(1)(messages, {});
+      })
+      .compactAfter(estimateTokens(long(3)));
+    await session.appendAll(long(3));
+    await session.appendMessage(message("x"));
+    expect((await session.getCompactions()).length).toBe(1);
+    expect((await historyIds(session)).slice(1)).toEqual(["x", "note of the compactor"]);
+  });
+
+  it("counts one compaction for the writes that come while it runs", async ({ sessionOf }) => {
+    let calls = 0;
+    const failures: unknown[] = [];
+    const session = sessionOf("s")
+      .onCompaction(async () => {
+        calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return null;
+      })
+      .compactAfter(1)
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    await Promise.all(numbered("m", 10).map((id) => session.appendMessage(message(id))));
+    expect([calls, failures.length]).toEqual([1, 0]);
+  });
+
   it("reports its phases to subscribers", async ({ sessionOf }) => {
     const session = sessionOf("s")
       .onCompaction(allBut(1))
