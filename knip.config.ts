@@ -17,10 +17,8 @@ export default {
     "test/agent/{bundle,chat-main}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**", "bench/**/*.mjs"],
-  // A fixture is written by it, where it is installed for that.
-  ignoreDependencies: ["agents"],
-  // Imported by the name that the user of a model gives.
-  ignoreDependencies: ["@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible"],
+  // Models' packages are imported by the name that their user gives; `agents` writes a fixture where it is installed for that.
+  ignoreDependencies: ["@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "agents"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

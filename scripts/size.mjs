@@ -4,7 +4,7 @@ import { build } from "esbuild";
 
 /** Where the package is to get, and above what this check fails. */
 const GOAL = 30_000;
-const LIMIT = 40_000;
+const LIMIT = 50_000;
 
 const { outputFiles, metafile } = await build({
   entryPoints: ["dist/session.js"],
