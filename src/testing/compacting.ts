@@ -7,7 +7,7 @@ import { expect, expectError } from "./assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
 
-/** When a session compacts, and which results of a compact function are stored. */
+/** When a session compacts, and which results of a compact function are stored. One topic, so it is long. */
 export const compacting = defineTopic("compacting", (it) => {
   it("lays the compact function's summary over its range, and resolves to it", async ({ session }) => {
     session.onCompaction(allBut(1));

@@ -1,5 +1,6 @@
 import { encodeMessage } from "../model/codec.js";
 import { estimateTokens } from "../model/tokens.js";
+import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { chain, forkedTree, historyIds, historyTexts, idsOf, message, numbered, snapshot, textOf } from "./samples.js";
 import { defineTopic } from "./topic.js";
@@ -249,6 +250,29 @@ export const compaction = defineTopic("compaction", (it) => {
     await check();
     await session.appendMessage(message("h", "another one"));
     await check();
+  });
+
+  it("estimates anew after each single change of a history whose estimate was known", async ({ sessionOf, store }) => {
+    const changes: [string, (session: Session) => Promise<unknown>][] = [
+      ["delete in the middle", (session) => session.deleteMessages(["b"])],
+      ["delete of the leaf", (session) => session.deleteMessages(["d"])],
+      ["update in the middle", (session) => session.updateMessage(message("b", "many more words than before"))],
+      ["update of the leaf", (session) => session.updateMessage(message("d", "many more words than before"))],
+      ["overlay", (session) => session.addCompaction("a summary of some length", "a", "c")],
+      ["branch", (session) => session.appendMessage(message("e"), "b")],
+      ["leaf", (session) => session.setActiveLeaf("b")],
+      ["clear", (session) => session.clearMessages()],
+    ];
+    for (const [id, change] of changes) {
+      const session = sessionOf(id);
+      await chain(session, ["a", "b", "c", "d"]);
+      const estimate = async () => [await store.history.tokens(id), estimateTokens(await session.getHistory())];
+      for (const step of [async () => {}, change, () => session.appendMessage(message("later"))]) {
+        await step(session);
+        const [stored, measured] = await estimate();
+        expect(stored).toBe(measured);
+      }
+    }
   });
 
   it("knows the estimate at each plain append, without measuring the history", async ({ store, session }) => {

@@ -8,7 +8,7 @@ import { defineTopic } from "./topic.js";
 
 const RULE = "═".repeat(46);
 
-/** Blocks that are kept in the store, the frozen prompt, searchable entries. The tools are the topic of `tools.ts`. */
+/** Blocks that are kept in the store, the frozen prompt, searchable entries: one topic, so it is long. Tools are the topic of `tools.ts`. */
 export const context = defineTopic("context", (it) => {
   it("keeps a block without a provider in the store, for its session only", async ({ sessionOf }) => {
     await sessionOf("one").withContext("memory").replaceContextBlock("memory", "coffee");

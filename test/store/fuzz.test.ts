@@ -10,8 +10,9 @@ import { isEqual } from "../../src/testing/assert.js";
 import { openDatabase } from "./databases.js";
 import { ModelSession } from "./model.js";
 
-// Random operations on several sessions of one database, compared with the model after each. A failure prints the seed
-// and the operations. More of it: STEMMA_FUZZ_SECONDS=600 STEMMA_FUZZ_SEED=1 npx vitest run test/store/fuzz.test.ts
+// Random operations on several sessions of one database, compared with the model after each; one file, because
+// operations and comparisons share the state of a run. A failure prints the seed and the last operations. More of it:
+// STEMMA_FUZZ_SECONDS=600 STEMMA_FUZZ_SEED=1 npx vitest run test/store/fuzz.test.ts
 
 const SECONDS = Number(process.env.STEMMA_FUZZ_SECONDS ?? 8);
 const FIRST_SEED = Number(process.env.STEMMA_FUZZ_SEED ?? Math.floor(Math.random() * 1e9));
