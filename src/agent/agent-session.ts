@@ -140,6 +140,10 @@ export class AgentSession implements AsyncDisposable {
     this.#turn?.abort.abort();
     await this.#turn?.events.return();
     this.#unsubscribe();
+    await this.#record.refresh().catch((error: unknown) => {
+      // A host may close its store first: everything is stored.
+      if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -73,8 +73,11 @@ function answers(unit: readonly SDKMessage[], message: SDKMessage): boolean {
 function toUnit(message: SessionMessage): SDKMessage[] {
   const { id, role, parts, ...rest } = message;
   const own: SDKMessage = { id, role: role as SDKMessage["role"], content: contentOf(parts), ...rest };
-  const results = parts.flatMap((part) => (isToolPart(part) && isSettled(part) ? [resultOf(part)] : []));
-  return results.length === 0 ? [own] : [own, { id: id + RESULTS, role: "user", content: results }];
+  const calls = parts.filter(isToolPart);
+  const results = calls.filter(isSettled).map(resultOf);
+  // Otherwise a result could not find its call again.
+  const plain = role === "assistant" && new Set(calls.map(({ toolCallId }) => toolCallId)).size === calls.length;
+  return results.length === 0 || !plain ? [own] : [own, { id: id + RESULTS, role: "user", content: results }];
 }
 
 function fromUnit(unit: readonly SDKMessage[]): SessionMessage {

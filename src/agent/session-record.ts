@@ -16,7 +16,7 @@ interface Extras {
 export class SessionRecord {
   private constructor(
     private readonly store: Store,
-    private readonly info: SessionInfo,
+    private info: SessionInfo,
     private extras: Extras,
   ) {}
 
@@ -60,6 +60,11 @@ export class SessionRecord {
 
   get parentId(): string | null {
     return this.info.parent_session_id;
+  }
+
+  /** Reads the entry anew. */
+  async refresh(): Promise<void> {
+    this.info = (await this.store.sessions.get(this.info.id)) ?? this.info;
   }
 
   /** Notes that the session was written to just now. */

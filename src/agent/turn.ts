@@ -56,6 +56,13 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
   const { signal, prices, maxTurns } = options;
   const gates = new Gates();
   const ready = (toolCallId: string) => unlessAborted(gates.pass(toolCallId), signal);
+  // What fails in the storage comes back as a failure of the stream, and is told apart by this.
+  let storageFailure: { error: unknown } | null = null;
+  const stored = <T>(work: Promise<T>) =>
+    work.catch((error: unknown) => {
+      storageFailure = { error };
+      throw error;
+    });
   const call = {
     ...options.settings,
     model: options.model as LanguageModel,
@@ -66,7 +73,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     abortSignal: signal,
     prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
       if (stepNumber > 0) await unlessAborted(gates.pass(stepGate(stepNumber)), signal);
-      return log.rewritten() ? { messages: await log.request() } : {};
+      return log.rewritten() ? { messages: await stored(log.request()) } : {};
     },
     // Errors come through the stream; by default the AI SDK prints them as well.
     onError: () => {},
@@ -90,6 +97,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     for await (const chunk of untilAborted(stream(call).fullStream, signal)) {
       step.add(chunk);
       if (chunk.type === "error") {
+        if (storageFailure !== null) throw (storageFailure as { error: unknown }).error;
         failure = asError(chunk.error);
         break;
       }
@@ -173,13 +181,18 @@ function asError(error: unknown): Error {
 }
 
 // A tool that does not heed the signal must not hold up the end of the turn.
-async function* untilAborted<T>(stream: ReadableStream<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* untilAborted<T>(
+  stream: ReadableStream<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T | { type: "error"; error: unknown }> {
   const reader = stream.getReader();
   try {
     for (;;) {
       const next = await unlessAborted(reader.read(), signal).catch((error: unknown) => {
-        if (signal.aborted) return { done: true as const };
-        throw error;
+        // A connection that is reset fails the stream itself.
+        return signal.aborted
+          ? { done: true as const }
+          : { done: false as const, value: { type: "error" as const, error } };
       });
       if (next.done) return;
       yield next.value;
