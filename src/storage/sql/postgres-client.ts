@@ -41,7 +41,10 @@ export interface PostgresDriver {
   readonly reconnects: boolean;
   /** A transaction by itself. */
   readonly query: PostgresQuery;
-  /** Runs `work` between `BEGIN <characteristics>` and COMMIT, on one connection; ROLLBACK when it rejects. */
+  /**
+   * Runs `work` between `BEGIN <characteristics>` and COMMIT, on one connection; ROLLBACK when it rejects. Without
+   * just-in-time compilation, which takes longer than our statements do.
+   */
   transaction<T>(characteristics: string, work: (query: PostgresQuery) => Promise<T>): Promise<T>;
 }
 
@@ -71,7 +74,7 @@ interface FieldsResult {
 }
 
 interface ClientShape {
-  query(config: object): Promise<FieldsResult>;
+  query(config: object): Promise<FieldsResult | FieldsResult[]>;
   on?(event: "error", listener: () => void): unknown;
   off?(event: "error", listener: () => void): unknown;
   listenerCount?(event: "error"): number;
@@ -87,10 +90,13 @@ interface PoolShape extends ClientShape {
 const types = { getTypeParser: () => (text: unknown) => text };
 
 function pgQuery(client: ClientShape): PostgresQuery {
-  return async (text, values) => fromFields(await client.query({ text, values, types }));
+  // Without values it may be several statements, and gives a result for each.
+  return async (text, values) =>
+    fromFields(await client.query(values.length === 0 ? { text, types } : { text, values, types }));
 }
 
-function fromFields({ rows, fields }: FieldsResult): PostgresRows {
+function fromFields(result: FieldsResult | readonly FieldsResult[]): PostgresRows {
+  const { rows, fields } = "rows" in result ? result : (result[0] as FieldsResult);
   return { rows, columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })) };
 }
 
@@ -147,6 +153,8 @@ function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
   return done;
 }
 
+const NO_JIT = "SET LOCAL jit = off";
+
 interface Frame {
   readonly begin: string;
   readonly commit: string;
@@ -154,7 +162,7 @@ interface Frame {
 }
 
 const BEGIN = (characteristics: string): Frame => ({
-  begin: `BEGIN ${characteristics}`,
+  begin: `BEGIN ${characteristics}; ${NO_JIT}`,
   commit: "COMMIT",
   rollback: "ROLLBACK",
 });
@@ -190,7 +198,7 @@ interface PostgresJsShape {
     sql: string,
     values: readonly SqlValue[],
     options: object,
-  ): Promise<Row[] & { columns: PostgresRows["columns"] }>;
+  ): Promise<Row[] & { columns: PostgresRows["columns"] }> & { execute(): Promise<unknown> };
   begin<T>(characteristics: string, work: (sql: PostgresJsShape) => Promise<T>): Promise<T>;
 }
 
@@ -205,7 +213,14 @@ function postgresJsDriver(sql: PostgresJsShape): PostgresDriver {
   return {
     reconnects: true,
     query: queryOn(sql),
-    transaction: (characteristics, work) => sql.begin(characteristics, (connection) => work(queryOn(connection))),
+    transaction: (characteristics, work) =>
+      sql.begin(characteristics, async (connection) => {
+        // Sent together with what follows, whose failure would be this one's too.
+        const set = Promise.allSettled([connection.unsafe(NO_JIT, [], {}).execute()]);
+        const result = await work(queryOn(connection));
+        await set;
+        return result;
+      }),
   };
 }
 

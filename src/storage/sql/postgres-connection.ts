@@ -26,8 +26,14 @@ export function connectPostgres(
     texts.set(sql, text);
     return text;
   };
-  const run = async (query: PostgresQuery, { sql, values }: Statement): Promise<Row[]> =>
-    readRows(await query(textOf(sql), values.every(isStorable) ? values : withoutUnstorable(sql, values)));
+  const run = async (query: PostgresQuery, { sql, values }: Statement): Promise<Row[]> => {
+    const storable = values.every(isStorable) ? values : withoutUnstorable(sql, values);
+    try {
+      return readRows(await query(textOf(sql), storable));
+    } catch (error) {
+      throw postgresError(error);
+    }
+  };
 
   return {
     kind: "async",
@@ -40,13 +46,24 @@ export function connectPostgres(
     transaction: (mode, work) => {
       // Once the end of the transaction was asked for, only the server knows whether it was committed.
       let ending = false;
-      const attempt = () => {
+      const attempt = async () => {
         ending = false;
-        return driver.transaction(CHARACTERISTICS[mode], async (query) => {
-          const result = await work((statement) => run(query, statement));
-          ending = true;
-          return result;
-        });
+        const failed = new Set<unknown>();
+        try {
+          return await driver.transaction(CHARACTERISTICS[mode], async (query) => {
+            try {
+              const result = await work((statement) => run(query, statement));
+              ending = true;
+              return result;
+            } catch (error) {
+              failed.add(error);
+              throw error;
+            }
+          });
+        } catch (error) {
+          // What the work itself threw is the caller's, whatever it is.
+          throw failed.has(error) ? error : postgresError(error);
+        }
       };
       return persist(driver, attempt, () => mode !== "write" || !ending);
     },
@@ -61,7 +78,7 @@ async function persist<T>(driver: PostgresDriver, attempt: () => Promise<T>, may
     } catch (error) {
       const failure = failureOf(error);
       const again = failure === "conflict" || (failure === "lost" && driver.reconnects && mayRepeat());
-      if (!again || attempts === MAX_ATTEMPTS) throw postgresError(error);
+      if (!again || attempts === MAX_ATTEMPTS) throw error;
     }
     // Those that met in a conflict come back at different times.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempts));

@@ -27,6 +27,7 @@ const LOST_MESSAGE =
 const CLOSED_MESSAGE = /after calling end on the pool|CONNECTION_ENDED|client was closed|PGlite is clos/i;
 
 export function failureOf(error: unknown): Failure {
+  if (StemmaError.isInstance(error)) return error.cause === undefined ? "refused" : failureOf(error.cause);
   const { code, message } = partsOf(error);
   if (CONFLICTS.has(code)) return "conflict";
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) return "refused";

@@ -110,14 +110,15 @@ BEGIN
 END $$`;
 
 /**
- * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path
- * in any order: the contents of messages, and summaries with the id of their overlay. It sees one state throughout.
+ * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
+ * the contents of messages, and summaries with the id of their overlay. It sees one state throughout.
  */
 export const PATH = `CREATE OR REPLACE FUNCTION assistant_path(p_session TEXT, p_leaf TEXT)
-RETURNS TABLE (n BIGINT, key TEXT, content TEXT) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (n BIGINT, key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
   session RECORD;
   leaf RECORD;
+  piece RECORD;
   lowest BIGINT;
 BEGIN
   SELECT s.no, s.leaf, s.skills INTO session FROM assistant_sessions s WHERE s.id = p_session;
@@ -141,43 +142,44 @@ BEGIN
     RETURN QUERY SELECT m.n, NULL::TEXT, m.content FROM assistant_messages m
       WHERE m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
   ELSE
-    RETURN QUERY
-    WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n) AS (
-      SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n
-        FROM (SELECT) AS one LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = leaf.branch
-      UNION ALL
-      SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n
-        FROM chain c LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = c.parent_branch
-        WHERE c.parent_branch IS NOT NULL
-    ), overlays AS (
-      -- Whoever has an overlay's end on its path has its whole range there.
-      SELECT c.id, c.summary, c.from_n, c.to_n, row_number() OVER (ORDER BY c.n DESC) AS age
-        FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
-        JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
-        WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1}
-    ), chosen (age, covered, taken) AS (
-      -- The newest wins wherever two overlap.
-      SELECT 0::BIGINT, '{}'::INT8MULTIRANGE, FALSE
-      UNION ALL
-      SELECT o.age,
-             CASE WHEN c.covered && range THEN c.covered ELSE c.covered + int8multirange(range) END,
-             NOT c.covered && range
-        FROM chosen c JOIN overlays o ON o.age = c.age + 1 CROSS JOIN LATERAL int8range(o.from_n, o.to_n, '[]') AS range
-    ), whole AS (
-      SELECT c.covered FROM chosen c ORDER BY c.age DESC LIMIT 1
-    ), ranges AS (
-      SELECT s.branch, lower(part) AS lo, upper(part) - 1 AS hi
-        FROM chain s CROSS JOIN whole w
-        CROSS JOIN LATERAL unnest(int8multirange(int8range(s.lo, s.hi, '[]')) - w.covered) AS part
+    FOR piece IN
+      WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n) AS (
+        SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n
+          FROM (SELECT) AS one LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = leaf.branch
+        UNION ALL
+        SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n
+          FROM chain c LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = c.parent_branch
+          WHERE c.parent_branch IS NOT NULL
+      ), overlays AS (
+        -- Whoever has an overlay's end on its path has its whole range there.
+        SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
+               row_number() OVER (ORDER BY c.n DESC) AS age
+          FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+          JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
+          WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1}
+      ), chosen (age, covered, taken) AS (
+        -- The newest wins wherever two overlap.
+        SELECT 0::BIGINT, '{}'::INT8MULTIRANGE, FALSE
+        UNION ALL
+        SELECT o.age,
+               CASE WHEN c.covered && o.range THEN c.covered ELSE c.covered + int8multirange(o.range) END,
+               NOT c.covered && o.range
+          FROM chosen c JOIN overlays o ON o.age = c.age + 1
+      )
+      SELECT s.branch, lower(part) AS lo, upper(part) - 1 AS hi, NULL AS id, NULL AS summary
+        FROM chain s CROSS JOIN (SELECT c.covered FROM chosen c ORDER BY c.age DESC LIMIT 1) AS whole
+        CROSS JOIN LATERAL unnest(int8multirange(int8range(s.lo, s.hi, '[]')) - whole.covered) AS part
         WHERE s.lo <= s.hi
-    ), shown (at, key, content) AS (
-      SELECT m.n, NULL::TEXT, m.content
-        FROM ranges r CROSS JOIN LATERAL (
-          SELECT t.n, t.content FROM assistant_messages t WHERE t.n BETWEEN r.lo AND r.hi AND t.branch = r.branch
-        ) AS m
       UNION ALL
-      SELECT o.from_n, o.id, o.summary FROM overlays o JOIN chosen c ON c.age = o.age AND c.taken
-    )
-    SELECT * FROM shown;
+      SELECT NULL, o.from_n, NULL, o.id, o.summary FROM overlays o JOIN chosen c ON c.age = o.age AND c.taken
+      ORDER BY lo
+    LOOP
+      IF piece.id IS NOT NULL THEN
+        RETURN QUERY SELECT piece.lo, piece.id, piece.summary;
+      ELSE
+        RETURN QUERY SELECT m.n, NULL::TEXT, m.content FROM assistant_messages m
+          WHERE m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
+      END IF;
+    END LOOP;
   END IF;
 END $$`;

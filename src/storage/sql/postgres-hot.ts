@@ -45,8 +45,6 @@ export const postgresHotPaths: HotPaths = {
     );
     const { no, leaf, skills } = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
     if (leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
-    if (!rows.every((row, index) => index === 0 || (rows[index - 1] as PathRow).n < row.n))
-      rows.sort((a, b) => a.n - b.n);
     const stored = rows.filter(({ key }) => key === null);
     let isCorrupt = false;
     const messages = yield* readRows(no, stored, () => {

@@ -10,7 +10,7 @@ import { all, type Operation, run, type SqlValue } from "./operation.js";
  */
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 
-/** Documents whose lengths are averaged; of a larger index the newest. */
+/** Documents whose lengths are averaged, or which are read for a phrase; of more the newest. */
 const SAMPLE = 10_000;
 
 export const postgresSearch: SearchDialect = {
@@ -30,13 +30,12 @@ export const postgresSearch: SearchDialect = {
 
   *matches(query, range, limit) {
     const sequences = queryTerms(query);
-    const [lo, hi] = range ?? [0, Number.MAX_SAFE_INTEGER];
-    const scope = { rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?", values: [lo, hi] };
-    const rows = yield* scored<Ranked & { i: number }>(sequences, scope, {
-      sql: `SELECT i, n, score FROM (SELECT s.*, row_number() OVER (PARTITION BY i ORDER BY score DESC, n) AS place FROM scored s) AS best
-            WHERE place <= ? ORDER BY i, place`,
-      values: [limit],
-    });
+    const scope = {
+      table: TABLES.messages,
+      rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?",
+      values: range ?? EVERYWHERE,
+    };
+    const rows = yield* findMatches(sequences, scope, limit);
     const matches = sequences.map(() => new Map<number, number>());
     for (const { i, n, score } of rows) matches[i - 1]?.set(n, score);
     return matches;
@@ -45,76 +44,81 @@ export const postgresSearch: SearchDialect = {
   *entries(query, { sessionId, label }, limit) {
     const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n
       WHERE e.session_id = ? AND e.label = ?`;
-    return yield* scored<Ranked>(
-      queryTerms(query),
-      { rows, values: [sessionId, label] },
-      { sql: "SELECT n, sum(score) AS score FROM scored GROUP BY n ORDER BY score DESC, n LIMIT ?", values: [limit] },
-    );
+    const scope = { table: TABLES.entries, rows, values: [sessionId, label] };
+    const scores = new Map<number, number>();
+    for (const { n, score } of yield* findMatches(queryTerms(query), scope, SAMPLE)) {
+      scores.set(n, (scores.get(n) ?? 0) + score);
+    }
+    const ranked = [...scores].map(([n, score]) => ({ n, score }));
+    return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
   },
 };
 
-/** Part of a query, with the values for it. */
-interface Fragment {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
+const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
+/** Some of the rows of an index. */
 interface Scope {
-  /** Some of the rows of an index, as the end of a query that names the index `d`. */
+  readonly table: string;
+  /** The end of a query that names the index `d`. */
   readonly rows: string;
   readonly values: readonly SqlValue[];
 }
 
+/** A row that holds the sequence with the ordinal `i`, and how well it matches. */
+interface Match extends Ranked {
+  readonly i: number;
+}
+
 /**
- * What `select` makes of `scored`: how well each row of the scope that holds a sequence matches it, by BM25 with the
- * constants of FTS5. How rare a sequence is, is measured in the scope: other sessions have no part in it.
+ * The rows that hold any of the sequences, scored by BM25 with the constants of FTS5. How rare a sequence is, is measured
+ * in the scope: other sessions have no part in it. No more than `limit` matches are scored, those of the rarest sequences
+ * first, and of one sequence the newest.
  */
-function* scored<R>(sequences: readonly string[][], scope: Scope, select: Fragment): Operation<R[]> {
+function* findMatches(sequences: readonly string[][], scope: Scope, limit: number): Operation<Match[]> {
   if (sequences.length === 0) return [];
-  const singles = sequences.filter(({ length }) => length === 1).flat();
-  const phrases = sequences.filter(({ length }) => length > 1);
-  const conditions = [
-    ...(singles.length > 0 ? ["d.terms && ?::text::text[]"] : []),
-    ...phrases.map(() => "d.terms @> ?::text::text[]"),
-  ];
-  return yield* all<R>(
+  return yield* all<Match>(
     `WITH wanted AS MATERIALIZED (
        SELECT i, ARRAY(SELECT json_array_elements_text(value)) AS terms
        FROM json_array_elements(?::text::json) WITH ORDINALITY AS w (value, i)
-     ), matched AS MATERIALIZED (
-       SELECT d.n, d.length, d.terms FROM ${scope.rows} AND (${conditions.join(" OR ")})
-     ), found AS MATERIALIZED (
-       SELECT m.n, m.length, w.i,
-              CASE WHEN cardinality(w.terms) = 1 THEN cardinality(array_positions(m.terms, w.terms[1]))
-                   ELSE (SELECT count(*) FROM (
-                           SELECT at - k FROM unnest(w.terms) WITH ORDINALITY AS t (term, k)
-                           CROSS JOIN LATERAL unnest(array_positions(m.terms, t.term)) AS at
-                           GROUP BY at - k HAVING count(*) = cardinality(w.terms)) AS runs) END AS times
-       FROM matched m CROSS JOIN wanted w
-     ), frequency AS (
-       SELECT i, count(*) AS documents FROM found WHERE times > 0 GROUP BY i
+     ), held AS MATERIALIZED (
+       SELECT w.i, w.terms, d.n, d.length, row_number() OVER (PARTITION BY w.i ORDER BY d.n DESC) AS place
+       FROM wanted w CROSS JOIN LATERAL (SELECT d.n, d.length FROM ${scope.rows} AND d.terms @> w.terms) AS d
+     ), found AS (
+       SELECT i, terms, n, length, NULL::bigint AS times FROM held WHERE cardinality(terms) = 1
+       UNION ALL
+       SELECT h.i, h.terms, h.n, h.length, r.times
+       FROM held h JOIN ${scope.table} d ON d.n = h.n CROSS JOIN LATERAL (
+         SELECT count(*) AS times FROM (
+           SELECT FROM unnest(h.terms) WITH ORDINALITY AS t (term, k)
+           CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
+           GROUP BY at - k HAVING count(*) = cardinality(h.terms)) AS runs) AS r
+       WHERE cardinality(h.terms) > 1 AND h.place <= ${SAMPLE} AND r.times > 0
+     ), counted AS MATERIALIZED (
+       SELECT *, count(*) OVER (PARTITION BY i) AS documents, row_number() OVER (PARTITION BY i ORDER BY n DESC) AS place
+       FROM found
+     ), budget AS (
+       SELECT i, documents, ?::bigint - coalesce(sum(documents) OVER (
+         ORDER BY documents, i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS places
+       FROM counted WHERE place = 1
      ), sample AS (
        SELECT d.n, d.length FROM ${scope.rows} ORDER BY d.n DESC LIMIT ${SAMPLE}
      ), size AS (
-       SELECT greatest(count(*), (SELECT max(documents) FROM frequency),
-                CASE WHEN count(*) = ${SAMPLE} THEN least(max(n) - ?, (
-                  SELECT reltuples FROM pg_class WHERE oid = to_regclass('assistant_fts'))) END) AS documents,
+       SELECT greatest(count(*), (SELECT max(documents) FROM budget),
+                CASE WHEN count(*) = ${SAMPLE} THEN least(max(n) - ?::bigint, (
+                  SELECT reltuples FROM pg_class WHERE oid = to_regclass('${scope.table}'))) END) AS documents,
               avg(length)::float8 AS length
        FROM sample
-     ), scored AS (
-       SELECT f.i, f.n,
-              greatest(ln((s.documents - q.documents + 0.5) / (q.documents + 0.5)), 0.000001)
-              * f.times * 2.2 / (f.times + 1.2 * (0.25 + 0.75 * f.length / s.length)) AS score
-       FROM found f JOIN frequency q ON q.i = f.i CROSS JOIN size s WHERE f.times > 0
      )
-     ${select.sql}`,
+     SELECT c.i, c.n, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
+                      * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
+     FROM budget b JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
+     CROSS JOIN LATERAL (SELECT coalesce(c.times, (
+       SELECT cardinality(array_positions(d.terms, c.terms[1])) FROM ${scope.table} d WHERE d.n = c.n)) AS times) AS t`,
     JSON.stringify(sequences),
     ...scope.values,
-    ...(singles.length > 0 ? [arrayLiteral(singles)] : []),
-    ...phrases.map(arrayLiteral),
+    limit,
     ...scope.values,
     typeof scope.values[0] === "number" ? scope.values[0] : 0,
-    ...select.values,
   );
 }
 
