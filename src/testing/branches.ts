@@ -167,18 +167,22 @@ export const branches = defineTopic("branches", (it) => {
     expect(await store.compactions.list("copy")).toEqual(await session.getCompactions());
   });
 
-  it("refuses a tree with an unknown parent, range or leaf, and stores none of it", async ({ store }) => {
-    const a = encoded("a", null);
-    for (const [tree, code] of [
-      [{ messages: [a, encoded("b", "unknown")] }, "PARENT_NOT_FOUND"],
-      [{ messages: [a], activeLeafId: "unknown" }, "MESSAGE_NOT_FOUND"],
-      [
-        { messages: [a], compactions: [{ id: "c", summary: "s", fromMessageId: "a", toMessageId: "unknown" }] },
-        "COMPACTION_INVALID_RANGE",
-      ],
-    ] as const) {
-      await expectError(store.messages.importTree("copy", tree), code);
-      expect(await store.sessions.get("copy")).toBe(null);
-    }
-  });
+  it(
+    "refuses a tree with an unknown parent, range or leaf, and stores none of it",
+    ["transactions"],
+    async ({ store }) => {
+      const a = encoded("a", null);
+      for (const [tree, code] of [
+        [{ messages: [a, encoded("b", "unknown")] }, "PARENT_NOT_FOUND"],
+        [{ messages: [a], activeLeafId: "unknown" }, "MESSAGE_NOT_FOUND"],
+        [
+          { messages: [a], compactions: [{ id: "c", summary: "s", fromMessageId: "a", toMessageId: "unknown" }] },
+          "COMPACTION_INVALID_RANGE",
+        ],
+      ] as const) {
+        await expectError(store.messages.importTree("copy", tree), code);
+        expect(await store.sessions.get("copy")).toBe(null);
+      }
+    },
+  );
 });

@@ -138,7 +138,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await snapshot(workspace)).toEqual(before);
   });
 
-  it("does not register a session whose overlay was refused", async ({ session, manager }) => {
+  it("does not register a session whose overlay was refused", ["transactions"], async ({ session, manager }) => {
     await expectError(session.addCompaction("summary", "a", "b"), "COMPACTION_INVALID_RANGE");
     expect(await manager.list()).toEqual([]);
   });

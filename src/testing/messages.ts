@@ -92,7 +92,7 @@ export const messages = defineTopic("messages", (it) => {
     expect(await snapshot(workspace)).toEqual(before);
   });
 
-  it("does not register a session whose first append was refused", async ({ manager }) => {
+  it("does not register a session whose first append was refused", ["transactions"], async ({ manager }) => {
     await expectError(manager.append("new", message("a"), "unknown"), "PARENT_NOT_FOUND");
     expect(await manager.get("new")).toBe(null);
   });

@@ -15,7 +15,7 @@ let files = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 // The store of an object with the documented `sql` template: rows are limited, large contents are kept in pieces.
-function open(path = join(folder, `${++files}.db`), before = (_statement: string): void => {}): Store {
+function open(path = newPath(), before = (_statement: string): void => {}, more: object = {}): Store {
   const database = openDatabase(path);
   const client = failingClient(database, before) as unknown as Database.Database;
   const store = storeOf({
@@ -26,11 +26,14 @@ function open(path = join(folder, `${++files}.db`), before = (_statement: string
       return [];
     },
     transactionSync: <T>(work: () => T) => client.transaction(work).immediate(),
+    ...more,
   });
   opened.set(store, path);
   return store;
 }
 
+const newPath = () => join(folder, `${++files}.db`);
+const bare = { transactionSync: undefined };
 const pathOf = (store: Store) => opened.get(store) as string;
 
 describeStore(
@@ -41,6 +44,17 @@ describeStore(
     corrupt: (store, sessionId, messageId) => corruptMessage(pathOf(store), sessionId, messageId),
     openWithFaults: (before) => open(undefined, before),
     dump: (store) => dumpTables(pathOf(store)),
+  },
+  { describe, it },
+);
+
+describeStore(
+  {
+    name: "agent without transactionSync",
+    capabilities: { transactions: false },
+    open: () => open(newPath(), undefined, bare),
+    reopen: (store) => open(pathOf(store), undefined, bare),
+    corrupt: (store, sessionId, messageId) => corruptMessage(pathOf(store), sessionId, messageId),
   },
   { describe, it },
 );
