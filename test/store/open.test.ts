@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, describe, expect, it } from "vitest";
+import { memory } from "../../src/memory.js";
+import { Session } from "../../src/session.js";
+import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+
+const folder = mkdtempSync(join(tmpdir(), "stemma-open-"));
+let files = 0;
+const newPath = () => join(folder, `${++files}.db`);
+const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("opening a SQLite file", () => {
+  it("makes it, and what SQLite puts beside it, readable for its owner only", async () => {
+    const path = newPath();
+    const store = sqlite(path);
+    await Session.create(store).appendMessage(text("a"));
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+    await store.close();
+  });
+
+  it("keeps a write-ahead log, so that readers do not wait for a writer", async () => {
+    const path = newPath();
+    const store = sqlite(path);
+    await Session.create(store).appendMessage(text("a"));
+    const other = new Database(path);
+    expect(other.pragma("journal_mode", { simple: true })).toBe("wal");
+    other.exec("BEGIN IMMEDIATE");
+    expect(await Session.create(store).getHistory()).toEqual([text("a")]);
+    other.close();
+    await store.close();
+  });
+
+  it("refuses a file that is not a database, and leaves it as it is", async () => {
+    const path = newPath();
+    writeFileSync(path, "a letter, not a database ".repeat(50));
+    await expect(async () => sqlite(path).migrate()).rejects.toMatchObject({ code: "NOT_A_DATABASE" });
+    expect(statSync(path).size).toBe(1250);
+  });
+
+  it("refuses a path in a folder that is not there", async () => {
+    await expect(async () => sqlite(join(folder, "none", "x.db")).migrate()).rejects.toMatchObject({
+      code: "STORE_FAILED",
+    });
+  });
+
+  it("refuses a write while another connection holds the file longer than the busy timeout, and does it afterwards", async () => {
+    const path = newPath();
+    const store = sqlite(path, { busyTimeout: 20 });
+    const session = Session.create(store);
+    await session.appendMessage(text("a"));
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_LOCKED" });
+    other.exec("ROLLBACK");
+    await session.appendMessage(text("b"));
+    expect(await session.getHistory()).toEqual([text("a"), text("b")]);
+    other.close();
+    await store.close();
+  });
+
+  it("refuses options that mean nothing", () => {
+    for (const options of [{ synchronous: "off" as "full" }, { busyTimeout: -1 }, { busyTimeout: 1.5 }]) {
+      expect(() => sqlite(newPath(), options)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    }
+    for (const source of [null, 1, {}, { prepare: 1 }] as unknown[]) {
+      expect(() => sqlite(source as SqliteClient)).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
+    }
+  });
+
+  it("writes to the disk before a promise resolves, unless it is told otherwise", () => {
+    // The setting belongs to a connection, not to the file, so it is watched as it is made.
+    const settings: string[] = [];
+    for (const options of [{}, { synchronous: "normal" as const }]) {
+      const path = newPath();
+      const exec = Database.prototype.exec;
+      Database.prototype.exec = function (this: Database.Database, sql: string) {
+        settings.push(sql);
+        return exec.call(this, sql);
+      };
+      try {
+        sqlite(path, options);
+      } finally {
+        Database.prototype.exec = exec;
+      }
+    }
+    const modes = settings.filter((sql) => sql.includes("synchronous"));
+    expect(modes).toEqual(["PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"]);
+  });
+});
+
+describe("a database that its user opened", () => {
+  it("keeps the user's settings, and fails with STORE_CLOSED when the user closed it", async () => {
+    const database = new Database(newPath());
+    database.pragma("journal_mode = DELETE");
+    const session = Session.create(sqlite(database));
+    await session.appendMessage(text("a"));
+    expect(database.pragma("journal_mode", { simple: true })).toBe("delete");
+    database.close();
+    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_CLOSED" });
+    await expect(session.getHistory()).rejects.toMatchObject({ code: "STORE_CLOSED" });
+  });
+});
+
+describe("stores in memory", () => {
+  it("are apart from each other, and say that they do not last", async () => {
+    const [one, two] = [memory(), memory()];
+    await Session.create(one).appendMessage(text("a"));
+    expect(await Session.create(two).getHistory()).toEqual([]);
+    expect([one.name, one.capabilities.durable]).toEqual(["memory", false]);
+  });
+});
