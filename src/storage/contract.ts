@@ -52,6 +52,10 @@ export interface ImportedTree {
   /** Oldest first; one whose id is already stored is left alone. */
   readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
   readonly activeLeafId?: string | undefined;
+  /** The session's registry entry, made when there is none yet. */
+  readonly session?: Omit<NewSession, "id"> | undefined;
+  /** What the session has used, counted when nothing is counted yet. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
 }
 
 export interface MessageStore {
@@ -70,7 +74,8 @@ export interface MessageStore {
   /** Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. */
   clear(sessionId: string): Promise<void>;
   /**
-   * Writes a whole tree, each message below its own parent, with its overlays and active leaf. Known ids stay as they are.
+   * Writes a whole tree, each message below its own parent, with its overlays, active leaf, registry entry and usage. What
+   * is known already stays as it is.
    * Errors: `PARENT_NOT_FOUND`, `COMPACTION_INVALID_RANGE`, `MESSAGE_NOT_FOUND`.
    */
   importTree(sessionId: string, tree: ImportedTree): Promise<{ inserted: number }>;
