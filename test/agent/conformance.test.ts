@@ -2,13 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, it } from "vitest";
-import {
-  FileSessionStorage,
-  MemorySessionStorage,
-  openStore,
-  type SessionStorage,
-  SqliteSessionStorage,
-} from "../../src/agent.js";
+import { FileSessionStorage, MemorySessionStorage, openStore, type SessionStorage } from "../../src/agent.js";
 import type { Store } from "../../src/storage/contract.js";
 import { describeStore, type StoreTarget, type TestRunner } from "../../src/testing.js";
 
@@ -114,19 +108,3 @@ describeStore(
     "uses ids that are refused as file names",
   ),
 );
-
-const databases = new WeakMap<Store, string>();
-describeStore(
-  {
-    name: "the store of SqliteSessionStorage",
-    open: () => openDatabase(join(folder, `${crypto.randomUUID()}.db`)),
-    reopen: (store) => openDatabase(databases.get(store) ?? ""),
-  },
-  { describe, it },
-);
-
-async function openDatabase(path: string): Promise<Store> {
-  const store = await new SqliteSessionStorage(path).openStore();
-  databases.set(store, path);
-  return store;
-}

@@ -1,5 +1,6 @@
-/** Characters of a tool's answer. */
-export const MAX_ANSWER = 30_000;
+/** Characters of a tool's answer: of its beginning, and of its end. */
+const MAX_HEAD = 10_000;
+const MAX_TAIL = 20_000;
 
 /** At most `limit` lines, and a line that says how many more there are. */
 export function boundedLines(lines: readonly string[], limit: number): string {
@@ -8,11 +9,33 @@ export function boundedLines(lines: readonly string[], limit: number): string {
 }
 
 /** The text, or its beginning and its end: of a long output both tell most. */
-export function boundedText(text: string, limit = MAX_ANSWER): string {
-  if (text.length <= limit) return text;
-  const head = text.slice(0, Math.floor(limit / 3)).toWellFormed();
-  const tail = text.slice(text.length - Math.floor((limit * 2) / 3)).toWellFormed();
-  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
+export function boundedText(text: string): string {
+  const output = new BoundedOutput();
+  output.append(text);
+  return output.toString();
+}
+
+/** An output that grows, of which no more than its beginning and its end are held. */
+export class BoundedOutput {
+  private head = "";
+  private tail = "";
+  private length = 0;
+
+  append(text: string): void {
+    this.length += text.length;
+    const room = MAX_HEAD - this.head.length;
+    this.head += text.slice(0, room);
+    const rest = this.tail + text.slice(room);
+    // Cut now and then, not with every piece.
+    this.tail = rest.length > 2 * MAX_TAIL ? rest.slice(-MAX_TAIL) : rest;
+  }
+
+  toString(): string {
+    const tail = this.tail.slice(-MAX_TAIL);
+    const left = this.length - this.head.length - tail.length;
+    if (left === 0) return this.head + tail;
+    return `${this.head.toWellFormed()}\n[… ${left} characters left out …]\n${tail.toWellFormed()}`;
+  }
 }
 
 /** One line, cut to `limit` characters. */

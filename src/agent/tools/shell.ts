@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { boundedText, MAX_ANSWER } from "./bounded.js";
+import { BoundedOutput } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 
 const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 600;
-/** Characters of output that are held while a command runs. */
-const MAX_HELD = MAX_ANSWER * 4;
 
 export const createShellTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -18,7 +16,7 @@ export const createShellTool = (settings: BuiltinSettings) =>
     }),
     async run({ command, seconds = DEFAULT_SECONDS }, { workspace, abortSignal }) {
       const { output, ending } = await runCommand(command, await workspace.directory(), seconds, abortSignal);
-      const shown = boundedText(output.trimEnd());
+      const shown = output.trimEnd();
       return `${shown}${shown === "" ? "" : "\n"}(${ending})`;
     },
   });
@@ -39,7 +37,7 @@ async function runCommand(
   return new Promise((resolve, reject) => {
     // A group of its own, so that what the command starts ends with it.
     const child = spawn("/bin/sh", ["-c", command], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
+    const output = new BoundedOutput();
     let stopped: string | null = null;
     const stop = (why: string) => {
       stopped ??= why;
@@ -50,9 +48,7 @@ async function runCommand(
     signal?.addEventListener("abort", onAbort, { once: true });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8");
-      stream.on("data", (text: string) => {
-        output = boundedText(output + text, MAX_HELD);
-      });
+      stream.on("data", (text: string) => output.append(text));
     }
     const done = () => {
       clearTimeout(timer);
@@ -64,7 +60,10 @@ async function runCommand(
     });
     child.once("close", (code, killed) => {
       done();
-      resolve({ output, ending: stopped ?? (killed === null ? `exit code ${code}` : `ended by ${killed}`) });
+      resolve({
+        output: output.toString(),
+        ending: stopped ?? (killed === null ? `exit code ${code}` : `ended by ${killed}`),
+      });
     });
   });
 }

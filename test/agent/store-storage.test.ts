@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import {
+  cleanupSessions,
+  createSession,
+  createSessionStorage,
+  MemorySessionStorage,
+  openStore,
+  resumeSession,
+  type SDKMessage,
+  type SessionState,
+  StoreSessionStorage,
+} from "../../src/agent.js";
+import { memory } from "../../src/memory.js";
+import { SessionManager } from "../../src/session.js";
+import { collect, says, scripted } from "./mock-model.js";
+
+const say = (id: string, content = id): SDKMessage => ({ id, role: "user", content });
+const stateOf = (messages: SDKMessage[]): SessionState => ({
+  id: "s",
+  messages,
+  usage: { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 2, total_cost_usd: 0.5 },
+  metadata: { user: "u1" },
+  createdAt: 1,
+  updatedAt: 2,
+});
+
+describe("a store as a storage", () => {
+  it("gives back messages, usage and metadata", async () => {
+    const storage = new StoreSessionStorage(memory());
+    await storage.save({ ...stateOf([say("a")]), parentId: "p" });
+    const state = await storage.load("s");
+    expect(state).toMatchObject({
+      messages: [say("a")],
+      usage: stateOf([]).usage,
+      metadata: { user: "u1" },
+      parentId: "p",
+    });
+    expect(await storage.list()).toEqual(["s"]);
+    expect(await storage.load("t")).toBeUndefined();
+    await storage.delete("s");
+    expect(await storage.list()).toEqual([]);
+  });
+
+  it("writes only what is new", async () => {
+    const store = memory();
+    const written: string[][] = [];
+    const counting = {
+      ...store,
+      messages: {
+        ...store.messages,
+        append: (...args: Parameters<typeof store.messages.append>) => {
+          written.push(args[1].map(({ id }) => id));
+          return store.messages.append(...args);
+        },
+      },
+    };
+    const storage = new StoreSessionStorage(counting);
+    await storage.save(stateOf([say("a"), say("b")]));
+    await storage.save(stateOf([say("a"), say("b"), say("c")]));
+    await storage.save(stateOf([say("a"), say("b"), say("c")]));
+    expect(written).toEqual([["a", "b"], ["c"]]);
+    expect((await storage.load("s"))?.usage).toEqual(stateOf([]).usage);
+  });
+
+  it("knows messages without ids again by what they say", async () => {
+    const store = memory();
+    const storage = new StoreSessionStorage(store);
+    const nameless: SDKMessage[] = [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Hello" },
+    ];
+    await storage.save(stateOf(nameless));
+    await storage.save(stateOf([...nameless, { role: "user", content: "Bye" }]));
+    expect(await store.history.length("s")).toBe(3);
+  });
+
+  it("updates a message that changed, and makes a branch of a conversation that went another way", async () => {
+    const store = memory();
+    const storage = new StoreSessionStorage(store);
+    await storage.save(stateOf([say("a"), say("b"), say("c")]));
+    await storage.save(stateOf([say("a"), say("b", "changed"), say("c")]));
+    expect((await storage.load("s"))?.messages).toEqual([say("a"), say("b", "changed"), say("c")]);
+    await storage.save(stateOf([say("a"), say("x")]));
+    expect((await storage.load("s"))?.messages).toEqual([say("a"), say("x")]);
+    expect(await store.history.tree("s")).toHaveLength(4);
+    await storage.save(stateOf([say("a")]));
+    expect((await storage.load("s"))?.messages).toEqual([say("a")]);
+    await storage.save(stateOf([]));
+    expect(await store.history.tree("s")).toHaveLength(0);
+  });
+
+  it("gives the originals of what was compacted", async () => {
+    const store = memory();
+    const storage = new StoreSessionStorage(store);
+    await storage.save(stateOf([say("a"), say("b"), say("c")]));
+    await store.compactions.add("s", { id: "o", summary: "ab", fromMessageId: "a", toMessageId: "b" });
+    expect((await storage.load("s"))?.messages.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+});
+
+describe("a storage as a store", () => {
+  it("carries a manager: registry, forks, search", async () => {
+    const storage = new MemorySessionStorage();
+    const manager = SessionManager.create(await openStore(storage));
+    await manager.create("Tea", { id: "tea" });
+    await manager.append("tea", { id: "a", role: "user", parts: [{ type: "text", text: "Sencha is green" }] });
+    const fork = await manager.fork("tea", "a", "Coffee");
+    const again = SessionManager.create(await openStore({ ...bound(storage) }));
+    expect((await again.list()).map(({ name }) => name).sort()).toEqual(["Coffee", "Tea"]);
+    expect(await again.search("sencha")).toHaveLength(2);
+    await again.delete(fork.id);
+    expect(await storage.list()).toEqual(["tea"]);
+  });
+
+  it("keeps fields that a storage of someone else put into the state", async () => {
+    const storage = new MemorySessionStorage();
+    await storage.save({ ...stateOf([say("a")]), revision: 7 } as SessionState);
+    const session = await resumeSession("s", { sessionStorage: storage });
+    await session.send("b");
+    expect(await storage.load("s")).toMatchObject({ revision: 7, metadata: { user: "u1" } });
+  });
+
+  it("moves a session from one storage to another with branches, summaries and blocks", async () => {
+    const from = new MemorySessionStorage();
+    const session = await createSession({
+      model: scripted(says("One"), says("Two")),
+      sessionStorage: from,
+      context: [{ label: "memory" }],
+    });
+    await session.send("Hi");
+    await collect(session.receive());
+    const [question] = await session.session.getHistory();
+    await session.session.setActiveLeaf(question?.id ?? "");
+    await collect(session.receive());
+    await session.session.appendContextBlock("memory", "Fact");
+    const to = new MemorySessionStorage();
+    await to.save((await from.load(session.id)) as SessionState);
+    const moved = await resumeSession(session.id, { sessionStorage: to, context: [{ label: "memory" }] });
+    expect(await moved.session.getTree()).toEqual(await session.session.getTree());
+    await moved.session.freezeSystemPrompt();
+    expect(moved.session.getContextBlock("memory")?.content).toBe("Fact");
+    expect(moved.state.usage).toEqual(session.state.usage);
+  });
+
+  it("shows a resumed session what another process saved meanwhile", async () => {
+    const storage = new MemorySessionStorage();
+    const session = await createSession({ id: "s", sessionStorage: storage });
+    await session.send("mine");
+    const other = await resumeSession("s", { sessionStorage: bound(storage) });
+    await other.send("theirs");
+    await session.close();
+    const resumed = await resumeSession("s", { sessionStorage: storage });
+    expect(resumed.getMessages().map(({ content }) => content)).toEqual(["mine", "theirs"]);
+  });
+
+  it("takes a write back whose save failed", async () => {
+    const storage = new MemorySessionStorage();
+    let full = false;
+    const failing = bound(storage);
+    failing.save = async (state) => {
+      if (full) throw new RangeError("disk full");
+      await storage.save(state);
+    };
+    const session = await createSession({ sessionStorage: failing });
+    await session.send("one");
+    full = true;
+    await expect(session.send("two")).rejects.toThrow("disk full");
+    full = false;
+    await session.send("three");
+    expect(session.getMessages().map(({ content }) => content)).toEqual(["one", "three"]);
+    expect((await storage.load(session.id))?.messages).toHaveLength(2);
+  });
+});
+
+describe("createSessionStorage and cleanupSessions", () => {
+  it("refuses a kind that is not there", () => {
+    const make = () => createSessionStorage("floppy" as "memory");
+    expect(make).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  });
+
+  it("deletes what is older, by age or by date, on storages and stores alike", async () => {
+    const storage = new MemorySessionStorage();
+    await storage.save({ ...stateOf([]), id: "old", updatedAt: Date.now() - 10_000 });
+    await storage.save({ ...stateOf([]), id: "new", updatedAt: Date.now() });
+    expect(await cleanupSessions(storage, { olderThan: 5000 })).toEqual(["old"]);
+    expect(await storage.list()).toEqual(["new"]);
+    const store = memory();
+    await createSession({ id: "a", sessionStorage: store });
+    expect(await cleanupSessions(store, { olderThan: 60_000 })).toEqual([]);
+    expect(await cleanupSessions(store, { olderThan: new Date(Date.now() + 1000) })).toEqual(["a"]);
+    expect(await cleanupSessions(new StoreSessionStorage(store), { olderThan: 0 })).toEqual([]);
+    const wrong = cleanupSessions(store, { olderThan: Number.NaN });
+    await expect(wrong).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+/** The same storage as another object, as another process has it. */
+function bound(storage: MemorySessionStorage) {
+  return {
+    save: storage.save.bind(storage),
+    load: storage.load.bind(storage),
+    delete: storage.delete.bind(storage),
+    list: storage.list.bind(storage),
+  };
+}
