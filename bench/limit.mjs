@@ -11,10 +11,14 @@ export function openLimit(db) {
     CREATE UNIQUE INDEX IF NOT EXISTS m_id ON m (session_id, id);
     CREATE VIRTUAL TABLE IF NOT EXISTS f USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61');
   `);
-  const insertRow = db.prepare("INSERT INTO m (session_id, seq, id, parent, role, content, tokens) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  const insertRow = db.prepare(
+    "INSERT INTO m (session_id, seq, id, parent, role, content, tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
   const insertText = db.prepare("INSERT INTO f (rowid, text) VALUES (?, ?)");
   const selectAll = db.prepare("SELECT content FROM m WHERE session_id = ? ORDER BY seq");
-  const selectLast = db.prepare("SELECT content FROM (SELECT seq, content FROM m WHERE session_id = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq");
+  const selectLast = db.prepare(
+    "SELECT content FROM (SELECT seq, content FROM m WHERE session_id = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq",
+  );
   const deleteRow = db.prepare("DELETE FROM m WHERE session_id = ? AND id = ?");
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
@@ -25,7 +29,10 @@ export function openLimit(db) {
     n += 1;
     seq += 1;
     insertRow.run(sessionId, seq, message.id, last, message.role, JSON.stringify(message), 0);
-    const text = message.parts.filter((part) => part.type === "text").map((part) => part.text).join("\n");
+    const text = message.parts
+      .filter((part) => part.type === "text")
+      .map((part) => part.text)
+      .join("\n");
     if (text !== "") insertText.run(n, text);
     last = message.id;
   };

@@ -19,10 +19,12 @@ export function makeMessages(count, { seed = 1, prefix = "m" } = {}) {
   const vocabulary = Array.from({ length: 4000 }, () =>
     Array.from({ length: 1 + Math.floor(next() * 3) }, () => SYLLABLES[Math.floor(next() * SYLLABLES.length)]).join(""),
   );
-  const words = (n) => Array.from({ length: n }, () => vocabulary[Math.floor(next() ** 3 * vocabulary.length)]).join(" ");
+  const words = (n) =>
+    Array.from({ length: n }, () => vocabulary[Math.floor(next() ** 3 * vocabulary.length)]).join(" ");
   return Array.from({ length: count }, (_, index) => {
     const id = `${prefix}${index}`;
-    if (index % 2 === 0) return { id, role: "user", parts: [{ type: "text", text: words(8 + Math.floor(next() * 40)) }] };
+    if (index % 2 === 0)
+      return { id, role: "user", parts: [{ type: "text", text: words(8 + Math.floor(next() * 40)) }] };
     const parts = [{ type: "text", text: words(20 + Math.floor(next() * 120)) }];
     if (index % 3 === 0) {
       parts.unshift({
