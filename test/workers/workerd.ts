@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { type BuildOptions, build } from "esbuild";
-import { Miniflare, type MiniflareOptions } from "miniflare";
+import type { Miniflare, MiniflareOptions } from "miniflare";
 import { afterAll, describe } from "vitest";
 
 type ClassOf<W> = { [K in keyof W]: W[K] extends new (...args: never[]) => object ? K : never }[keyof W] & string;
@@ -72,15 +73,24 @@ const NODE_MODULES = {
 // Why workerd cannot run here, or null. On CI it must.
 async function whyNot(): Promise<string | null> {
   if (process.env.CI === "true") return null;
-  const miniflare = new Miniflare({ modules: true, script: "export default {}" });
   try {
-    await miniflare.ready;
-    return null;
+    const miniflare = await createMiniflare({ modules: true, script: "export default {}" });
+    // What did not start may not end either, so nobody waits for that.
+    const end = () => miniflare.dispose().catch(() => {});
+    const patience = setTimeout(10_000, "nothing happened for ten seconds");
+    const reason = await Promise.race([miniflare.ready.then(end).then(() => null, String), patience]);
+    if (reason === null) return null;
+    void end();
+    return `workerd cannot start here: ${reason}`;
   } catch (error) {
-    return `workerd cannot start here: ${error instanceof Error ? error.message : String(error)}`;
-  } finally {
-    await miniflare.dispose();
+    return `workerd is not installed for this platform: ${error}`;
   }
+}
+
+// Loaded late: it throws where there is no workerd for the platform.
+async function createMiniflare(options: MiniflareOptions): Promise<Miniflare> {
+  const { Miniflare } = await import("miniflare");
+  return new Miniflare(options);
 }
 
 /** Null where workerd runs, otherwise why it does not. */
@@ -150,7 +160,7 @@ async function start<W>(definition: WorkerDefinition<W>, contents: string, persi
     cachePersist: join(persist, "cache"),
     workflowsPersist: join(persist, "workflows"),
   };
-  const miniflare = new Miniflare(options);
+  const miniflare = await createMiniflare(options);
   await miniflare.ready;
   return miniflare;
 }
