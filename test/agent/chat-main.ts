@@ -1,6 +1,7 @@
-import { Command } from "commander";
+// The command line, as src/cli/main.ts starts it.
 import { registerChat } from "../../src/cli/chat/command.js";
+import { processIo } from "../../src/cli/io.js";
+import { runCli } from "../../src/cli/run.js";
 
-const program = new Command("stemma");
-registerChat(program);
-await program.parseAsync();
+const code = await runCli(process.argv.slice(2), processIo(), { version: "0.0.0", before: [registerChat] });
+if (code !== 0) process.exitCode = code;

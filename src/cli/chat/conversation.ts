@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import type { LanguageModelV3 } from "@ai-sdk/provider";
 import type { ModelObject } from "../../agent/model.js";
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
 import { type CompactFunction, createCompactFunction } from "../../compaction/compact.js";
@@ -9,8 +8,9 @@ import { searchableHistory } from "../../manager/searchable-history.js";
 import { SessionManager } from "../../manager/session-manager.js";
 import { FileSkillProvider } from "../../skills-node.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
+import { createSummarizer, type Summarizer } from "../summarizer.js";
 import type { ChatOptions } from "./command.js";
-import { offlineResponder, offlineSummary } from "./offline.js";
+import { offlineResponder } from "./offline.js";
 
 /** Marks the sessions that the chat goes on with by itself. */
 const SOURCE = "chat";
@@ -29,6 +29,7 @@ export class Conversation {
     readonly store: Store,
     readonly model: ModelObject,
     readonly modelName: string | null,
+    private readonly summarizer: Summarizer,
     private readonly skills: string | null,
   ) {
     this.manager = SessionManager.create(store);
@@ -39,9 +40,10 @@ export class Conversation {
     const { STEMMA_MODEL, STEMMA_BASE_URL, STEMMA_SKILLS } = process.env;
     const name = options.model ?? (STEMMA_MODEL || null);
     const baseURL = options.baseUrl ?? (STEMMA_BASE_URL || undefined);
+    const summarizer = await createSummarizer(options);
     const model = name === null ? offlineResponder() : await resolveModel(name, { baseURL });
     const skills = options.skills ?? (STEMMA_SKILLS || (existsSync("skills") ? "skills" : null));
-    return new Conversation(store, model, name, skills);
+    return new Conversation(store, model, name, summarizer, skills);
   }
 
   /** The session that the chat is in. */
@@ -80,14 +82,14 @@ export class Conversation {
   }
 
   /** Lays a summary over all but the first and the last few messages. Null when there is too little to summarise. */
-  async compact(): Promise<{ before: number; after: number } | null> {
+  async compact(): Promise<{ before: number; after: number; by: string } | null> {
     const { session } = this.session;
     const history = await session.getHistory();
     const compact = this.compactFunction({ protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 });
     const result = await compact(history);
     if (result === null) return null;
     await session.addCompaction(result.summary, result.fromMessageId, result.toMessageId);
-    return { before: history.length, after: (await session.getHistory()).length };
+    return { before: history.length, after: (await session.getHistory()).length, by: this.summarizer.name };
   }
 
   async close(): Promise<void> {
@@ -148,12 +150,6 @@ export class Conversation {
     tailTokenBudget?: number;
     minTailMessages?: number;
   }): CompactFunction {
-    return createCompactFunction({ ...limits, summarize: (prompt) => this.summarize(prompt) });
-  }
-
-  private async summarize(prompt: string): Promise<string> {
-    if (this.modelName === null) return offlineSummary(prompt);
-    const { generateText } = await import("ai");
-    return (await generateText({ model: this.model as LanguageModelV3, prompt })).text;
+    return createCompactFunction({ ...limits, summarize: (prompt) => this.summarizer.summarize(prompt) });
   }
 }

@@ -7,7 +7,6 @@ export const compact: SlashCommand = {
   async run({ conversation, terminal }) {
     const done = await conversation.compact();
     if (done === null) return terminal.line("There is too little to summarise.");
-    const by = conversation.modelName === null ? "made of first sentences, as no model is configured" : "by the model";
-    terminal.line(`The model now sees ${done.after} messages instead of ${done.before}. Summary: ${by}.`);
+    terminal.line(`The model now sees ${done.after} messages instead of ${done.before}; summarised by ${done.by}.`);
   },
 };
