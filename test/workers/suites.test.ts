@@ -31,12 +31,13 @@ if (reasonToSkip !== null) {
 } else {
   const workerd = openWorkerd(definition);
   afterAll(() => workerd.dispose());
-  const cases = await workerd.object("CaseObject", "list").list();
+  const object = workerd.object("CaseObject", "cases");
+  const cases = await object.list();
   describe("in workerd", () => {
     for (const [index, { suites, title, skipped }] of cases.entries()) {
       const name = [...suites, title].join(" › ");
       if (skipped) it.skip(name, () => {});
-      else it(name, () => workerd.object("CaseObject", `case ${index}`).run(index));
+      else it(name, () => object.run(index));
     }
   });
 }

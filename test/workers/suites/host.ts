@@ -26,8 +26,18 @@ export class Agent<Env = Record<string, unknown>> extends DurableObjectAgent<Env
   }
 }
 
+const buckets = { used: false };
+
+/** Whether a case made a bucket since this was last asked. */
+export function bucketUsed(): boolean {
+  const { used } = buckets;
+  buckets.used = false;
+  return used;
+}
+
 export class Bucket {
   constructor() {
+    buckets.used = true;
     // biome-ignore lint/correctness/noConstructorReturn: the samples make a bucket where a worker is given one.
     return here().bucket;
   }

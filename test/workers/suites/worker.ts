@@ -1,5 +1,5 @@
 import { RemoteObject, route } from "../agent.js";
-import { enter } from "./host.js";
+import { bucketUsed, enter } from "./host.js";
 import { cases } from "./vitest.js";
 import "./conformance.js";
 import "../../documents/sessions-page.test.js";
@@ -12,15 +12,18 @@ interface Env {
   };
 }
 
-/** Runs one case; each has an object, and so a database, of its own. */
+/** Runs cases, each on an empty database and an empty bucket. */
 export class CaseObject extends RemoteObject<Env> {
   list(): { suites: readonly string[]; title: string; skipped: boolean }[] {
     return cases.map(({ suites, title, run }) => ({ suites, title, skipped: run === null }));
   }
 
   async run(index: number): Promise<void> {
-    const { objects } = await this.env.BUCKET.list();
-    await this.env.BUCKET.delete(objects.map(({ key }) => key));
+    await this.ctx.storage.deleteAll();
+    if (bucketUsed()) {
+      const { objects } = await this.env.BUCKET.list();
+      await this.env.BUCKET.delete(objects.map(({ key }) => key));
+    }
     enter({ ctx: this.ctx, bucket: this.env.BUCKET });
     await cases[index]?.run?.();
   }
