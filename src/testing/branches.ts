@@ -19,6 +19,14 @@ export const branches = defineTopic("branches", (it) => {
     await expectError(session.getBranches("unknown"), "MESSAGE_NOT_FOUND");
   });
 
+  it("gives children in the order they were written, also after one was deleted", async ({ session }) => {
+    await chain(session, ["a", "b"]);
+    await session.appendMessage(message("c"), "a");
+    await session.deleteMessages(["b"]);
+    await session.appendMessage(message("d"), "a");
+    expect(idsOf(await session.getBranches("a"))).toEqual(["c", "d"]);
+  });
+
   it("reads the path to any message, leaf or not", async ({ session }) => {
     await forkedTree(session);
     expect(await historyIds(session, "b")).toEqual(["root", "a", "b"]);
