@@ -38,8 +38,17 @@ export type {
   SearchResult,
   SessionProvider,
 } from "./session/provider.js";
+export type {
+  ManagerSearchOptions,
+  ManagerSearchPageOptions,
+  SearchOptions,
+  SearchPage,
+  SearchPageOptions,
+} from "./session/search-options.js";
 export { Session } from "./session/session.js";
 export type {
+  FoundMessage,
+  MetadataValue,
   RecentHistory,
   SearchHit,
   SessionInfo,

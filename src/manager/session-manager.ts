@@ -9,6 +9,13 @@ import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { assertLimit } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import type { CompactAfterOptions } from "../session/options.js";
+import {
+  type ManagerSearchOptions,
+  type ManagerSearchPageOptions,
+  managerSearchRequest,
+  type SearchPage,
+  searchPage,
+} from "../session/search-options.js";
 import { Session } from "../session/session.js";
 import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
 import { storeOf } from "../storage/store-of.js";
@@ -233,11 +240,16 @@ export class SessionManager {
 
   // ── Across sessions ──
 
-  /** Messages of every session that match, best first; at most `limit` (default 20). See `Session.search`. */
-  async search(query: string, options: { limit?: number } = {}): Promise<SearchHit[]> {
-    const { limit = 20 } = options;
-    assertLimit(limit);
-    return this.#store.history.search(parseQuery(query), { limit });
+  /** Messages of every session that match, or of those that `sessionIds` names. See `Session.search`. */
+  async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
+    return this.#store.history.search(parseQuery(query), managerSearchRequest(options));
+  }
+
+  /** The same page by page. See `Session.searchPage`. */
+  async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
+    const { history } = this.#store;
+    const words = parseQuery(query);
+    return searchPage(managerSearchRequest(options), options.cursor, (request) => history.search(words, request));
   }
 
   /** The AI SDK tools that reach across sessions: `session_search`. */

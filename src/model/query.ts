@@ -1,4 +1,4 @@
-import { isStopWord } from "./stop-words.js";
+import { stopWordsOf } from "./stop-words.js";
 
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
@@ -19,17 +19,21 @@ const UNSPACED_CHARACTER = new RegExp(`[${UNSPACED}]`, "gv");
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "v");
 const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
 
-/** More words than this do not make a query better, only slower. */
+/** More words, or sequences of them, do not make a query better, only slower. */
 const MAX_TOKENS = 64;
+
+/** Characters of a query in which quotation marks count: those that are never closed are looked for far. */
+const MAX_QUOTING = 2_000;
 
 /** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
 export function parseQuery(text: string): SearchQuery {
   const tokens = tokenize(text);
-  const words = new Set(tokens.filter((token) => !UNSPACED_RUN.test(token)).map((word) => word.toLowerCase()));
-  const runs = new Set(tokens.filter((token) => UNSPACED_RUN.test(token)));
+  const words = new Set(tokens.filter((token) => !isUnspaced(token)).map((word) => word.toLowerCase()));
+  const runs = new Set(tokens.filter((token) => isUnspaced(token)));
+  const isStopWord = stopWordsOf(words);
   const content = [...words].filter((word) => !isStopWord(word));
   const phrases: string[][] = [];
-  for (const match of text.matchAll(QUOTED)) {
+  for (const match of text.slice(0, MAX_QUOTING).matchAll(QUOTED)) {
     const phrase = tokenize(match.slice(1).find((group) => group !== undefined) ?? "");
     if (phrase.length > 1) phrases.push(phrase);
   }
@@ -47,9 +51,9 @@ export function parseQuery(text: string): SearchQuery {
  */
 export function querySequences(query: SearchQuery): string[][] {
   const quoted = query.phrases.map((phrase) =>
-    phrase.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token])),
+    phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
   );
-  return unique([...plainSequences(query), ...quoted]);
+  return unique([...plainSequences(query), ...quoted]).slice(0, MAX_TOKENS);
 }
 
 /** The index of the first sequence that is looked for only because it was quoted. */
@@ -60,13 +64,13 @@ export function quotedFrom(query: SearchQuery): number {
 function plainSequences(query: SearchQuery): string[][] {
   const sequences = query.words.map((word) => [word]);
   for (const run of query.runs) {
-    const characters = Array.from(run);
+    const characters = Array.from(run).slice(0, MAX_TOKENS);
     sequences.push(characters);
     if (characters.length > 2) {
       sequences.push(...characters.slice(1).map((character, index) => [characters[index] as string, character]));
     }
   }
-  return unique(sequences);
+  return unique(sequences).slice(0, MAX_TOKENS);
 }
 
 function unique(sequences: readonly string[][]): string[][] {
@@ -75,18 +79,29 @@ function unique(sequences: readonly string[][]): string[][] {
 
 /** The words and unspaced runs of a text, in order; of a long text those at its start. */
 export function tokenize(text: string): string[] {
-  return tokens(text).slice(0, MAX_TOKENS);
+  const found: string[] = [];
+  for (const match of text.toWellFormed().matchAll(TOKEN)) {
+    found.push(match[0]);
+    if (found.length === MAX_TOKENS) break;
+  }
+  return found;
 }
 
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
-  const found = tokens(text);
+  const found = text.toWellFormed().match(TOKEN) ?? [];
   if (!HAS_UNSPACED.test(text)) return found;
-  return found.flatMap((token) => (UNSPACED_RUN.test(token) ? Array.from(token) : [token]));
+  return found.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token]));
 }
 
-function tokens(text: string): string[] {
-  return text.toWellFormed().match(TOKEN) ?? [];
+/** Finds the words and unspaced runs of a text, one with each `exec`. */
+export function wordPattern(): RegExp {
+  return new RegExp(TOKEN);
+}
+
+/** True for a run of characters of a script that is written without spaces. */
+export function isUnspaced(token: string): boolean {
+  return UNSPACED_RUN.test(token);
 }
 
 /** A text with a space around each character of an unspaced script, so that a tokeniser takes each for a word. */

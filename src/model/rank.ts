@@ -36,42 +36,63 @@ export function rankMatches(
 ): Ranked[] {
   const own = new Map<number, number>();
   for (const term of terms) for (const [n, score] of term) own.set(n, (own.get(n) ?? 0) + score);
-  const shares = sessionShares(own, around);
-  const ranked: Ranked[] = [];
-  for (const n of own.keys()) {
-    let score = shares.get(around.sessionOf(n)) ?? 0;
-    terms.forEach((term, index) => {
-      score += index < quotedFrom ? bestNearby(term, n, around) : QUOTED * (term.get(n) ?? 0);
+  const messages = Float64Array.from(own.keys()).sort();
+  const places = new Map<number, number>();
+  for (const [place, n] of messages.entries()) places.set(n, place);
+  const scores = sessionShares(messages, own, around);
+  const best = new Float64Array(messages.length);
+  terms.forEach((term, index) => {
+    if (index < quotedFrom) takeNearby(best, term, messages, places, around);
+    else for (const [n, score] of term) best[places.get(n) as number] = QUOTED * score;
+    best.forEach((score, place) => {
+      scores[place] = at(scores, place) + score;
     });
-    ranked.push({ n, score });
-  }
+    best.fill(0);
+  });
+  const ranked = Array.from(messages, (n, place) => ({ n, score: at(scores, place) }));
   return ranked.sort((a, b) => b.score - a.score || b.n - a.n);
 }
 
-function bestNearby(term: ReadonlyMap<number, number>, n: number, around: Neighbourhood): number {
-  let best = term.get(n) ?? 0;
-  for (let distance = 1; distance <= LENT.length; distance += 1) {
-    const share = LENT[distance - 1] as number;
-    for (const neighbour of [n - distance, n + distance]) {
-      const lent = (term.get(neighbour) ?? 0) * share;
-      if (lent > best && around.branchOf(neighbour) === around.branchOf(n)) best = lent;
+// The best that each message has of one term: its own match, or the largest share of one nearby. From the matches
+// outward: there are fewer of them than messages that might have one nearby.
+function takeNearby(
+  best: Float64Array,
+  term: ReadonlyMap<number, number>,
+  messages: Float64Array,
+  places: ReadonlyMap<number, number>,
+  around: Neighbourhood,
+): void {
+  for (const [match, score] of term) {
+    const place = places.get(match) as number;
+    if (score > at(best, place)) best[place] = score;
+    for (const step of [-1, 1]) {
+      for (let near = place + step; near >= 0 && near < messages.length; near += step) {
+        const n = at(messages, near);
+        const share = score * (LENT[Math.abs(n - match) - 1] ?? 0);
+        if (share === 0) break;
+        if (share > at(best, near) && around.branchOf(n) === around.branchOf(match)) best[near] = share;
+      }
     }
   }
-  return best;
 }
 
-function sessionShares(own: ReadonlyMap<number, number>, around: Neighbourhood): Map<number, number> {
-  const scores = new Map<number, number[]>();
-  for (const [n, score] of own) {
-    const session = around.sessionOf(n);
-    const list = scores.get(session);
-    if (list === undefined) scores.set(session, [score]);
-    else list.push(score);
-  }
-  const shares = new Map<number, number>();
-  for (const [session, list] of scores) {
-    const best = list.sort((a, b) => b - a).slice(0, SESSION_MATCHES);
-    shares.set(session, SESSION_SHARE * best.reduce((sum, score) => sum + score, 0));
+// What each message is given of its session's best matches.
+function sessionShares(messages: Float64Array, own: ReadonlyMap<number, number>, around: Neighbourhood): Float64Array {
+  const shares = new Float64Array(messages.length);
+  for (let start = 0, end = 0; start < messages.length; start = end) {
+    const session = around.sessionOf(at(messages, start));
+    const best: number[] = [];
+    for (end = start; end < messages.length && around.sessionOf(at(messages, end)) === session; end += 1) {
+      const score = own.get(at(messages, end)) as number;
+      if (best.length < SESSION_MATCHES) best.push(score);
+      else if (score > (best[0] as number)) best[0] = score;
+      else continue;
+      best.sort((a, b) => a - b);
+    }
+    shares.fill(SESSION_SHARE * best.reduce((sum, score) => sum + score, 0), start, end);
   }
   return shares;
 }
+
+// Never past the end: the places are those of the messages.
+const at = (list: Float64Array, place: number) => list[place] as number;

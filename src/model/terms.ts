@@ -16,9 +16,19 @@ export function queryTerms(query: SearchQuery): string[][] {
   return querySequences(query).map((sequence) => sequence.map(termOf));
 }
 
-function termOf(word: string): string {
-  return stem(fold(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
+/** The term that a word is found by. */
+export function termOf(word: string): string {
+  const known = terms.get(word);
+  if (known !== undefined) return known;
+  const term = stem(fold(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
+  if (terms.size >= MAX_TERMS) terms.clear();
+  terms.set(word, term);
+  return term;
 }
+
+// Texts use the same words over and over.
+const terms = new Map<string, string>();
+const MAX_TERMS = 10_000;
 
 // What SQLite's unicode61 folds with remove_diacritics=2.
 function fold(word: string): string {

@@ -22,7 +22,11 @@ export function senderName(message: SessionMessage): string {
 /** Throws `INVALID_TEXT` for what no database column keeps: NUL and halves of surrogate pairs. */
 export function assertStorableText(text: string, what: string): void {
   if (text.includes("\0") || !text.isWellFormed()) {
-    throw new StemmaError("INVALID_TEXT", { what }, `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`);
+    throw new StemmaError(
+      "INVALID_TEXT",
+      { what },
+      `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`,
+    );
   }
 }
 
@@ -47,7 +51,11 @@ export function searchDocument(message: { text: string; name: string; createdAt:
 
 /** The same of a message that is not encoded. */
 export function documentOf(message: SessionMessage): string {
-  return searchDocument({ text: searchableText(message), name: senderName(message), createdAt: isoTime(message.createdAt) });
+  return searchDocument({
+    text: searchableText(message),
+    name: senderName(message),
+    createdAt: isoTime(message.createdAt),
+  });
 }
 
 /** A message's own time as ISO text in UTC; null when it has none. */

@@ -78,6 +78,6 @@ export class AgentSessionProvider implements SessionProvider {
   }
 
   searchMessages(query: string, limit = 20): Promise<SearchResult[]> {
-    return this.backend.search(query, limit);
+    return this.backend.search(query, { limit });
   }
 }

@@ -112,9 +112,9 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
       await assertRange(provider, fromMessageId, toMessageId);
       if (request.expect !== undefined) await assertUnchanged(await history(request.expect.leafId), request);
-      const stored = await provider.addCompaction(request.summary, fromMessageId, toMessageId);
+      await provider.addCompaction(request.summary, fromMessageId, toMessageId);
       const known = new Set(existing.map(({ id }) => id));
-      const added = stored ?? (await compactions()).find(({ id }) => !known.has(id));
+      const added = (await compactions()).find(({ id }) => !known.has(id));
       return (
         added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
       );
@@ -129,11 +129,16 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
       return from < 0 ? [] : path.slice(from);
     },
-    search: async (query, limit) => {
+    search: async (query, { limit, offset = 0, ...filters }) => {
       if (provider.searchMessages === undefined) {
         throw new StemmaError("SEARCH_UNAVAILABLE", {}, "This session's provider has no searchMessages().");
       }
-      return provider.searchMessages(query, limit);
+      const unknown = Object.entries(filters).find(([, value]) => value !== undefined && value !== 0)?.[0];
+      if (unknown !== undefined) {
+        const text = `This session's provider searches by words alone: leave out ${unknown}, or keep the session in a store.`;
+        throw new StemmaError("SEARCH_UNAVAILABLE", { option: unknown }, text);
+      }
+      return (await provider.searchMessages(query, offset + limit)).slice(offset);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../model/message.js";
-import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
+import type { FoundMessage, RecentHistory, SearchRequest, StoredCompaction, TreeNode } from "../storage/contract.js";
 
 export type Awaitable<T> = T | PromiseLike<T>;
 
@@ -14,6 +14,14 @@ export interface SearchResult {
   sessionId?: string;
   /** Higher is better; comparable within one search only. */
   score?: number;
+  /** The sender's name (`metadata.name`). */
+  name?: string;
+  /** At most 240 characters of `content` around what matched, which stands between « and ». */
+  snippet?: string;
+  /** Ids of the compactions whose range holds the message, newest first: `expandCompaction` shows what is under one. */
+  coveredBy?: string[];
+  /** The messages beside it on its path, oldest first, when `context` asked for them. */
+  context?: { before: FoundMessage[]; after: FoundMessage[] };
 }
 
 /**
@@ -34,11 +42,7 @@ export interface SessionProvider {
   updateMessage(message: SessionMessage): unknown;
   deleteMessages(messageIds: string[]): unknown;
   clearMessages(): unknown;
-  addCompaction(
-    summary: string,
-    fromMessageId: string,
-    toMessageId: string,
-  ): Awaitable<StoredCompaction | undefined | void>;
+  addCompaction(summary: string, fromMessageId: string, toMessageId: string): unknown;
   getCompactions(): Awaitable<StoredCompaction[]>;
   /** Without it `session.search()` refuses. */
   searchMessages?(query: string, limit?: number): Awaitable<SearchResult[]>;
@@ -104,5 +108,5 @@ export interface SessionBackend {
   compactions(): Promise<StoredCompaction[]>;
   addCompaction(request: CompactionRequest): Promise<StoredCompaction>;
   originals(compactionId: string): Promise<SessionMessage[]>;
-  search(query: string, limit: number): Promise<SearchResult[]>;
+  search(query: string, request: SearchRequest): Promise<SearchResult[]>;
 }

@@ -7,13 +7,20 @@ import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contr
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
-import { assertLimit, assertList } from "./arguments.js";
+import { assertList } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, sessionIdOf } from "./host.js";
 import { type CompactAfterOptions, EMPTY_CONFIG, type SessionConfig, type SessionOptions } from "./options.js";
 import type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./provider.js";
+import {
+  type SearchOptions,
+  type SearchPage,
+  type SearchPageOptions,
+  searchPage,
+  searchRequest,
+} from "./search-options.js";
 
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
@@ -256,13 +263,18 @@ export class Session {
   }
 
   /**
-   * Messages that match the words of `query`, best first; at most `limit` (default 20). Nothing in a query is an
-   * operator or an error. Errors: `SEARCH_UNAVAILABLE`, `INVALID_ARGUMENT` for a limit that is none.
+   * Messages that match the words of `query`, best first; at most `limit` (default 20), of those that the other options
+   * leave. Nothing in a query is an operator or an error.
+   * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an option that is none.
    */
-  async search(query: string, options: { limit?: number } = {}): Promise<SearchResult[]> {
-    const { limit = 20 } = options;
-    assertLimit(limit);
-    return this.#started.backend.search(query, limit);
+  async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
+    return this.#started.backend.search(query, searchRequest(options));
+  }
+
+  /** The same page by page: pass a page's `nextCursor` to get the next one. Without writes in between, no result comes twice or is left out. */
+  async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
+    const { backend } = this.#started;
+    return searchPage(searchRequest(options), options.cursor, (request) => backend.search(query, request));
   }
 
   // ── Context ──
@@ -324,7 +336,13 @@ export class Session {
     const { context, backend, expandableSummaries } = this.#started;
     const tools = await context.tools();
     if (!expandableSummaries) return tools;
-    return { ...tools, expand_summary: createExpandSummaryTool((id) => backend.originals(id)) };
+    return {
+      ...tools,
+      expand_summary: createExpandSummaryTool(
+        (id) => backend.originals(id),
+        () => backend.compactions(),
+      ),
+    };
   }
 
   // ── Compaction ──

@@ -40,7 +40,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
       return store.compactions.add(sessionId, overlay, expect);
     },
     originals: (compactionId) => store.compactions.originals(sessionId, compactionId),
-    search: (query, limit) => store.history.search(parseQuery(query), { sessionId, limit }),
+    search: (query, request) => store.history.search(parseQuery(query), { ...request, sessionId }),
   };
 }
 

@@ -4,7 +4,17 @@ import { createSessionSearchTool, formatHits } from "./session-search.js";
 import { beginning, snippet } from "./snippet.js";
 
 function hit(content: string, more: Partial<SearchHit> = {}): SearchHit {
-  return { id: "m1", sessionId: "s1", role: "user", content, createdAt: "2025-06-01T09:30:00.000Z", score: 1, ...more };
+  return {
+    id: "m1",
+    sessionId: "s1",
+    role: "user",
+    content,
+    createdAt: "2025-06-01T09:30:00.000Z",
+    score: 1,
+    snippet: content,
+    coveredBy: [],
+    ...more,
+  };
 }
 
 describe("session_search", () => {
@@ -59,7 +69,7 @@ describe("a snippet", () => {
   });
 
   it("is the beginning when no word is there", () => {
-    expect(snippet("abc ".repeat(100), "zzzz", 10)).toBe("abc abc ab…");
+    expect(snippet("abc ".repeat(100), "zzzz", 10)).toBe("abc abc…");
   });
 
   it("never cuts a character in two", () => {

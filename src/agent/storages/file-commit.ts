@@ -54,11 +54,16 @@ export async function commitFile({ path, workPrefix, version, text, check }: Com
   return true;
 }
 
-/** Removes the temporary files of processes that died. */
+/** Removes what processes left behind that died. */
 export async function clearTemporaries(workPrefix: string): Promise<void> {
   const { rm } = await files();
-  for (const temporary of await temporaries(workPrefix)) {
-    if (await isDead(temporary)) await rm(temporary, { force: true });
+  for (const temporary of await workFiles(workPrefix, ".tmp")) {
+    if (!(await isDead(temporary))) continue;
+    // The claim first: without its temporary file nobody could tell whose it is.
+    for (const claim of await workFiles(workPrefix, ".next")) {
+      if (await areLinked(claim, temporary)) await rm(claim, { force: true });
+    }
+    await rm(temporary, { force: true });
   }
 }
 
@@ -68,21 +73,20 @@ async function clearAway(claim: string, workPrefix: string): Promise<boolean> {
   const held = await stat(claim).catch(() => null);
   if (held === null) return true;
   let dead = Date.now() - held.ctimeMs > ABANDONED;
-  for (const temporary of await temporaries(workPrefix)) {
-    const own = await stat(temporary).catch(() => null);
-    // Links to one file: this is the process that made the claim.
-    if (own?.ino === held.ino) dead ||= await isDead(temporary);
+  for (const temporary of await workFiles(workPrefix, ".tmp")) {
+    // This is the process that made the claim.
+    if (await areLinked(claim, temporary)) dead ||= await isDead(temporary);
   }
   if (dead) await rm(claim, { force: true });
   return dead;
 }
 
-async function temporaries(workPrefix: string): Promise<string[]> {
+async function workFiles(workPrefix: string, ending: string): Promise<string[]> {
   const { readdir } = await files();
   const slash = workPrefix.lastIndexOf("/");
   const [directory, start] = [workPrefix.slice(0, slash), workPrefix.slice(slash + 1)];
   const names = await readdir(directory).catch(() => []);
-  return names.filter((name) => name.startsWith(start) && name.endsWith(".tmp")).map((name) => `${directory}/${name}`);
+  return names.filter((name) => name.startsWith(start) && name.endsWith(ending)).map((name) => `${directory}/${name}`);
 }
 
 /** Host and process, as they stand in the name of a temporary file. */
@@ -104,6 +108,13 @@ async function isDead(temporary: string): Promise<boolean> {
   } catch (error) {
     return codeOf(error) === "ESRCH";
   }
+}
+
+/** True for two names of one file. */
+async function areLinked(a: string, b: string): Promise<boolean> {
+  const { stat } = await files();
+  const [one, other] = await Promise.all([a, b].map((name) => stat(name).catch(() => null)));
+  return one != null && other != null && one.ino === other.ino && one.dev === other.dev;
 }
 
 async function isSameFile(file: FileHandle, path: string): Promise<boolean> {

@@ -164,6 +164,7 @@ describe("FileSessionStorage", () => {
     const host = hostname().replace(/[^A-Za-z0-9]/g, "-");
     const temporary = join(directory, `.a.${host}~${dead}.${crypto.randomUUID()}.tmp`);
     writeFileSync(temporary, "half of a fi");
+    linkSync(temporary, join(directory, ".a.2.next"));
     expect(await storage.load("a")).toEqual(stateOf("a"));
     expect(readdirSync(directory)).toEqual(["a.json"]);
   });

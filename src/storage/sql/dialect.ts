@@ -46,11 +46,17 @@ export interface HotPaths {
 export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
   add(index: SearchIndex, n: number, document: string): Operation<void>;
+  /**
+   * Indexes copies of messages as the messages are. `rows` is a query of the `n` and `position` of each, with `path` as
+   * its parameter; the copy is the row `base + position`. Missing where an index has nothing to copy.
+   */
+  copy?(rows: string, path: string, base: number): Operation<void>;
   /** Takes the rows from `lo` to `hi` out of an index. */
   remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
   /**
    * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it, with their BM25
-   * score for it, higher is better: the best `limit` of the rows from `lo` to `hi`, or of all rows.
+   * score for it, higher is better: of the rows from `lo` to `hi`, or of all rows. Less than `limit` matches altogether
+   * are all there are; where there are more, it may leave out those of the most frequent sequences, down to `limit`.
    */
   matches(
     query: SearchQuery,

@@ -99,7 +99,8 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
     no,
   );
   yield* copySkills(sql, from, segments, no);
-  if (sql.search !== null) yield* indexSession(sql.search, no);
+  if (sql.search?.copy !== undefined) yield* sql.search.copy(rows, path, base);
+  else if (sql.search !== null) yield* indexSession(sql.search, no);
 }
 
 function* copyOverlays(source: number, segments: readonly Segment[], no: number, sessionId: string): Operation<void> {

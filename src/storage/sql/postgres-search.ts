@@ -24,6 +24,15 @@ export const postgresSearch: SearchDialect = {
     );
   },
 
+  *copy(rows, path, base) {
+    yield* run(
+      `INSERT INTO assistant_fts (n, length, terms)
+       SELECT ? + p.position, f.length, f.terms FROM (${rows}) AS p JOIN assistant_fts f ON f.n = p.n`,
+      base,
+      path,
+    );
+  },
+
   *remove(index, lo, hi) {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE n BETWEEN ? AND ?`, lo, hi);
   },

@@ -1,16 +1,16 @@
 import { StemmaError } from "../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../model/query.js";
 import { type Ranked, rankMatches } from "../../model/rank.js";
-import { searchableText } from "../../model/text.js";
-import type { SearchHit } from "../contract.js";
-import { type ContentRow, readContent } from "./content.js";
+import type { SearchHit, SearchRequest } from "../contract.js";
 import type { Dialect, SearchDialect } from "./dialect.js";
-import { all, column, type Operation } from "./operation.js";
-import { ceilingOf, floorOf, sessionOf } from "./position.js";
-import { findTip } from "./session-row.js";
+import { column, type Operation } from "./operation.js";
+import { sessionOf } from "./position.js";
+import { readHits } from "./search-hits.js";
+import { acceptRows, findRows, openScope, type Scope } from "./search-scope.js";
 
-/** Of a word that very many messages hold, only the best matches are ranked. */
-const MAX_MATCHES = 2_000;
+/** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
+const FIRST_DEPTH = 2_000;
+const DEEPER = 5;
 
 /** The engine's search. Errors: `SEARCH_UNAVAILABLE`. */
 export function searchOf(sql: Dialect): SearchDialect {
@@ -18,87 +18,62 @@ export function searchOf(sql: Dialect): SearchDialect {
   throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, "This store was opened without search.");
 }
 
+/** Ranks the messages of a range, looking at no more than `depth` matches; `complete` when there are no others. */
+export type RankMessages = (
+  range: Scope["range"],
+  depth: number,
+) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
+
 /** See `HistoryStore.search`. */
 export function* searchMessages(
   sql: Dialect,
   query: SearchQuery,
-  sessionId: string | undefined,
-  limit: number,
+  request: SearchRequest,
+  rank: RankMessages = rankByWords(sql, query),
 ): Operation<SearchHit[]> {
-  const search = searchOf(sql);
-  const tip = sessionId === undefined ? null : yield* findTip(sessionId);
-  if (sessionId !== undefined && tip === null) return [];
-  const range = tip === null ? null : ([floorOf(tip.no), ceilingOf(tip.no)] as const);
-  const matches = yield* search.matches(query, range, MAX_MATCHES);
-  const branches = yield* branchesOf(new Set(matches.flatMap((term) => [...term.keys()])));
-  const ranked = rankMatches(matches, { sessionOf, branchOf: (n) => branches.get(n) }, quotedFrom(query));
-  return yield* readHits(ranked.slice(0, limit));
+  searchOf(sql);
+  const scope = yield* openScope(request);
+  if (scope === null) return [];
+  const wanted = (request.offset ?? 0) + request.limit;
+  const found: Ranked[] = [];
+  const seen = new Set<number>();
+  for (let depth = FIRST_DEPTH; found.length < wanted; depth *= DEEPER) {
+    const { ranked, complete } = yield* rank(scope.range, depth);
+    // What only a deeper look shows stands behind all that a shallower one did, so that the order is always the same.
+    const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
+    const others = ranked.filter(({ n }) => !seen.has(n));
+    const accepted = yield* acceptRows(sql, scope, request, others, wanted - found.length);
+    for (const { n, score } of accepted) found.push({ n, score: Math.min(score, lowest) });
+    if (complete) break;
+    for (const { n } of others) seen.add(n);
+  }
+  return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
+}
+
+/** Ranks by the words of a query. */
+export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
+  return function* (range, depth) {
+    const matches = yield* searchOf(sql).matches(query, range, depth);
+    const numbers = new Set(matches.flatMap((term) => [...term.keys()]));
+    const branches = yield* branchesOf(sql, [...numbers]);
+    const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
+    return {
+      ranked: rankMatches(matches, around, quotedFrom(query)),
+      complete: matches.reduce((sum, term) => sum + term.size, 0) < depth,
+    };
+  };
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.
-function* branchesOf(messages: ReadonlySet<number>): Operation<ReadonlyMap<number, number>> {
-  const branches = new Map<number, number>();
-  const sessions = [...new Set([...messages].map(sessionOf))];
-  const forked = new Set<number>();
-  for (const chunk of chunks(sessions)) {
-    const found = yield* column<number>(
-      `SELECT DISTINCT no FROM assistant_branches WHERE no IN (${marks(chunk)})`,
-      ...chunk,
-    );
-    for (const no of found) forked.add(Number(no));
-  }
-  for (const chunk of chunks([...messages].filter((n) => forked.has(sessionOf(n))))) {
-    const rows = yield* all<{ n: number; branch: number }>(
-      `SELECT n, branch FROM assistant_messages WHERE n IN (${marks(chunk)})`,
-      ...chunk,
-    );
-    for (const { n, branch } of rows) branches.set(n, branch);
-  }
-  return branches;
-}
-
-interface HitRow extends ContentRow {
-  readonly no: number;
-  readonly id: string;
-  readonly session_id: string;
-  readonly role: string;
-  readonly dated_at: string | null;
-  readonly created_at: string;
-}
-
-function* readHits(ranked: readonly Ranked[]): Operation<SearchHit[]> {
-  const rows = new Map<number, HitRow>();
-  for (const chunk of chunks(ranked.map(({ n }) => n))) {
-    const found = yield* all<HitRow>(
-      `SELECT m.n AS n, s.no AS no, m.id AS id, m.session_id AS session_id, m.role AS role,
-              m.dated_at AS dated_at, m.created_at AS created_at, m.content AS content
-       FROM assistant_messages m JOIN assistant_sessions s ON s.id = m.session_id WHERE m.n IN (${marks(chunk)})`,
-      ...chunk,
-    );
-    for (const row of found) rows.set(row.n, row);
-  }
-  const hits: SearchHit[] = [];
-  for (const { n, score } of ranked) {
-    const row = rows.get(n);
-    if (row === undefined) continue;
-    const content = yield* textOf(row);
-    const createdAt = row.dated_at ?? row.created_at;
-    hits.push({ id: row.id, sessionId: row.session_id, role: row.role, content, createdAt, score });
-  }
-  return hits;
-}
-
-// The text of a message; "" for one that cannot be read.
-function* textOf(row: HitRow): Operation<string> {
-  const message = yield* readContent(row.no, row, () => {});
-  return message === null ? "" : searchableText(message);
-}
-
-// Engines bind at least a hundred values to a statement.
-function* chunks(values: readonly number[]): Generator<readonly number[]> {
-  for (let start = 0; start < values.length; start += 90) yield values.slice(start, start + 90);
-}
-
-function marks(values: readonly unknown[]): string {
-  return values.map(() => "?").join(", ");
+function* branchesOf(sql: Dialect, messages: readonly number[]): Operation<ReadonlyMap<number, number>> {
+  const sessions = [...new Set(messages.map(sessionOf))];
+  if (sessions.length === 0) return new Map();
+  const found = yield* column<number>(
+    `SELECT DISTINCT b.no FROM ${sql.segmentTable} AS s CROSS JOIN assistant_branches b WHERE b.no = s.lo`,
+    JSON.stringify(sessions.map((no) => [0, no, no])),
+  );
+  const forked = new Set(found.map(Number));
+  const among = messages.filter((n) => forked.has(sessionOf(n)));
+  const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch");
+  return new Map([...rows.values()].map(({ n, branch }) => [n, branch]));
 }

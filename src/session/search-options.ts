@@ -1,0 +1,110 @@
+import { StemmaError } from "../errors.js";
+import type { MetadataValue, SearchRequest } from "../storage/contract.js";
+import { assertLimit } from "./arguments.js";
+
+/** What a search is narrowed to, and what it gives. */
+export interface SearchOptions {
+  /** How many results at most; default 20. */
+  limit?: number | undefined;
+  /** Only messages of this role. */
+  role?: string | undefined;
+  /** Only messages of this time (`createdAt`, else when they were stored) or later. */
+  after?: Date | string | number | undefined;
+  /** Only messages of before this time. */
+  before?: Date | string | number | undefined;
+  /** Only messages on the path to this one. Unknown: `MESSAGE_NOT_FOUND`. */
+  leafId?: string | undefined;
+  /** Only messages whose `metadata` has each of these fields with just this value. */
+  metadata?: Record<string, MetadataValue> | undefined;
+  /** How many messages before and after each result to give along, on the same path; default 0, at most 100. */
+  context?: number | undefined;
+}
+
+export interface SearchPageOptions extends SearchOptions {
+  /** The `nextCursor` of the page before. */
+  cursor?: string | null | undefined;
+}
+
+/** Of all sessions, or of some. */
+export interface ManagerSearchOptions extends SearchOptions {
+  /** Only messages of these sessions. */
+  sessionIds?: readonly string[] | undefined;
+}
+
+export interface ManagerSearchPageOptions extends ManagerSearchOptions {
+  cursor?: string | null | undefined;
+}
+
+/** One page of results; `nextCursor` is null after the last. */
+export interface SearchPage<Result> {
+  results: Result[];
+  nextCursor: string | null;
+}
+
+const MAX_CONTEXT = 100;
+
+/** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
+export function searchRequest(options: SearchOptions): SearchRequest {
+  const { limit = 20, role, leafId, metadata, context } = options;
+  assertLimit(limit);
+  if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
+    throw invalid({ context }, `context is a whole number from 0 to ${MAX_CONTEXT}.`);
+  }
+  for (const [name, text] of Object.entries({ role, leafId })) {
+    if (text !== undefined && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
+  }
+  if (metadata !== undefined) assertMetadata(metadata);
+  const after = timeOf("after", options.after);
+  const before = timeOf("before", options.before);
+  return { limit, role, after, before, leafId, metadata, context };
+}
+
+/** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
+export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
+  const { sessionIds } = options;
+  const request = searchRequest(options);
+  if (sessionIds === undefined && request.leafId === undefined) return request;
+  if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
+    throw invalid({ sessionIds }, "sessionIds is an array of session ids.");
+  }
+  const [sessionId, ...others] = new Set(sessionIds);
+  if (sessionId !== undefined && others.length === 0) return { ...request, sessionId };
+  if (request.leafId === undefined) return { ...request, sessionIds };
+  const message = "leafId names a message of one session: pass that session's id in sessionIds.";
+  throw invalid({ leafId: request.leafId, sessionIds }, message);
+}
+
+/** Runs a search for one page: `search` is asked for one result more than the page shows. */
+export async function searchPage<Result>(
+  request: SearchRequest,
+  cursor: string | null | undefined,
+  search: (request: SearchRequest) => Promise<Result[]>,
+): Promise<SearchPage<Result>> {
+  const offset = cursor === undefined || cursor === null ? 0 : offsetOf(cursor);
+  const found = await search({ ...request, offset, limit: request.limit + 1 });
+  const results = found.slice(0, request.limit);
+  return { results, nextCursor: found.length > results.length ? `${offset + results.length}` : null };
+}
+
+function offsetOf(cursor: string): number {
+  if (typeof cursor === "string" && /^[1-9]\d{0,8}$/.test(cursor)) return Number(cursor);
+  throw invalid({ cursor }, "A cursor is the nextCursor of an earlier page, as it was given.");
+}
+
+function timeOf(name: string, value: SearchOptions["after"]): number | undefined {
+  if (value === undefined) return undefined;
+  const time = new Date(value).getTime();
+  if (!Number.isNaN(time) && value !== null) return time;
+  throw invalid({ [name]: value }, `${name} is a Date, a time as ISO text, or milliseconds since 1970.`);
+}
+
+function assertMetadata(metadata: unknown): void {
+  const isRecord = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
+  const simple = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
+  if (isRecord && Object.values(metadata).every(simple)) return;
+  throw invalid({ metadata }, "metadata is an object of texts, numbers, booleans and nulls to compare with.");
+}
+
+function invalid(details: Record<string, unknown>, message: string): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", details, message);
+}
