@@ -151,6 +151,21 @@ describe("documented messages in the stored shape", () => {
     );
   });
 
+  it("keeps the ids of a call's and its result's message", () => {
+    const messages: SDKMessage[] = [
+      { id: "a", role: "assistant", content: [{ type: "tool_use", id: "c", name: "look", input: {} }] },
+      { id: "b", role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "A cat" }] },
+    ];
+    const stored = fromSDKMessages(messages);
+    expect(stored).toHaveLength(1);
+    expect(toSDKMessages(stored)).toEqual(messages);
+    // The runner's own are said without repeating them.
+    const own = fromSDKMessages(
+      messages.map((message, index) => ({ ...message, id: index === 0 ? "a" : "a#results" })),
+    );
+    expect(own[0]?.parts).toHaveLength(1);
+  });
+
   it("does not believe a carried original once the message was edited", () => {
     const [carrying] = toSDKMessages([
       ui([{ type: "dynamic-tool", toolName: "x", toolCallId: "c", state: "input-available", input: 1 }]),

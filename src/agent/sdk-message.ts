@@ -92,10 +92,12 @@ function fromUnit(unit: readonly SDKMessage[]): SessionMessage {
   return { id: id ?? crypto.randomUUID(), role, parts, ...rest };
 }
 
+/** The messages with the ids that they are given where they have none. */
 function withIds(unit: readonly SDKMessage[], id: string): SDKMessage[] {
-  return withoutCarrier(unit).map((message, index) =>
-    index === 0 ? { ...message, id } : { ...message, id: id + RESULTS },
-  );
+  return withoutCarrier(unit).map((message, index) => ({
+    ...message,
+    id: message.id ?? (index === 0 ? id : id + RESULTS),
+  }));
 }
 
 function withoutCarrier(unit: readonly SDKMessage[]): SDKMessage[] {
