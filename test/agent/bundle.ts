@@ -1,19 +1,22 @@
 import { join } from "node:path";
 import { build } from "esbuild";
+import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
 
-const ROOT = join(import.meta.dirname, "../..");
-
-/** Bundles programs of this folder for plain Node. Resolves to the folder that they stand in, which can see our packages. */
-export async function bundle(name: string, entries: readonly string[]): Promise<string> {
+/**
+ * Bundles programs for plain Node, with our sources in place of our package. Resolves to the folder that they stand in, as
+ * `<name>.mjs`; it can see the packages of the project.
+ */
+export async function bundle(name: string, programs: readonly string[]): Promise<string> {
   const outdir = join(ROOT, "node_modules/.cache/stemma", name);
   await build({
-    entryPoints: entries.map((entry) => join(import.meta.dirname, entry)),
+    entryPoints: programs.map((program) => join(ROOT, program)),
     outdir,
     bundle: true,
     splitting: true,
     format: "esm",
     platform: "node",
     target: "node20",
+    alias: Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, join(ROOT, source)])),
     packages: "external",
     outExtension: { ".js": ".mjs" },
   });

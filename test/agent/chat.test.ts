@@ -16,7 +16,7 @@ let db: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  program = join(await bundle("chat", ["chat-main.ts"]), "chat-main.mjs");
+  program = join(await bundle("chat", ["test/agent/chat-main.ts"]), "chat-main.mjs");
 });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "stemma-chat-"));

@@ -25,7 +25,7 @@ interface Acknowledged {
 let program: string;
 let folder: string;
 beforeAll(async () => {
-  program = join(await bundle("kill", ["kill-child.ts"]), "kill-child.mjs");
+  program = join(await bundle("kill", ["test/agent/kill-child.ts"]), "kill-child.mjs");
   folder = mkdtempSync(join(tmpdir(), "stemma-kill-"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
