@@ -14,6 +14,8 @@ export type {
 } from "./context/provider.js";
 export { AgentContextProvider } from "./context/providers/agent-context.js";
 export { AgentSearchProvider } from "./context/providers/agent-search.js";
+export { PostgresContextProvider } from "./context/providers/postgres-context.js";
+export { PostgresSearchProvider } from "./context/providers/postgres-search.js";
 export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.js";
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
@@ -31,6 +33,7 @@ export type {
   SessionStatusEvent,
 } from "./session/events.js";
 export type { CompactAfterOptions, SessionOptions } from "./session/options.js";
+export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,
   HistoryOptions,

@@ -10,8 +10,8 @@ import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
 import { enqueue } from "./provider-call.js";
-import { AgentContextProvider } from "./providers/agent-context.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
+import { StoreContextProvider } from "./providers/store-context.js";
 
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
@@ -241,7 +241,7 @@ export class SessionContext implements ContextAccess {
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
 
 function isOwn({ provider }: LiveBlock): boolean {
-  return provider instanceof AgentContextProvider || provider instanceof AgentSearchProvider;
+  return provider instanceof StoreContextProvider || provider instanceof AgentSearchProvider;
 }
 
 // Waits for all of them, so that no read goes on behind a failed call.

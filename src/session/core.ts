@@ -10,6 +10,7 @@ import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
 import { storeSkillLog } from "./skill-log.js";
+import { StoreSessionProvider } from "./store-session-provider.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -22,19 +23,20 @@ export interface SessionCore {
 
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
-  const kept = provider instanceof AgentSessionProvider ? provider : null;
-  // A provider for another database may hide that it is one of ours: then blocks are not wired to it by themselves.
+  const kept = provider instanceof StoreSessionProvider ? provider : null;
   const backend = kept?.backend ?? providerBackend(provider, sessionId);
-  const store = kept?.store ?? null;
-  const events = new SessionEvents(kept?.host ?? null);
+  // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
+  const wired = provider instanceof AgentSessionProvider ? provider : null;
+  const store = wired?.store ?? null;
+  const events = new SessionEvents(wired?.host ?? null);
   const context = new SessionContext({
     configs: config.context,
     wire: store === null ? null : (label) => new AgentContextProvider(store, label),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
-    skills: store === null ? null : storeSkillLog(store, sessionId),
+    skills: kept === null ? null : storeSkillLog(kept.store, sessionId),
     sessionId,
   });
-  const compactor = new Compactor(store ?? provider, backend, context, events, {
+  const compactor = new Compactor(kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
     threshold: config.threshold,
     tokenCounter: config.tokenCounter,

@@ -30,7 +30,13 @@ function describe(symbol: ts.Symbol, checker: ts.TypeChecker, detailed: Set<ts.S
   if (!(target.flags & ts.SymbolFlags.Class) || detailed.has(target)) return line;
   detailed.add(target);
   const statics = [...(target.exports?.values() ?? [])].filter(({ name }) => name !== "prototype");
-  const members = [...(target.members?.values() ?? []), ...statics].filter(isPublic).map(({ name }) => name);
+  // Inherited ones too, but for those of the language's own classes.
+  const own = checker
+    .getPropertiesOfType(checker.getDeclaredTypeOfSymbol(target))
+    .filter(({ declarations = [] }) =>
+      declarations.some((each) => each.getSourceFile().fileName.startsWith(`${ROOT}src/`)),
+    );
+  const members = [...own, ...statics].filter(isPublic).map(({ name }) => name);
   return members.length === 0 ? line : `${line} { ${members.sort().join(", ")} }`;
 }
 
@@ -42,7 +48,7 @@ function kindOf({ flags }: ts.Symbol): string {
 }
 
 function isPublic(member: ts.Symbol): boolean {
-  if (/^__(#|constructor)/.test(member.name) || member.name.startsWith("#")) return false;
+  if (/^__(#|@|constructor)/.test(member.name) || member.name.startsWith("#")) return false;
   return (member.declarations ?? []).every(
     (declaration) => !(ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.NonPublicAccessibilityModifier),
   );

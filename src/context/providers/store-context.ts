@@ -1,0 +1,37 @@
+import { assertStorableText } from "../../model/text.js";
+import type { BlockKey, Store, StoredBlock } from "../../storage/contract.js";
+import { DEFAULT_MAX_TOKENS } from "../block.js";
+import type { AppendOptions, VersionedContextProvider, WriteOptions } from "../provider.js";
+
+/**
+ * A writable block that is kept in a store. A session checks its block's budget; writes made here directly are not
+ * bounded, but for appends, which `DEFAULT_MAX_TOKENS` bounds.
+ */
+export abstract class StoreContextProvider implements VersionedContextProvider {
+  /** Where the block is kept. */
+  protected abstract place(): { readonly store: Store; readonly key: BlockKey };
+
+  async get(): Promise<string | null> {
+    return (await this.read())?.content ?? null;
+  }
+
+  /** Content and version; null when nothing was stored yet. */
+  async read(): Promise<StoredBlock | null> {
+    const { store, key } = this.place();
+    return store.blocks.get(key);
+  }
+
+  /** Errors: `BLOCK_CONFLICT`, `INVALID_TEXT`. */
+  async set(content: string, options: WriteOptions = {}): Promise<StoredBlock> {
+    assertStorableText(content, "The content of a context block");
+    const { store, key } = this.place();
+    return store.blocks.set(key, content, options);
+  }
+
+  /** Appends in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
+  async append(content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<StoredBlock> {
+    assertStorableText(content, "The content of a context block");
+    const { store, key } = this.place();
+    return store.blocks.append(key, content, { maxTokens });
+  }
+}
