@@ -43,6 +43,16 @@ describe("ranking", () => {
     expect(score(among)).toBe(score(alone));
   });
 
+  it("takes two words for more than one word in a short line", () => {
+    const harbour = new Map([
+      [10, 1.69],
+      [50, 0.6],
+      [90, 1],
+    ]);
+    const friday = new Map([[50, 1]]);
+    expect(order([harbour, friday], { sessionOf: (n) => n, branchOf: () => undefined })).toEqual([50, 10, 90]);
+  });
+
   it("lends nothing across branches", () => {
     const terms = [new Map([[10, 2]]), new Map([[11, 2]])];
     const [together] = rankMatches(terms, oneBranch);

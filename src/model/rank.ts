@@ -30,10 +30,11 @@ const QUOTED = 2;
  * Best first; of equals the later one.
  */
 export function rankMatches(
-  terms: readonly ReadonlyMap<number, number>[],
+  bm25: readonly ReadonlyMap<number, number>[],
   around: Neighbourhood,
-  quotedFrom = terms.length,
+  quotedFrom = bm25.length,
 ): Ranked[] {
+  const terms = bm25.map(flatten);
   const own = new Map<number, number>();
   for (const term of terms) for (const [n, score] of term) own.set(n, (own.get(n) ?? 0) + score);
   const messages = Float64Array.from(own.keys()).sort();
@@ -51,6 +52,17 @@ export function rankMatches(
   });
   const ranked = Array.from(messages, (n, place) => ({ n, score: at(scores, place) }));
   return ranked.sort((a, b) => b.score - a.score || b.n - a.n);
+}
+
+// Draws the scores of a term half-way to what it usually gives. That a line is short, or says a word twice, means less in a
+// conversation than among documents.
+function flatten(term: ReadonlyMap<number, number>): Map<number, number> {
+  let sum = 0;
+  for (const score of term.values()) sum += score;
+  const usual = sum / term.size;
+  const flat = new Map<number, number>();
+  for (const [n, score] of term) flat.set(n, Math.sqrt(usual * score));
+  return flat;
 }
 
 // The best that each message has of one term: its own match, or the largest share of one nearby. From the matches

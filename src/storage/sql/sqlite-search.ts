@@ -9,7 +9,7 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 const INTEGER = "CAST(? AS INTEGER)";
 
 /** Of a word with too many matches to score each: how many are looked at for each that is scored, and scored as a sample. */
-const LOOKS = 10;
+const LOOKS = 20;
 const SAMPLE = 30;
 
 /** How far apart messages lend each other matches. */
