@@ -108,8 +108,8 @@ export const history = defineTopic("history", (it) => {
   });
 
   it("measures a message of a recent history with everything it holds", async ({ session }) => {
-    const text = message("text", "漢".repeat(2_000_000));
-    const url = `data:image/png;base64,${"A".repeat(3_000_000)}`;
+    const text = message("text", "漢".repeat(700_000));
+    const url = `data:image/png;base64,${"A".repeat(300_000)}`;
     const image = { id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] };
     await session.appendAll([message("a"), text, image]);
     const bytesOf = (given: object) => new TextEncoder().encode(JSON.stringify(given)).length;

@@ -255,7 +255,7 @@ export const search = defineTopic("search", (it) => {
     NEEDS,
     async (workspace) => {
       const { session, manager } = workspace;
-      const text = `${"filler words ".repeat(200_000)} zebra ${"more filler ".repeat(200_000)}`;
+      const text = `${"filler words ".repeat(100_000)} zebra ${"more filler ".repeat(100_000)}`;
       await session.appendMessage({ ...message("large", text), createdAt: new Date("2024-03-14T15:00:00Z") });
       const { session_search } = await manager.tools();
       const answer = (await session_search?.execute({ query: "zebra" })) ?? "";
