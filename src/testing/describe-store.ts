@@ -12,6 +12,7 @@ import { isolation } from "./isolation.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { search } from "./search.js";
+import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
 import { tools } from "./tools.js";
@@ -31,6 +32,7 @@ const TOPICS: readonly Topic[] = [
   sessions,
   forks,
   search,
+  searchOptions,
   concurrency,
   isolation,
   faults,
