@@ -1,7 +1,15 @@
 import { StemmaError } from "../errors.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { sameJson } from "./same-json.js";
-import { endReasonOf, exportSession, importSession, type KnownKeys, newKeys, timesOf } from "./session-snapshot.js";
+import {
+  type ConvertedMessage,
+  endReasonOf,
+  exportSession,
+  importSession,
+  type KnownKeys,
+  newKeys,
+  timesOf,
+} from "./session-snapshot.js";
 import type { SessionState, SessionStorage } from "./types.js";
 
 /** A storage that can tell cheaply whether a session was saved since it was last read. */
@@ -18,6 +26,8 @@ interface Held {
   readonly keys: KnownKeys;
   /** When the messages that came from the storage were stored, by id. */
   readonly times: Map<string, string>;
+  /** Its messages as the storage is given them, as far as they did not change. */
+  readonly converted: Map<string, ConvertedMessage>;
   /** The inner store's time of the last change right after loading, in place of which that of the state counts. */
   readonly loadedAt: string | null;
   readonly endReason: string | null;
@@ -102,9 +112,20 @@ export class HeldSessions {
     return this.#held.get(sessionId)?.times.get(messageId) ?? null;
   }
 
-  /** The message's time is its own from here on. */
-  forgetTime(sessionId: string, messageId: string): void {
-    this.#held.get(sessionId)?.times.delete(messageId);
+  /** A message was rewritten; with `dated` its time is its own from here on. */
+  rewritten(sessionId: string, messageId: string, dated: boolean): void {
+    const held = this.#held.get(sessionId);
+    held?.converted.delete(messageId);
+    if (dated) held?.times.delete(messageId);
+  }
+
+  /** Messages were removed (all, when `messageIds` is null): later ones may have their ids. */
+  removed(sessionId: string, messageIds: readonly string[] | null): void {
+    const held = this.#held.get(sessionId);
+    if (held === undefined) return;
+    for (const map of [held.converted, held.times]) {
+      for (const id of messageIds ?? [...map.keys()]) map.delete(id);
+    }
   }
 
   /** A registry entry with the times of the storage: the inner store takes the time of loading for that of writing. */
@@ -143,7 +164,8 @@ export class HeldSessions {
     try {
       const keys = await importSession(this.inner, id, state);
       const loadedAt = (await this.inner.sessions.get(id))?.updated_at ?? null;
-      this.#held.set(id, { state, version, keys, times: timesOf(state), loadedAt, endReason: endReasonOf(state) });
+      const [times, endReason] = [timesOf(state), endReasonOf(state)];
+      this.#held.set(id, { state, version, keys, times, converted: new Map(), loadedAt, endReason });
     } catch (error) {
       await this.#forget(id);
       throw error;
@@ -156,7 +178,8 @@ export class HeldSessions {
     const info = await this.inner.sessions.get(id);
     const endReason = info?.end_reason ?? held.endReason;
     const times = (messageId: string) => held.times.get(messageId) ?? null;
-    const content = { ...(await exportSession(this.inner, id, held.keys, { endReason, times })), id: keyOf(id) };
+    const { keys, converted } = held;
+    const content = { ...(await exportSession(this.inner, id, keys, { endReason, times, converted })), id: keyOf(id) };
     const { state } = held;
     if (state !== null && sameJson(content, contentOf(state))) return false;
     const now = Date.now();
@@ -193,7 +216,8 @@ function contentOf(state: SessionState): object {
 }
 
 function newHeld(): Held {
-  return { state: null, version: 0, keys: newKeys(), times: new Map(), loadedAt: null, endReason: null };
+  const empty = { keys: newKeys(), times: new Map(), converted: new Map() };
+  return { state: null, version: 0, ...empty, loadedAt: null, endReason: null };
 }
 
 function isVersioned(storage: SessionStorage): storage is VersionedStorage {

@@ -56,37 +56,50 @@ export function entryName(label: string, key: string): string {
   return JSON.stringify([label, key]);
 }
 
+export interface ExportOptions {
+  readonly endReason: string | null;
+  /** When a message was stored, where the store does not know. */
+  readonly times: (messageId: string) => string | null;
+  /** The messages that were converted before and have not changed since; the others are added. */
+  readonly converted: Map<string, ConvertedMessage>;
+}
+
+export interface ConvertedMessage {
+  readonly sdk: readonly SDKMessage[];
+  /** Its `createdAt` was given as a `Date`. */
+  readonly dated: boolean;
+}
+
 /** The state of a session of `store`, with all of its branches, summaries and blocks. */
 export async function exportSession(
   store: Store,
   id: string,
   keys: KnownKeys,
-  { endReason, times }: { endReason: string | null; times: (messageId: string) => string | null },
+  { endReason, times, converted }: ExportOptions,
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
   const info = await store.sessions.get(id);
   const record = info === null ? null : await SessionRecord.open(store, id);
   const tree = await store.history.tree(id);
   const leaf = (await store.history.leaf(id))?.id;
-  const stored = new Map<string, SessionMessage>();
   for (const node of tree) {
+    if (converted.has(node.id)) continue;
     const message = await store.history.message(id, node.id);
-    if (message !== null) stored.set(node.id, message);
+    if (message !== null) converted.set(node.id, convert(message));
   }
   const parents = new Map(tree.map((node) => [node.id, node.parentId]));
   const branch: string[] = [];
   for (let at = leaf ?? null; at !== null; at = parents.get(at) ?? null) branch.unshift(at);
   const plain = branch.length === tree.length && tree.every((node, index) => node.id === branch[index]);
   const onBranch = new Set(branch);
-  const convert = (ids: readonly string[]) =>
-    toSDKMessages(ids.flatMap((message) => stored.get(message) ?? []).map(withoutDate));
-  const dated = [...stored.values()].filter(({ createdAt }) => createdAt instanceof Date).map((message) => message.id);
+  const sdkOf = (ids: readonly string[]) => ids.flatMap((message) => converted.get(message)?.sdk ?? []);
+  const dated = tree.filter((node) => converted.get(node.id)?.dated).map((node) => node.id);
   const ours: Snapshot = {
     ...(info === null || info.name === id ? {} : { name: info.name }),
     ...(info?.model ? { model: info.model } : {}),
     ...(info?.source ? { source: info.source } : {}),
     ...(endReason === null ? {} : { endReason }),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
-    ...(plain ? {} : { offBranch: convert(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
+    ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
     ...(plain || leaf === undefined ? {} : { leaf }),
     ...nonEmpty("dated", dated),
     ...nonEmpty(
@@ -100,7 +113,7 @@ export async function exportSession(
   };
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
   const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
-  const state = { id, messages: convert(branch), usage, metadata };
+  const state = { id, messages: sdkOf(branch), usage, metadata };
   return info?.parent_session_id ? { ...state, parentId: info.parent_session_id } : state;
 }
 
@@ -192,8 +205,9 @@ async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "ski
   return { skills: { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) } };
 }
 
-function withoutDate(message: SessionMessage): SessionMessage {
-  return message.createdAt instanceof Date ? { ...message, createdAt: message.createdAt.toISOString() } : message;
+function convert(message: SessionMessage): ConvertedMessage {
+  if (!(message.createdAt instanceof Date)) return { sdk: toSDKMessages([message]), dated: false };
+  return { sdk: toSDKMessages([{ ...message, createdAt: message.createdAt.toISOString() }]), dated: true };
 }
 
 function withDate(message: SessionMessage): SessionMessage {

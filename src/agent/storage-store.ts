@@ -38,15 +38,25 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       update: (id, message) =>
         write([id], async () => {
           await messages.update(id, message);
-          if (message.createdAt !== null) held.forgetTime(id, message.id);
+          held.rewritten(id, message.id, message.createdAt !== null);
         }),
       upsert: (id, message, parent) =>
         write([id], async () => {
-          if (message.createdAt !== null) held.forgetTime(id, message.id);
-          return messages.upsert(id, message, parent);
+          const inserted = await messages.upsert(id, message, parent);
+          held.rewritten(id, message.id, message.createdAt !== null);
+          return inserted;
         }),
-      delete: (id, ids) => write([id], () => messages.delete(id, ids)),
-      clear: (id) => write([id], () => messages.clear(id)),
+      delete: (id, ids) =>
+        write([id], async () => {
+          const removed = await messages.delete(id, ids);
+          held.removed(id, removed);
+          return removed;
+        }),
+      clear: (id) =>
+        write([id], async () => {
+          await messages.clear(id);
+          held.removed(id, null);
+        }),
       importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
       setActiveLeaf: (id, messageId) => write([id], () => messages.setActiveLeaf(id, messageId)),
     },
