@@ -8,15 +8,14 @@ export default {
   entry: [
     ...entryPoints(manifest).map(({ source }) => source),
     "scripts/*.mjs",
-    "bench/**/*.mjs",
     "test/**/*.mjs",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
     "test/docs/scripted-model.ts",
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
-    "test/agent/{bundle,chat-main}.ts",
+    "test/agent/{bundle,chat-main,kill-child}.ts",
   ],
-  project: ["src/**/*.ts", "test/**/*.ts", "scripts/**", "bench/**/*.mjs"],
+  project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
   // Models' packages are imported by the name that their user gives; `agents` writes a fixture where it is installed for that.
   ignoreDependencies: ["@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "agents"],
   // A type is often exported for the signature that names it.
