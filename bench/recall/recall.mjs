@@ -1,4 +1,6 @@
 // npm run bench:recall -- --locomo <path> [--postgres <url>]
+//
+// Without a URL a Postgres server that npm brings is started for as long as this runs.
 
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
@@ -6,6 +8,7 @@ import { SessionManager } from "../../dist/session.js";
 import { sqlite } from "../../dist/sqlite.js";
 import { measureCjk } from "./cjk.mjs";
 import { readLocomo } from "./locomo.mjs";
+import { startPostgres } from "./postgres.mjs";
 import { Score } from "./score.mjs";
 
 // The package's own engine: this needs none of the peers.
@@ -23,9 +26,13 @@ async function ask(conversations, { pooled, open, search }) {
   const shared = pooled ? await open("pooled") : null;
   if (shared)
     for (const conversation of conversations) await fill(shared.manager, conversation, `${conversation.name}-`);
+  await shared?.settle?.();
   for (const conversation of conversations) {
     const subject = shared ?? (await open(conversation.name));
-    if (!shared) await fill(subject.manager, conversation, `${conversation.name}-`);
+    if (!shared) {
+      await fill(subject.manager, conversation, `${conversation.name}-`);
+      await subject.settle?.();
+    }
     for (const { text, category, evidence } of conversation.questions) {
       const hits = await search(subject, text);
       // The same turn ids stand in every conversation.
@@ -73,19 +80,17 @@ function print(name, score) {
 if (values.locomo) {
   const conversations = readLocomo(values.locomo);
   console.log(`${"LoCoMo".padEnd(44)} cat.     n     R@5   R@10   R@20    MRR`);
+  const server = await startPostgres(values.postgres);
   const subjects = [
     ["stemma on SQLite, a store per conversation", { pooled: false, open: openSqlite, search: ours }],
     ["stemma on SQLite, all in one store", { pooled: true, open: openSqlite, search: ours }],
+    ["stemma on Postgres, a store per conversation", { pooled: false, open: server.open, search: ours }],
+    ["stemma on Postgres, all in one store", { pooled: true, open: server.open, search: ours }],
     ["reference's phrase search", { pooled: false, open: openSqlite, search: byRule("phrase") }],
     ["reference's all-words search", { pooled: false, open: openSqlite, search: byRule("words") }],
   ];
-  if (values.postgres) {
-    const { openPostgres } = await import("./postgres.mjs");
-    const open = (name) => openPostgres(values.postgres, name);
-    subjects.splice(2, 0, ["stemma on Postgres, a store per conversation", { pooled: false, open, search: ours }]);
-    subjects.splice(3, 0, ["stemma on Postgres, all in one store", { pooled: true, open, search: ours }]);
-  }
   for (const [name, subject] of subjects) print(name, await ask(conversations, subject));
+  await server.stop();
 } else {
   console.log("LoCoMo is left out: pass --locomo <path to locomo10.json>.");
 }
