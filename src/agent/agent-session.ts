@@ -179,7 +179,7 @@ export class AgentSession implements AsyncDisposable {
   async #request(tools: AgentTools): Promise<ModelMessage[]> {
     const { convertToModelMessages } = await import("ai");
     this.#compacted = false;
-    const history = (await this.session.getHistory()).map(settleToolCalls);
+    const history = (await this.session.getHistory()).filter(({ role }) => ROLES.has(role)).map(settleToolCalls);
     // Tools shape how their stored outputs are shown to the model.
     const converted = await convertToModelMessages(history as UIMessage[], { tools: tools as never });
     const messages = converted.filter((message) => message.content.length > 0);
@@ -244,6 +244,9 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 }
+
+/** What a model can be shown; imported sessions may have messages of other roles. */
+const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
 
 /** True when the model has the next word: after the user's, or after results that it has not seen. */
 function awaitsModel(last: SessionMessage | undefined): boolean {

@@ -29,13 +29,13 @@ export interface CreateSessionOptions {
   resume?: string | undefined;
   /** The id of a stored session to start from: its history, blocks and summaries are copied. */
   fork?: string | undefined;
-  /** The new session's id. Default: a random one. */
+  /** A new session's id. Default: a random one. */
   id?: string | undefined;
-  /** What a list of sessions shows. Default: the id. */
+  /** What a list of sessions shows for a new one. Default: the id. */
   name?: string | undefined;
-  /** Who made the session, as the registry keeps it. Default: `agent`. */
+  /** Who made a new session, as the registry keeps it. Default: `agent`. */
   source?: string | undefined;
-  /** The host's own, kept with the session. */
+  /** The host's own, kept with a new session. */
   metadata?: Record<string, unknown> | undefined;
   /** How often the model is asked within one `receive`, at most. Default 20. */
   maxTurns?: number | undefined;

@@ -1,9 +1,10 @@
+import { z } from "zod";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { fromSDKMessages, settledFields } from "./sdk-message.js";
 import type { ContentBlock, SDKMessage } from "./types.js";
 
-/** What `send` takes: a text, blocks, a message in the documented shape, or a `UIMessage` of the AI SDK. */
+/** What `send` takes: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
 export type AgentInput = string | ContentBlock[] | SDKMessage | SessionMessage;
 
 interface ParsedInput {
@@ -13,38 +14,45 @@ interface ParsedInput {
   readonly results: ReadonlyMap<string, Record<string, unknown>>;
 }
 
+const text = z.looseObject({ type: z.literal("text"), text: z.string() });
+const image = z.looseObject({
+  type: z.literal("image"),
+  source: z.discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("base64"), media_type: z.string(), data: z.string() }),
+    z.looseObject({ type: z.literal("url"), url: z.string() }),
+  ]),
+});
+const toolResult = z.looseObject({
+  type: z.literal("tool_result"),
+  tool_use_id: z.string(),
+  content: z.union([z.string(), z.array(z.union([text, image]))]),
+  is_error: z.boolean().optional(),
+});
+const part = z.looseObject({ type: z.literal("part"), part: z.looseObject({ type: z.string() }) });
+/** The blocks that a user can say. */
+const blocks = z.array(z.discriminatedUnion("type", [text, image, toolResult, part])).min(1);
+
 /** Errors: `INVALID_ARGUMENT`. */
 export function parseInput(input: AgentInput): ParsedInput {
-  if (typeof input === "string") return messageOnly(text(input));
-  if (Array.isArray(input)) return parseBlocks({ role: "user", content: input });
-  if (typeof input !== "object" || input === null) throw invalid();
-  if ("parts" in input) return messageOnly(input);
-  if (input.role !== "user") throw invalid();
-  if (typeof input.content === "string") return messageOnly(fromSDKMessages([input])[0]);
-  return parseBlocks(input);
-}
-
-function parseBlocks(input: SDKMessage): ParsedInput {
-  if (!Array.isArray(input.content) || input.content.length === 0) throw invalid();
+  if (typeof input === "string") return parseInput({ role: "user", content: input });
+  if (Array.isArray(input)) return parseInput({ role: "user", content: input });
+  if (typeof input !== "object" || input === null || input.role !== "user") throw invalid();
+  if ("parts" in input) return { message: input, results: new Map() };
+  if (typeof input.content === "string") return { message: fromSDKMessages([input])[0] ?? null, results: new Map() };
+  const parsed = blocks.safeParse(input.content);
+  if (!parsed.success) throw invalid(parsed.error);
   const results = new Map<string, Record<string, unknown>>();
   const content: ContentBlock[] = [];
   for (const block of input.content) {
     if (block.type === "tool_result") results.set(block.tool_use_id, settledFields(block));
     else content.push(block);
   }
-  if (content.length === 0) return { message: null, results };
-  return { message: fromSDKMessages([{ ...input, content }])[0] ?? null, results };
+  const message = content.length === 0 ? null : (fromSDKMessages([{ ...input, content }])[0] ?? null);
+  return { message, results };
 }
 
-function messageOnly(message: SessionMessage | undefined): ParsedInput {
-  return { message: message ?? null, results: new Map() };
-}
-
-function text(content: string): SessionMessage {
-  return { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text: content }] };
-}
-
-function invalid(): StemmaError {
-  const message = "send() takes a text, an array of blocks, a user's message { role, content }, or a UIMessage.";
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
+function invalid(cause?: unknown): StemmaError {
+  const message =
+    "send() takes a text, an array of text, image and tool_result blocks, a user's message { role, content }, or a UIMessage.";
+  return new StemmaError("INVALID_ARGUMENT", {}, message, { cause });
 }

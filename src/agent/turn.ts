@@ -94,7 +94,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
   };
 
   try {
-    for await (const chunk of untilAborted(stream(call).fullStream, signal)) {
+    for await (const chunk of chunksOf(() => stream(call).fullStream, signal)) {
       step.add(chunk);
       if (chunk.type === "error") {
         if (storageFailure !== null) throw (storageFailure as { error: unknown }).error;
@@ -180,24 +180,24 @@ function asError(error: unknown): Error {
   return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
 }
 
-// A tool that does not heed the signal must not hold up the end of the turn.
-async function* untilAborted<T>(
-  stream: ReadableStream<T>,
+/** The chunks of a stream until the signal is aborted; a stream that fails, or cannot be had, ends with an `error` chunk. */
+async function* chunksOf<T>(
+  open: () => ReadableStream<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T | { type: "error"; error: unknown }> {
-  const reader = stream.getReader();
+  let reader: ReadableStreamDefaultReader<T> | null = null;
   try {
+    reader = open().getReader();
     for (;;) {
-      const next = await unlessAborted(reader.read(), signal).catch((error: unknown) => {
-        // A connection that is reset fails the stream itself.
-        return signal.aborted
-          ? { done: true as const }
-          : { done: false as const, value: { type: "error" as const, error } };
-      });
+      // A tool that does not heed the signal must not hold up the end of the turn.
+      const next = await unlessAborted(reader.read(), signal);
       if (next.done) return;
       yield next.value;
     }
+  } catch (error) {
+    if (!signal.aborted) yield { type: "error", error };
   } finally {
-    reader.cancel().catch(() => {});
+    // What it fails with was told already, or nobody waits for it any more.
+    reader?.cancel().catch(() => {});
   }
 }

@@ -472,6 +472,23 @@ describe("a turn that is cut off", () => {
     expect(session.getMessages().at(-1)).toMatchObject({ content: "Half", metadata: { interrupted: "error" } });
   });
 
+  it("reports a model that the AI SDK cannot use", async () => {
+    const model = { specificationVersion: "v99", provider: "p", modelId: "m" };
+    const session = await createSession({ model, sessionStorage: memory() });
+    await session.send("Go");
+    const events = await collect(session.receive());
+    expect(events).toMatchObject([{ type: "error" }, { type: "stop", stop_reason: "error" }]);
+  });
+
+  it("passes over messages of roles that no model knows", async () => {
+    const model = scripted(says("Hi"));
+    const session = await createSession({ model, sessionStorage: memory() });
+    await session.session.appendMessage({ id: "x", role: "bashExecution", parts: [{ type: "text", text: "$ ls" }] });
+    await session.send("Go");
+    await collect(session.receive());
+    expect(model.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(["user"]);
+  });
+
   it("throws what fails in the storage, and leaves what was stored", async () => {
     const store = memory();
     const session = await createSession({ model: scripted(says("Lost")), sessionStorage: store });
@@ -538,7 +555,19 @@ describe("calls that cannot be", () => {
 
   it("refuses what is no message of a user", async () => {
     const session = await createSession({ sessionStorage: memory() });
-    for (const input of [[], null, 3, { role: "assistant", content: "I" }, { role: "user" }]) {
+    const wrong = [
+      [],
+      null,
+      3,
+      { role: "assistant", content: "I" },
+      { id: "a", role: "assistant", parts: [] },
+      { role: "user" },
+      [{ type: "text" }],
+      [{ type: "tool_use", id: "a", name: "b", input: {} }],
+      [{ type: "image", source: {} }],
+      [null],
+    ];
+    for (const input of wrong) {
       await expect(session.send(input as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     }
     expect(session.getMessages()).toEqual([]);
