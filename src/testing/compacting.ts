@@ -3,6 +3,7 @@ import type { SessionMessage } from "../model/message.js";
 import { estimateTokens } from "../model/tokens.js";
 import type { TokenCounterInput } from "../session/compactor.js";
 import type { SessionStatusEvent } from "../session/events.js";
+import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
@@ -276,10 +277,11 @@ export const compacting = defineTopic("compacting", (it) => {
   it("counts one compaction for the writes that come while it runs", async ({ sessionOf }) => {
     let calls = 0;
     const failures: unknown[] = [];
-    const session = sessionOf("s")
+    const session: Session = sessionOf("s")
       .onCompaction(async () => {
         calls += 1;
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        // However long the store takes, the others are written before it ends.
+        while ((await session.getPathLength()) < 10) await new Promise((resolve) => setTimeout(resolve, 5));
         return null;
       })
       .compactAfter(1)
