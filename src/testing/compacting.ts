@@ -281,7 +281,8 @@ export const compacting = defineTopic("compacting", (it) => {
       .onCompaction(async () => {
         calls += 1;
         // However long the store takes, the others are written before it ends.
-        while ((await session.getPathLength()) < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+        do await new Promise((resolve) => setTimeout(resolve, 30));
+        while ((await session.getPathLength()) < 10);
         return null;
       })
       .compactAfter(1)
