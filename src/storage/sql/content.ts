@@ -11,6 +11,16 @@ import { all, first, type Operation, run } from "./operation.js";
  * for a row of this engine. Both are kept as pieces that an engine's rows can hold.
  */
 
+/** True for a message of which nothing must stand outside its row. */
+export function fitsRow(sql: Dialect, message: EncodedMessage): boolean {
+  return message.media.length === 0 && fitsColumn(sql, message.content);
+}
+
+function fitsColumn(sql: Dialect, text: string): boolean {
+  // A character is at most three bytes of UTF-8, so most texts need not be measured.
+  return text.length * 3 <= sql.maxTextBytes || utf8Length(text) <= sql.maxTextBytes;
+}
+
 /** Writes what must stand outside the row `n`, and gives the content for the row itself. */
 export function* storeContent(sql: Dialect, no: number, n: number, message: EncodedMessage): Operation<string> {
   for (const { hash, data } of message.media) {
@@ -18,10 +28,7 @@ export function* storeContent(sql: Dialect, no: number, n: number, message: Enco
     const known = yield* first("SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0", no, hash);
     if (known === undefined) yield* storePieces(sql, no, hash, data);
   }
-  // A character is at most three bytes of UTF-8, so most contents need not be measured.
-  if (message.content.length * 3 <= sql.maxTextBytes || utf8Length(message.content) <= sql.maxTextBytes) {
-    return message.content;
-  }
+  if (fitsColumn(sql, message.content)) return message.content;
   const key = `row:${n}`;
   yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, key);
   yield* storePieces(sql, no, key, message.content);

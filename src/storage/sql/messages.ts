@@ -2,16 +2,15 @@ import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import { dropContent, storableText, storeContent } from "./content.js";
+import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
-import { first, type Operation, run } from "./operation.js";
+import { first, insert, type Operation, run } from "./operation.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
 import {
   activeLeaf,
   findPlace,
   findTip,
   isoNow,
-  listPlaces,
   messageNotFound,
   openTip,
   type Place,
@@ -20,8 +19,8 @@ import {
 } from "./session-row.js";
 
 const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
-const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
+const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
 const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
 
@@ -34,24 +33,19 @@ export function* appendMessages(
 ): Operation<AppendResult> {
   const tip = messages.length > 0 ? yield* openTip(sessionId) : yield* findTip(sessionId);
   if (tip === null) return { inserted: [], lastId: null, visibleTokens: 0 };
-  // A session without messages knows no id.
-  const known = tip.newest === null ? new Map<string, Place>() : yield* findPlaces(sessionId, messages);
   const inserted: boolean[] = [];
   let newest = tip.newest;
   let last: Place | null = null;
   for (const message of messages) {
-    const place = known.get(message.id);
-    inserted.push(place === undefined);
-    if (place !== undefined) {
-      last = place;
-      continue;
-    }
-    const below: Place | null = inserted.length > 1 ? last : yield* findParent(sessionId, tip, parent);
-    last = newest = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
-    known.set(message.id, last);
+    const below: Place | null = inserted.length > 0 ? last : yield* findParent(sessionId, tip, parent, message.id);
+    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    inserted.push(place !== null);
+    newest = place ?? newest;
+    last = place ?? (yield* findPlace(sessionId, message.id));
   }
-  if (inserted.includes(true) && tip.leaf !== null) yield* resetLeaf(tip.no);
-  const end: Place | null = inserted.includes(true) ? newest : yield* activeLeaf(tip);
+  const changed = newest !== tip.newest;
+  if (changed && tip.leaf !== null) yield* resetLeaf(tip.no);
+  const end: Place | null = changed ? newest : yield* activeLeaf(tip);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
 }
 
@@ -66,10 +60,13 @@ export function* importMessages(
   let inserted = 0;
   let previous: Place | null = null;
   for (const { message, parentId } of messages) {
-    if (newest !== null && (yield* findPlace(sessionId, message.id)) !== null) continue;
     const below: Place | null =
-      previous !== null && previous.id === parentId ? previous : yield* findParent(sessionId, tip, parentId);
-    previous = newest = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+      previous !== null && previous.id === parentId
+        ? previous
+        : yield* findParent(sessionId, tip, parentId, message.id);
+    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    if (place === null) continue;
+    previous = newest = place;
     inserted += 1;
   }
   if (inserted > 0 && tip.leaf !== null) yield* resetLeaf(tip.no);
@@ -129,45 +126,39 @@ export function currentTotal(tip: { stale: number | null }, place: Place): numbe
   return tip.stale !== null && place.n <= tip.stale ? null : place.total;
 }
 
-/** Writes one message below `parent`, as the session's newest row. */
+/** Writes one message below `parent`, as the session's newest row. Null when its id is known: then it writes nothing. */
 export function* insertMessage(
   sql: Dialect,
   sessionId: string,
   tip: Tip,
   message: EncodedMessage,
   parent: Place | null,
-): Operation<Place> {
+): Operation<Place | null> {
   const { no, newest } = tip;
+  const { id, tokens } = message;
+  const goesOn = parent?.n === newest?.n;
+  const isWhole = fitsRow(sql, message);
+  // Of a row that is all there is to write, the unique index tells that its id is known.
+  if (!(goesOn && isWhole) && (yield* findPlace(sessionId, id)) !== null) return null;
   const n = nextPosition(no, newest?.n ?? floorOf(no));
-  const branch = yield* branchFor(no, n, newest, parent);
+  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(no, n, newest, parent);
   const before = parent === null ? 0 : currentTotal(tip, parent);
-  const total = before === null ? null : before + message.tokens;
-  const content = yield* storeContent(sql, no, n, message);
-  yield* run(
-    sql.keepsText ? INSERT_TEXT : INSERT,
-    n,
-    message.id,
-    sessionId,
-    parent?.id ?? null,
-    message.role,
-    isoNow(),
-    branch,
-    message.tokens,
-    total,
-    message.createdAt,
-    content,
-    ...(sql.keepsText ? [storableText(message.text)] : []),
-  );
+  const total = before === null ? null : before + tokens;
+  const content = isWhole ? message.content : yield* storeContent(sql, no, n, message);
+  const row = [n, id, sessionId, parent?.id ?? null, message.role, isoNow(), branch, tokens, total, message.createdAt];
+  const written = sql.keepsText
+    ? yield* insert(INSERT_TEXT, [...row, content, storableText(message.text)])
+    : yield* insert(INSERT, [...row, content]);
+  if (written === 0) return null;
   const document = searchDocument(message);
   if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);
-  return { n, id: message.id, branch, total };
+  return { n, id, branch, total };
 }
 
 // A message goes on with its parent's branch unless another message does so already.
 function* branchFor(no: number, n: number, newest: Place | null, parent: Place | null): Operation<number> {
   if (newest === null) return 0;
   if (parent !== null) {
-    if (parent.n === newest.n) return parent.branch;
     const sibling = yield* first(
       "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? LIMIT 1",
       parent.n + 1,
@@ -192,23 +183,12 @@ function* branchFor(no: number, n: number, newest: Place | null, parent: Place |
   return branch;
 }
 
-// Engines bind at least a hundred values to a statement.
-const IDS_AT_ONCE = 90;
-
-function* findPlaces(sessionId: string, messages: readonly EncodedMessage[]): Operation<Map<string, Place>> {
-  const places = new Map<string, Place>();
-  for (let start = 0; start < messages.length; start += IDS_AT_ONCE) {
-    const ids = messages.slice(start, start + IDS_AT_ONCE).map(({ id }) => id);
-    for (const place of yield* listPlaces(sessionId, ids)) places.set(place.id, place);
-  }
-  return places;
-}
-
-function* findParent(sessionId: string, tip: Tip, parent: ParentRef): Operation<Place | null> {
+// The parent of a message that is known does not matter, so it need not be there.
+function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: string): Operation<Place | null> {
   if (parent === undefined) return yield* activeLeaf(tip);
   if (parent === null) return null;
   const place = yield* findPlace(sessionId, parent);
-  if (place !== null) return place;
+  if (place !== null || (yield* findPlace(sessionId, messageId)) !== null) return place;
   const advice = "Pass null to start a new root, or the id of a message that exists.";
   throw new StemmaError(
     "PARENT_NOT_FOUND",

@@ -9,8 +9,11 @@ export interface Statement {
   /** One statement, with `?` for each value. */
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  /** The rows are wanted as the values of their only column, which some engines give faster. */
-  readonly column?: true;
+  /**
+   * The form of the answer: rows unless said otherwise. Some engines give `tuples` (rows as arrays of their values) and
+   * `column` (the values of the only column) faster. `count` is the number of rows that an INSERT wrote.
+   */
+  readonly as?: "tuples" | "column" | "count";
 }
 
 export type Operation<T> = Generator<Statement, T, Row[]>;
@@ -25,6 +28,19 @@ export function* first<R>(sql: string, ...values: SqlValue[]): Operation<R | und
   return (yield { sql, values })[0] as R | undefined;
 }
 
+/** The first row that a query gives, as the values of its columns. */
+export function* firstTuple<T extends readonly SqlValue[]>(
+  sql: string,
+  ...values: SqlValue[]
+): Operation<T | undefined> {
+  return (yield { sql, values, as: "tuples" })[0] as unknown as T | undefined;
+}
+
+/** Runs an INSERT without RETURNING. Gives how many rows it wrote. */
+export function* insert(sql: string, values: readonly SqlValue[]): Operation<number> {
+  return (yield { sql, values, as: "count" }) as unknown as number;
+}
+
 /** Runs a statement for its effect. */
 export function* run(sql: string, ...values: SqlValue[]): Operation<void> {
   yield { sql, values };
@@ -32,5 +48,5 @@ export function* run(sql: string, ...values: SqlValue[]): Operation<void> {
 
 /** The values of the only column that a query gives. */
 export function* column<V>(sql: string, ...values: SqlValue[]): Operation<V[]> {
-  return (yield { sql, values, column: true }) as V[];
+  return (yield { sql, values, as: "column" }) as V[];
 }

@@ -103,22 +103,32 @@ function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
 }
 
 function answerSync(connection: SyncConnection, statement: Statement): Row[] {
-  if (!statement.column) return connection.query(statement);
-  return (connection.column?.(statement) ?? onlyColumn(connection.query(statement))) as Row[];
+  const { as } = statement;
+  if (as === undefined) return connection.query(statement);
+  return (connection[as]?.(statement) ?? inForm(as, connection.query(plain(statement)))) as Row[];
 }
 
 async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
   let step = operation.next();
   while (!step.done) {
-    const rows = await query(step.value);
-    step = operation.next((step.value.column ? onlyColumn(rows) : rows) as Row[]);
+    const { as } = step.value;
+    step = operation.next(
+      (as === undefined ? await query(step.value) : inForm(as, await query(plain(step.value)))) as Row[],
+    );
   }
   return step.value;
 }
 
-function onlyColumn(rows: readonly Row[]): unknown[] {
-  const name = Object.keys(rows[0] ?? {})[0] as string;
-  return rows.map((row) => row[name]);
+// The statement that gives as rows what its form is made from.
+function plain(statement: Statement): Statement {
+  return statement.as === "count" ? { ...statement, sql: `${statement.sql} RETURNING 1` } : statement;
+}
+
+function inForm(as: NonNullable<Statement["as"]>, rows: Row[]): unknown {
+  if (as === "count") return rows.length;
+  const names = Object.keys(rows[0] ?? {});
+  if (as === "tuples") return rows.map((row) => names.map((name) => row[name]));
+  return rows.map((row) => row[names[0] as string]);
 }
 
 function closed(name: string): StemmaError {

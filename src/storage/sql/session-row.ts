@@ -1,5 +1,5 @@
 import { StemmaError } from "../../errors.js";
-import { all, first, type Operation, run } from "./operation.js";
+import { first, firstTuple, type Operation, run } from "./operation.js";
 import { floorOf, SESSION_RANGE } from "./position.js";
 
 /** What a session's row holds beside its registry fields. */
@@ -34,13 +34,22 @@ const TIP = `
     ON m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
   WHERE s.id = ?`;
 
-type TipRow = SessionRow & { n: number | null; id: string; branch: number; total: number | null };
+type TipRow = [
+  no: number,
+  leaf: number | null,
+  stale: number | null,
+  skills: string | null,
+  n: number | null,
+  id: string,
+  branch: number,
+  total: number | null,
+];
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
 export function* findTip(sessionId: string): Operation<Tip | null> {
-  const row = yield* first<TipRow>(TIP, sessionId);
+  const row = yield* firstTuple<TipRow>(TIP, sessionId);
   if (row === undefined) return null;
-  const { no, leaf, stale, skills, n, id, branch, total } = row;
+  const [no, leaf, stale, skills, n, id, branch, total] = row;
   return { no, leaf, stale, skills, newest: n === null ? null : { n, id, branch, total } };
 }
 
@@ -67,12 +76,6 @@ const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
 /** Where a message of the session is, or null. */
 export function* findPlace(sessionId: string, id: string): Operation<Place | null> {
   return (yield* first<Place>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
-}
-
-/** Where those messages of the session are that there are. */
-export function* listPlaces(sessionId: string, ids: readonly string[]): Operation<Place[]> {
-  const marks = ids.map(() => "?").join(", ");
-  return yield* all<Place>(`${PLACE} WHERE session_id = ? AND id IN (${marks})`, sessionId, ...ids);
 }
 
 /** Where the active leaf is, or null in a session without one. */

@@ -28,6 +28,7 @@ export function isSqliteClient(value: unknown): value is SqliteClient {
 
 const READS = /^\s*(?:SELECT|WITH|PRAGMA)\b/i;
 
+type Form = "rows" | "column" | "tuples";
 type Execute = (values: readonly unknown[]) => unknown;
 
 interface PreparedStatement {
@@ -35,52 +36,41 @@ interface PreparedStatement {
   run(...values: unknown[]): unknown;
   /** better-sqlite3 and libsql: gives the values of the first column. */
   pluck?(): { all(...values: unknown[]): unknown[] };
+  /** better-sqlite3 and libsql: gives rows as arrays. What bun:sqlite calls so is something else. */
+  raw?(): { all(...values: unknown[]): unknown[][] };
+  /** bun:sqlite: gives rows as arrays. */
+  values?(...values: unknown[]): unknown[][];
 }
 
 /** A connection on an open database. Statements are prepared once. */
 export function connectClient(client: SqliteClient): SyncConnection {
-  const prepared = new Map<string, Execute>();
-  const columns = new Map<string, Execute>();
+  const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
 
-  const prepare = (sql: string): Execute => {
-    const statement = client.prepare(sql) as PreparedStatement;
-    const execute: Execute = READS.test(sql)
-      ? (values) => statement.all(...values)
-      : (values) => statement.run(...values);
-    prepared.set(sql, execute);
+  const prepare = (form: Form, sql: string): Execute => {
+    const execute = executorOf(client.prepare(sql) as PreparedStatement, form, sql);
+    prepared[form].set(sql, execute);
     return execute;
   };
 
-  const prepareColumn = (sql: string): Execute => {
-    const statement = client.prepare(sql) as PreparedStatement;
-    const plucked = statement.pluck?.();
-    const execute: Execute = plucked
-      ? (values) => plucked.all(...values)
-      : (values) => statement.all(...values).map((row) => Object.values(row)[0]);
-    columns.set(sql, execute);
-    return execute;
-  };
-
-  const attempt = (execute: () => unknown): unknown => {
+  const answer = (form: Form, sql: string, values: readonly unknown[]): unknown => {
     try {
-      return execute();
+      return (prepared[form].get(sql) ?? prepare(form, sql))(values);
     } catch (error) {
       throw sqliteError(error);
     }
   };
 
-  const execute = (sql: string, values: readonly unknown[]): unknown =>
-    attempt(() => (prepared.get(sql) ?? prepare(sql))(values));
+  const execute = (sql: string): unknown => answer("rows", sql, []);
 
   const transaction = <T>(mode: TransactionMode, work: () => T): T => {
     // Inside a transaction of the host's, ours is a savepoint of it.
     const nested = depth > 0 || client.inTransaction === true || client.isTransaction === true;
-    execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE", []);
+    execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
     depth += 1;
     try {
       const result = work();
-      execute(nested ? "RELEASE stemma" : "COMMIT", []);
+      execute(nested ? "RELEASE stemma" : "COMMIT");
       return result;
     } catch (error) {
       rollback(nested);
@@ -94,22 +84,38 @@ export function connectClient(client: SqliteClient): SyncConnection {
     // SQLite may have rolled back by itself, as it does when the disk is full.
     const open = client.inTransaction ?? client.isTransaction ?? true;
     if (!open) return;
-    execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK", []);
-    if (nested) execute("RELEASE stemma", []);
+    execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
+    if (nested) execute("RELEASE stemma");
   };
 
   return {
     kind: "sync",
-    query: ({ sql, values }: Statement) => execute(sql, values) as Row[],
-    column: ({ sql, values }: Statement) =>
-      attempt(() => (columns.get(sql) ?? prepareColumn(sql))(values)) as unknown[],
+    query: ({ sql, values }: Statement) => answer("rows", sql, values) as Row[],
+    column: ({ sql, values }: Statement) => answer("column", sql, values) as unknown[],
+    tuples: ({ sql, values }: Statement) => answer("tuples", sql, values) as unknown[][],
+    count: ({ sql, values }: Statement) =>
+      Number((answer("rows", sql, values) as { changes: number | bigint }).changes),
     transaction,
     close: () => {
-      prepared.clear();
-      columns.clear();
+      for (const statements of Object.values(prepared)) statements.clear();
       client.close();
     },
   };
+}
+
+function executorOf(statement: PreparedStatement, form: Form, sql: string): Execute {
+  if (form === "column") {
+    const plucked = statement.pluck?.();
+    if (plucked !== undefined) return (values) => plucked.all(...values);
+    return (values) => statement.all(...values).map((row) => Object.values(row)[0]);
+  }
+  if (form === "tuples") {
+    if (statement.values !== undefined) return (values) => statement.values?.(...values);
+    const raw = statement.raw?.();
+    if (raw !== undefined) return (values) => raw.all(...values);
+    return (values) => statement.all(...values).map((row) => Object.values(row));
+  }
+  return READS.test(sql) ? (values) => statement.all(...values) : (values) => statement.run(...values);
 }
 
 /** The error that a caller sees for what a SQLite module threw; the module's own error is its cause. */

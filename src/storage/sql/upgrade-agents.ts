@@ -120,7 +120,8 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const tip = yield* openTip(old.session_id);
   const place = yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent);
   const written = isoFromSql(row.created_at);
-  if (written !== null) yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
+  if (place !== null && written !== null)
+    yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
 }
 
 // Content is kept to the letter, also where this program would not have written it.
