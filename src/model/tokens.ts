@@ -19,6 +19,8 @@ const MIN_MEDIA_LENGTH = 2048;
  */
 export function estimateStringTokens(text: string): number {
   const { length } = text;
+  const asciiWords = countAsciiWords(text);
+  if (asciiWords !== null) return tokensOf(length, asciiWords);
   let chars = length;
   let words = 0;
   let ideographs = 0;
@@ -46,7 +48,36 @@ export function estimateStringTokens(text: string): number {
     words += inNext & ~inWord;
     inWord = inNext;
   }
-  return Math.ceil(Math.max(chars / CHARS_PER_TOKEN, words * WORDS_TOKEN_MULTIPLIER)) + ideographs;
+  return tokensOf(chars, words) + ideographs;
+}
+
+function tokensOf(chars: number, words: number): number {
+  return Math.ceil(Math.max(chars / CHARS_PER_TOKEN, words * WORDS_TOKEN_MULTIPLIER));
+}
+
+const encoder = new TextEncoder();
+const bytes = new Uint8Array(16_384);
+const quads = new Uint32Array(bytes.buffer);
+
+// The words of a text that is only ASCII and not too long; null for any other. Takes four characters at a time, because
+// every text that is written is read here from end to end.
+function countAsciiWords(text: string): number | null {
+  const { length } = text;
+  if (length > bytes.length) return null;
+  const { read, written } = encoder.encodeInto(text, bytes);
+  if (read !== length || written !== length) return null;
+  const end = (length + 3) >> 2;
+  bytes.fill(0x20, length, end * 4);
+  let words = 0;
+  let before = 0;
+  for (let index = 0; index < end; index += 1) {
+    // The high bit of each byte: set where the character is above the space.
+    const solid = ((quads[index] as number) + 0x5f5f5f5f) & 0x80808080;
+    const starts = solid & ~((solid << 8) | before);
+    words += Math.imul(starts >>> 7, 0x01010101) >>> 24;
+    before = solid >>> 24;
+  }
+  return words;
 }
 
 /**
