@@ -4,6 +4,10 @@ import type { SearchDialect, SearchIndex } from "./dialect.js";
 import { all, column, first, type Operation, run, type SqlValue } from "./operation.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+const ADD: Record<SearchIndex, string> = {
+  messages: `INSERT INTO ${TABLES.messages} (rowid, text) VALUES (?, ?)`,
+  entries: `INSERT INTO ${TABLES.entries} (rowid, text) VALUES (?, ?)`,
+};
 
 // Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids.
 const INTEGER = "CAST(? AS INTEGER)";
@@ -18,7 +22,7 @@ const NEAR = 4;
 /** Full-text search with FTS5: porter stemming, any script, BM25. The tables keep no text of their own. */
 export const sqliteSearch: SearchDialect = {
   *add(index, n, document) {
-    yield* run(`INSERT INTO ${TABLES[index]} (rowid, text) VALUES (?, ?)`, n, spaceOut(document.toWellFormed()));
+    yield* run(ADD[index], n, spaceOut(document.toWellFormed()));
   },
 
   *remove(index, lo, hi) {
@@ -99,14 +103,22 @@ function newest({ where, values }: Term, limit: number): Operation<number[]> {
   return column<number>(query, ...values, limit);
 }
 
-/** The tables' definition. `pgsz` makes appends cheaper: fewer, larger leaves. */
+// Both make appends cheaper: larger leaves, and merges that are put off for longer.
+const SETTINGS = [
+  ["pgsz", 1000],
+  ["automerge", 8],
+] as const;
+
+/** The tables' definition. */
 export function* createSearchTables(): Operation<void> {
   for (const table of Object.values(TABLES)) {
     yield* run(
       `CREATE VIRTUAL TABLE IF NOT EXISTS ${table}
        USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')`,
     );
-    yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('pgsz', ${INTEGER})`, 1000);
+    for (const [setting, value] of SETTINGS) {
+      yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
+    }
   }
 }
 
