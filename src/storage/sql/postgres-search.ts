@@ -111,7 +111,7 @@ function* findMatches(sequences: readonly string[][], scope: Scope, limit: numbe
        FROM counted WHERE place = 1
      ), sample AS (
        SELECT d.n, d.length FROM ${scope.rows} ORDER BY d.n DESC LIMIT ${SAMPLE}
-     ), size AS (
+     ), size AS MATERIALIZED (
        SELECT greatest(count(*), (SELECT max(documents) FROM budget),
                 CASE WHEN count(*) = ${SAMPLE} THEN least(max(n) - ?::bigint, (
                   SELECT reltuples FROM pg_class WHERE oid = to_regclass('${scope.table}'))) END) AS documents,
