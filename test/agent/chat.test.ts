@@ -89,21 +89,25 @@ describe("without a model", () => {
   });
 
   it("branches, goes to messages, retries, and draws the tree", async () => {
-    const { output, code } = await chat([
-      "remember that a is 1",
-      "/branch remember that b is 2",
-      "/retry",
-      "/goto 1",
-      "what do you remember?",
-      "/branch 1 remember that c is 3",
-      "/tree",
-    ]);
+    await chat(["remember that a is 1", "/branch remember that b is 2", "/retry"], "--session", "s");
+    const store = sqlite(db);
+    const [first] = await store.history.tree("s");
+    await store.close();
+    const { output, code } = await chat(
+      [
+        `/goto ${first?.id.slice(0, 8)}`,
+        "what do you remember?",
+        `/branch @${first?.id} remember that c is 3`,
+        "/tree",
+      ],
+      "--session",
+      "s",
+    );
     expect(code).toBe(0);
-    expect(output).toContain("At 1 (user): remember that a is 1");
-    const tree = output.slice(output.lastIndexOf("remember that c is 3\n"));
-    expect(output).toMatch(/1 user: remember that a is 1/);
-    expect(output).toMatch(/4 user: remember that b is 2/);
-    expect(tree).toMatch(/\*.*\d+ assistant: Noted in the memory block: c is 3/);
+    expect(output).toContain("After user: remember that a is 1");
+    expect(output).toMatch(/├─ user .* remember that a is 1\n/);
+    expect(output).toMatch(/├─ user .* remember that b is 2\n/);
+    expect(output).toMatch(/assistant .*Noted in the memory block: c is 3 {2}← active/);
   });
 
   it("compacts, searches, shows context and usage, lists, forks and switches sessions", async () => {
@@ -111,26 +115,31 @@ describe("without a model", () => {
       { length: 12 },
       (_, index) => `remember that fact ${index} holds. ${"More words on it. ".repeat(30)}`,
     );
-    const { output, code } = await chat([
-      ...lines,
-      "/compact",
-      "/search fact 3",
-      "/context",
-      "/usage",
-      "/fork a copy",
-      "/sessions",
-      "/sessions 2",
-      "/help",
-      "/new fresh",
-      "/quit",
-      "remember that this is not read",
-    ]);
+    const { output, code } = await chat(
+      [
+        ...lines,
+        "/compact",
+        "/search fact 3",
+        "/context",
+        "/usage",
+        "/fork a copy",
+        "/sessions",
+        "/sessions tea",
+        "/help",
+        "/new fresh",
+        "/quit",
+        "remember that this is not read",
+      ],
+      "--session",
+      "tea",
+    );
     expect(code).toBe(0);
     expect(output).toMatch(/now sees \d+ messages instead of 36; summarised by the offline summariser/);
     expect(output).toContain("MEMORY (What you know about the user, in all conversations)");
     expect(output).toContain("0 tokens in, 0 out");
     expect(output).toMatch(/In a copy \(sess_/);
-    expect(output).toMatch(/\*\s+1 .* a copy/);
+    expect(output).toMatch(/\* .* a copy\n/);
+    expect(output).toContain("(36 messages).");
     for (const name of [
       "tree",
       "retry",
@@ -156,7 +165,7 @@ describe("without a model", () => {
     expect(output).toContain("There is no command /nothing");
     expect(output).toContain('There is no message "99"');
     expect(output).toContain("You have not said anything here yet.");
-    expect(output).toContain('There is no conversation "77"');
+    expect(output).toContain('There is no session "77"');
   });
 
   it("loads skills from a folder", async () => {

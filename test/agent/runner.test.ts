@@ -198,7 +198,18 @@ describe("a turn", () => {
 
 describe("what persists", () => {
   it("stores the user's message before the model is asked, and a call before its tool runs", async () => {
-    const store = memory();
+    const fast = memory();
+    const store = {
+      ...fast,
+      messages: {
+        ...fast.messages,
+        // Slower than the model.
+        update: async (...args: Parameters<typeof fast.messages.update>) => {
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          await fast.messages.update(...args);
+        },
+      },
+    };
     const seen: string[][] = [];
     const look = async () => {
       const history = await Session.create(store).forSession("s").getHistory();
@@ -470,6 +481,20 @@ describe("a turn that is cut off", () => {
       { stop_reason: "error" },
     ]);
     expect(session.getMessages().at(-1)).toMatchObject({ content: "Half", metadata: { interrupted: "error" } });
+  });
+
+  it("shows the model no call without a result, wherever it stands in the history", async () => {
+    const model = scripted(says("Hi"));
+    const session = await createSession({ model, sessionStorage: memory() });
+    const call = { type: "tool-add", toolCallId: "c", state: "input-available", input: { x: 1 } };
+    await session.session.appendAll([
+      { id: "a", role: "assistant", parts: [call] },
+      { id: "b", role: "assistant", parts: [{ type: "text", text: "Well" }] },
+      { id: "u", role: "user", parts: [{ type: "text", text: "Go" }] },
+    ]);
+    await collect(session.receive());
+    expect(model.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant", "user"]);
+    expect(JSON.stringify(model.doStreamCalls[0]?.prompt[1])).toContain("Interrupted");
   });
 
   it("reports a model that the AI SDK cannot use", async () => {

@@ -1,4 +1,5 @@
 import { createInterface, type Interface } from "node:readline";
+import { printable } from "../text.js";
 
 /** Lines in, text out; on a terminal with a prompt and colour. */
 export class Terminal {
@@ -21,6 +22,11 @@ export class Terminal {
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
     this.#lines.on("SIGINT", this.#interrupt);
     process.on("SIGINT", this.#interrupt);
+  }
+
+  /** Columns that a line may take. */
+  get width(): number {
+    return this.output.columns ?? 100;
   }
 
   /** What Ctrl-C does. */
@@ -104,8 +110,4 @@ export class Terminal {
     const shown = printable(text);
     this.output.write(this.#colour ? `\u001b[${code}m${shown}\u001b[0m\n` : `${shown}\n`);
   }
-}
-
-function printable(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(/(?![\n\t])[\p{Cc}\u2028\u2029]/gu, "");
 }

@@ -1,5 +1,7 @@
 import { StemmaError } from "../../../errors.js";
 import type { TreeNode } from "../../../storage/contract.js";
+import { findMessageId } from "../../find.js";
+import { oneLine } from "../../text.js";
 import { runTurn } from "../turn.js";
 import type { Chat, SlashCommand } from "./slash-command.js";
 
@@ -8,66 +10,56 @@ export const retry: SlashCommand = {
   usage: "",
   help: "answer your last message anew, on a branch beside the present answer",
   async run(chat) {
-    const { session } = chat.conversation.session;
-    const last = lastUserMessage(await pathOf(chat));
-    await runTurn(chat, () => session.setActiveLeaf(last.id));
+    const last = await lastOfUser(chat);
+    await runTurn(chat, () => chat.conversation.session.session.setActiveLeaf(last.id));
   },
 };
 
 export const branch: SlashCommand = {
   name: "branch",
-  usage: "[number] text",
-  help: "say something else instead of message number (default: your last), on a branch beside it",
+  usage: "[@id] text",
+  help: "say something else instead of message id (default: your last), on a branch beside it",
   async run(chat, argument) {
-    const { session } = chat.conversation.session;
-    const [, number, text = ""] = /^(\d+)?\s*(.*)$/su.exec(argument) ?? [];
-    if (text === "") throw invalid("Write what to say instead: /branch [number] text");
-    const instead = number === undefined ? lastUserMessage(await pathOf(chat)) : await numbered(chat, number);
+    const [, id, text = ""] = /^(?:@(\S+)\s*)?(.*)$/su.exec(argument) ?? [];
+    if (text === "") throw invalid("Write what to say instead: /branch [@id] text");
+    const instead = id === undefined ? await lastOfUser(chat) : await find(chat, id);
     if (instead.role !== "user") throw invalid("Only your own messages can be said anew; /goto goes to any message.");
     const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
     await runTurn(chat, async () => {
-      await session.appendMessage(message, instead.parentId);
+      await chat.conversation.session.session.appendMessage(message, instead.parentId);
     });
   },
 };
 
 export const goto: SlashCommand = {
   name: "goto",
-  usage: "number",
-  help: "go on after message number; what followed it stays as a branch",
+  usage: "id",
+  help: "go on after message id; what followed it stays as a branch",
   async run(chat, argument) {
-    const node = await numbered(chat, argument);
+    const node = await find(chat, argument.replace(/^@/u, ""));
     await chat.conversation.session.session.setActiveLeaf(node.id);
-    chat.terminal.line(`At ${argument} (${node.role}): ${node.preview}`);
+    chat.terminal.line(`After ${node.role}: ${oneLine(node.preview)}`);
   },
 };
 
-async function numbered(chat: Chat, number: string): Promise<TreeNode> {
-  const nodes = await chat.conversation.session.session.getTree();
-  const node = /^\d+$/u.test(number) ? nodes[Number(number) - 1] : undefined;
-  if (node === undefined) throw invalid(`There is no message "${number}"; /tree shows the numbers.`);
+/** The message with this id, or the beginning of it. */
+async function find({ conversation }: Chat, text: string): Promise<TreeNode> {
+  const { session, store } = conversation;
+  const id = await findMessageId(store, session.id, text);
+  const node = (await session.session.getTree()).find((candidate) => candidate.id === id);
+  if (node === undefined) throw new StemmaError("MESSAGE_NOT_FOUND", { id }, `Message "${id}" is gone; see /tree.`);
   return node;
 }
 
-/** The messages from the root to where the conversation is. */
-async function pathOf(chat: Chat): Promise<TreeNode[]> {
-  const { session } = chat.conversation.session;
+/** The last message of the user on the way to where the conversation is. */
+async function lastOfUser({ conversation }: Chat): Promise<TreeNode> {
+  const { session } = conversation.session;
   const nodes = new Map((await session.getTree()).map((node) => [node.id, node]));
-  const path: TreeNode[] = [];
-  let id = (await session.getLatestLeaf())?.id ?? null;
-  while (id !== null) {
-    const node = nodes.get(id);
-    if (node === undefined) break;
-    path.unshift(node);
-    id = node.parentId;
+  const leaf = await session.getLatestLeaf();
+  for (let node = nodes.get(leaf?.id ?? ""); node !== undefined; node = nodes.get(node.parentId ?? "")) {
+    if (node.role === "user") return node;
   }
-  return path;
-}
-
-function lastUserMessage(path: readonly TreeNode[]): TreeNode {
-  const last = path.findLast(({ role }) => role === "user");
-  if (last === undefined) throw invalid("You have not said anything here yet.");
-  return last;
+  throw invalid("You have not said anything here yet.");
 }
 
 function invalid(message: string): StemmaError {

@@ -1,35 +1,28 @@
-import { StemmaError } from "../../../errors.js";
+import { findSession } from "../../find.js";
+import { columns, localTime, oneLine, shortIds } from "../../text.js";
 import type { SlashCommand } from "./slash-command.js";
 
 const SHOWN = 20;
 
 export const sessions: SlashCommand = {
   name: "sessions",
-  usage: "[number]",
-  help: "the latest conversations; with a number: go to that one",
+  usage: "[id or name]",
+  help: "the latest conversations; with an id or a name: go to that one",
   async run({ conversation, terminal }, argument) {
-    const page = await conversation.manager.listPage({ limit: SHOWN });
+    const { manager } = conversation;
     if (argument !== "") {
-      const chosen = /^\d+$/u.test(argument) ? page.sessions[Number(argument) - 1]?.id : argument;
-      if (chosen === undefined || (await conversation.manager.get(chosen)) === null) {
-        throw new StemmaError(
-          "SESSION_NOT_FOUND",
-          { argument },
-          `There is no conversation "${argument}"; /sessions lists them.`,
-        );
-      }
-      await conversation.enter(chosen);
-      return terminal.line(
-        `In ${await conversation.name()} (${await conversation.session.session.getPathLength()} messages).`,
-      );
+      await conversation.enter((await findSession(manager, argument)).id);
+      const messages = await conversation.session.session.getPathLength();
+      return terminal.line(`In ${oneLine(await conversation.name())} (${messages} messages).`);
     }
-    page.sessions.forEach((info, index) => {
-      const mark = info.id === conversation.session.id ? "*" : " ";
-      terminal.line(
-        `${mark}${String(index + 1).padStart(3)} ${info.updated_at.slice(0, 16).replace("T", " ")}  ${info.name}  (${info.id})`,
-      );
+    const page = await manager.listPage({ limit: SHOWN });
+    const short = shortIds((await manager.list()).map(({ id }) => id));
+    const rows = page.sessions.map(({ id, name, updated_at }) => {
+      const mark = id === conversation.session.id ? "*" : "";
+      return [mark, oneLine(short.get(id) ?? id), localTime(updated_at), oneLine(name)];
     });
-    if (page.nextCursor !== null) terminal.line("     … and more: stemma sessions lists all");
+    terminal.write(columns(rows));
+    if (page.nextCursor !== null) terminal.line("… and more: `stemma sessions` lists all");
   },
 };
 
@@ -49,6 +42,6 @@ export const fork: SlashCommand = {
   help: "go on in a copy of this conversation",
   async run({ conversation, terminal }, name) {
     await conversation.fork(name === "" ? undefined : name);
-    terminal.line(`In ${await conversation.name()} (${conversation.session.id}).`);
+    terminal.line(`In ${oneLine(await conversation.name())} (${conversation.session.id}).`);
   },
 };
