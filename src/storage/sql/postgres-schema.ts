@@ -187,7 +187,7 @@ export function* migratePostgres(sql: Dialect, schema: string | null): Operation
   }
   yield* run("LOCK TABLE assistant_schema IN EXCLUSIVE MODE");
   if ((yield* findVersion(sql)) === SCHEMA_VERSION) return;
-  yield* upgrade(sql);
+  yield* upgrade(sql, schema);
   yield* run("INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)", SCHEMA_VERSION, isoNow());
 }
 
@@ -207,7 +207,7 @@ function* isComplete(sql: Dialect): Operation<boolean> {
 }
 
 // Messages and overlays that were set aside get their place; entries of before are indexed.
-function* upgrade(sql: Dialect): Operation<void> {
+function* upgrade(sql: Dialect, schema: string | null): Operation<void> {
   yield* copyMessages(sql);
   yield* copyCompactions(sql);
   const entries = yield* all<{ n: number; key: string; content: string }>(
@@ -215,8 +215,12 @@ function* upgrade(sql: Dialect): Operation<void> {
      WHERE NOT EXISTS (SELECT FROM cf_agents_search_fts f WHERE f.n = e.n) ORDER BY n`,
   );
   for (const entry of entries) yield* sql.search?.add("entries", entry.n, entryDocument(entry)) ?? [];
-  for (const table of ["assistant_messages", "assistant_compactions"]) {
-    if ((yield* sql.columns(OLD + table)).length > 0) yield* run(`DELETE FROM ${OLD}${table}`);
+  for (const table of [`${OLD}assistant_messages`, `${OLD}assistant_compactions`]) {
+    const owned = yield* first<{ may: boolean }>(
+      "SELECT pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)",
+      qualify(table, schema),
+    );
+    if (owned !== undefined) yield* run(`${owned.may ? "DROP TABLE" : "DELETE FROM"} ${table}`);
   }
 }
 

@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
+import { Session } from "../../src/session.js";
+import type { Store } from "../../src/storage/contract.js";
+import { ENGINES } from "./engines.js";
+import { describeServer } from "./server.js";
+import type { Task } from "./writer-process.js";
+
+const run = promisify(execFile);
+// Inside the project, where the program finds its packages.
+const cache = join(import.meta.dirname, "../../node_modules/.cache");
+let program = "";
+
+beforeAll(async () => {
+  mkdirSync(cache, { recursive: true });
+  program = join(mkdtempSync(join(cache, "stemma-")), "writer.mjs");
+  await build({
+    entryPoints: [join(import.meta.dirname, "writer-process.ts")],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+  });
+});
+
+afterAll(() => rmSync(join(program, ".."), { recursive: true, force: true }));
+
+const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
+
+for (const engine of ENGINES) {
+  describeServer(
+    engine.name,
+    (server) => {
+      let url = "";
+      let store: Store;
+
+      beforeEach(async () => {
+        url = await server.createDatabase();
+        store = postgres(url);
+      });
+
+      afterEach(() => store.close());
+
+      const inFour = (task: Omit<Task, "prefix">) =>
+        Promise.all(
+          ["a", "b", "c", "d"].map((prefix) =>
+            run(process.execPath, [program, url, JSON.stringify({ ...task, prefix })]),
+          ),
+        );
+
+      describe("four processes", () => {
+        it("form one chain of 20 parallel appends, every message once, on tables that they make themselves", async () => {
+          await inFour({ do: "append", count: 5 });
+          await Session.create(store).appendMessage(say("last"));
+          const ids = (await Session.create(store).getHistory()).map(({ id }) => id);
+          expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([21, 21, "last"]);
+          expect((await store.history.tree("")).map(({ parentId }) => parentId)).toEqual([null, ...ids.slice(0, -1)]);
+          for (const prefix of ["a", "b", "c", "d"]) {
+            expect(ids.filter((id) => id.startsWith(prefix))).toEqual([0, 1, 2, 3, 4].map((index) => prefix + index));
+          }
+        });
+
+        it("keep 1,000 of 1,000 concurrent appends to a block", async () => {
+          await inFour({ do: "block", count: 250 });
+          const session = Session.create(store).withContext("memory");
+          await session.tools();
+          const block = session.getContextBlock("memory");
+          const ids = block?.content.split(";").filter(Boolean) ?? [];
+          expect([ids.length, new Set(ids).size, block?.version]).toEqual([1000, 1000, 1000]);
+        }, 60_000);
+      });
+
+      describe("connections that are killed", () => {
+        /** Ends every connection to the database again and again while `work` runs. */
+        async function amidKills<T>(work: () => Promise<T>): Promise<{ result: T; killed: number }> {
+          let killed = 0;
+          let working = true;
+          const kill = async () => {
+            while (working) {
+              const rows = await server.query(
+                server.url,
+                `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${url.split("/").at(-1)}'`,
+              );
+              killed += rows.length;
+              await new Promise((resolve) => setTimeout(resolve, 20));
+            }
+          };
+          const killing = kill();
+          try {
+            return { result: await work(), killed };
+          } finally {
+            working = false;
+            await killing;
+          }
+        }
+
+        it("during 500 appends lose and double no acknowledged message", async () => {
+          await store.migrate();
+          const names = ["one", "two", "three", "four", "five"];
+          const { killed } = await amidKills(() =>
+            Promise.all(
+              names.map(async (name) => {
+                const session = Session.create(store).forSession(name);
+                for (let index = 0; index < 100; index += 1) await session.appendMessage(say(`${name}${index}`));
+              }),
+            ),
+          );
+          expect(killed).toBeGreaterThan(5);
+          for (const name of names) {
+            const ids = (await Session.create(store).forSession(name).getHistory()).map(({ id }) => id);
+            expect(ids).toEqual(Array.from({ length: 100 }, (_, index) => name + index));
+          }
+        }, 60_000);
+
+        it("during appends to a block lose and double nothing: a call says when its outcome is unknown", async () => {
+          await store.migrate();
+          const session = Session.create(store).withContext("memory");
+          const ids = Array.from({ length: 200 }, (_, index) => `id${index}`);
+          const { result: outcomes } = await amidKills(() =>
+            Promise.allSettled(ids.map((id) => session.appendContextBlock("memory", `${id};`))),
+          );
+          const stored = (await store.blocks.get({ sessionId: "", kind: "block", label: "memory" }))?.content ?? "";
+          const kept = stored.split(";").filter(Boolean);
+          expect(new Set(kept).size).toBe(kept.length);
+          for (const [index, outcome] of outcomes.entries()) {
+            if (outcome.status === "fulfilled") expect(kept).toContain(ids[index]);
+            else
+              expect(outcome.reason).toMatchObject({ code: expect.stringMatching(/CONNECTION_LOST|PROVIDER_FAILED/) });
+          }
+        }, 60_000);
+      });
+    },
+    engine,
+  );
+}

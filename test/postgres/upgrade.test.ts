@@ -1,0 +1,163 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { postgres, schemaSql } from "../../src/postgres.js";
+import { PostgresContextProvider, PostgresSearchProvider, Session } from "../../src/session.js";
+import type { Store } from "../../src/storage/contract.js";
+import { expectError } from "../../src/testing/assert.js";
+import { openPool } from "./databases.js";
+import { describeServer } from "./server.js";
+
+const SCHEMA = readFileSync(join(import.meta.dirname, "documents-schema.sql"), "utf8");
+
+const content = (id: string, text: string) => JSON.stringify({ id, role: "user", parts: [{ type: "text", text }] });
+
+// Two sessions that share an id; a branch; a child whose row is older than its parent's; a row that cannot be read; an
+// orphan; an overlay, and one whose range is gone.
+const DATA = `
+  INSERT INTO assistant_messages (id, session_id, parent_id, role, content, text_content, created_at) VALUES
+    ('a', 's', NULL, 'user', '${content("a", "red apples")}', 'red apples', '2026-01-01 10:00:00.123456+00'),
+    ('b', 's', 'a', 'user', '${content("b", "green pears")}', 'green pears', '2026-01-01 10:00:01+00'),
+    ('d', 's', 'c', 'user', '${content("d", "blue plums")}', 'blue plums', '2026-01-01 10:00:02+00'),
+    ('c', 's', 'b', 'user', '${content("c", "yellow lemons")}', 'yellow lemons', '2026-01-01 10:00:03+00'),
+    ('x', 's', 'b', 'user', '{"id":"x","ro', '', '2026-01-01 10:00:01.5+00'),
+    ('a', 't', NULL, 'user', '${content("a", "another a")}', 'another a', '2026-01-01 11:00:00+00'),
+    ('b', 't', 'a', 'user', '${content("b", "another b")}', 'another b', '2026-01-01 11:00:01+00'),
+    ('o', 'u', 'gone', 'user', '${content("o", "an orphan")}', 'an orphan', '2026-01-01 12:00:00+00');
+  INSERT INTO assistant_compactions (id, session_id, summary, from_message_id, to_message_id, created_at) VALUES
+    ('k1', 's', 'apples and pears', 'a', 'b', '2026-01-02 10:00:00+00'),
+    ('k2', 't', 'what is gone', 'gone', 'a', '2026-01-02 11:00:00+00');
+  INSERT INTO cf_agents_context_blocks (label, content) VALUES ('memory_s', 'User likes fruit.'), ('_prompt_s', 'The prompt.');
+  INSERT INTO cf_agents_search_entries (label, key, content) VALUES ('knowledge', 'fruit', 'Bananas are berries.');`;
+
+describeServer("a database of the documents' DDL", (server) => {
+  let url = "";
+  const stores: Store[] = [];
+  const open = (at = url): Store => {
+    const store = postgres(at);
+    stores.push(store);
+    return store;
+  };
+
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    await server.query(url, SCHEMA);
+    await server.query(url, DATA);
+  });
+
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close();
+  });
+
+  async function expectEverything(store: Store): Promise<void> {
+    const session = Session.create(store).forSession("s");
+    expect((await store.history.tree("s")).map(({ id, parentId }) => [id, parentId])).toEqual([
+      ["a", null],
+      ["b", "a"],
+      ["x", "b"],
+      ["c", "b"],
+      ["d", "c"],
+    ]);
+    expect((await session.getHistory("d")).map(({ id }) => id)).toEqual(["compaction_k1", "c", "d"]);
+    expect((await session.expandCompaction("k1")).map(({ id }) => id)).toEqual(["a", "b"]);
+    expect(await session.getCompactions()).toMatchObject([{ id: "k1", createdAt: "2026-01-02T10:00:00.000Z" }]);
+    expect((await session.getLatestLeaf())?.id).toBe("d");
+    await expectError(session.getHistory("x"), "CORRUPT_MESSAGE");
+    expect((await session.search("apple lemon")).map(({ id }) => id).sort()).toEqual(["a", "c"]);
+    expect((await store.history.tree("s"))[0]?.createdAt).toBe("2026-01-01T10:00:00.123Z");
+    expect((await Session.create(store).forSession("t").getHistory()).map(({ parts }) => parts[0]?.text)).toEqual([
+      "another a",
+      "another b",
+    ]);
+    expect((await Session.create(store).forSession("u").getHistory()).map(({ id }) => id)).toEqual(["o"]);
+    expect(await new PostgresContextProvider(store, "memory_s").get()).toBe("User likes fruit.");
+    expect(await new PostgresContextProvider(store, "_prompt_s").get()).toBe("The prompt.");
+    expect(await new PostgresSearchProvider(store, "knowledge").search("banana")).toContain("Bananas are berries.");
+  }
+
+  it("is upgraded in place, with nothing lost, and goes on", async () => {
+    const store = open();
+    await expectEverything(store);
+    const session = Session.create(store).forSession("s");
+    await session.appendMessage({ id: "e", role: "user", parts: [] });
+    expect((await session.getHistory()).map(({ id }) => id)).toEqual(["compaction_k1", "c", "d", "e"]);
+    expect(await session.getMessage("a")).toEqual(JSON.parse(content("a", "red apples")));
+  });
+
+  it("is upgraded once by several processes that come at the same time", async () => {
+    const [first, ...others] = [open(), open(), open(), open()];
+    await Promise.all([first, ...others].map((store) => store?.migrate()));
+    await expectEverything(first as Store);
+  });
+
+  it("is as it was when the upgrade fails at any tenth statement, and is upgraded by the next attempt", async () => {
+    const pool = openPool(url);
+    const before = await pool.query("SELECT to_jsonb(m)::text AS row FROM assistant_messages m ORDER BY 1");
+    for (let failAt = 10, failed = true; failed; failAt += 10) {
+      let count = 0;
+      failed = false;
+      const source = pool.failing(() => {
+        count += 1;
+        if (count !== failAt) return;
+        failed = true;
+        throw new Error("The test fails this statement.");
+      });
+      const attempt = postgres(source).migrate();
+      if (
+        !(await attempt.then(
+          () => true,
+          () => false,
+        ))
+      ) {
+        expect(await pool.query("SELECT to_jsonb(m)::text AS row FROM assistant_messages m ORDER BY 1")).toEqual(
+          before,
+        );
+      }
+    }
+    await pool.close();
+    await expectEverything(open());
+  });
+
+  it("keeps the rights that were granted on its tables", async () => {
+    await server.query(url, "CREATE ROLE reader LOGIN; GRANT SELECT ON assistant_messages TO reader");
+    await open().migrate();
+    const asReader = url.replace("postgres@", "reader@");
+    expect(await server.query(asReader, "SELECT count(*)::int AS count FROM assistant_messages")).toEqual([
+      { count: 8 },
+    ]);
+  });
+
+  it("is upgraded by the printed SQL and a role that may not change tables", async () => {
+    const name = `app_${url.split("/").at(-1)}`;
+    await server.query(
+      url,
+      `CREATE ROLE ${name} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`,
+    );
+    const asApp = url.replace("postgres@", `${name}@`);
+    const refusal = await open(asApp)
+      .migrate()
+      .catch((error) => error);
+    expect(refusal).toMatchObject({ code: "MIGRATION_REQUIRED", details: { role: name } });
+    expect(refusal.message).toContain("npx stemma migrate --db");
+
+    await server.query(url, schemaSql());
+    await server.query(url, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
+    await expectEverything(open(asApp));
+    await server.query(url, schemaSql());
+    await expectEverything(open(asApp));
+  });
+
+  it("stores texts that the generated tsvector column refused", async () => {
+    const words = Array.from({ length: 200_000 }, (_, index) => `word${index}`).join(" ");
+    const pool = new pg.Pool({ connectionString: url });
+    const insert =
+      "INSERT INTO assistant_messages (id, session_id, role, content, text_content) VALUES ('w', 's', 'user', '{}', $1)";
+    await expect(pool.query(insert, [words])).rejects.toThrow(/string is too long for tsvector/);
+    await pool.end();
+    const session = Session.create(open()).forSession("s");
+    await session.appendMessage({ id: "w", role: "user", parts: [{ type: "text", text: words }] });
+    expect((await session.getMessage("w"))?.parts[0]?.text).toBe(words);
+    expect(await session.search("word199999")).toMatchObject([{ id: "w" }]);
+  });
+});
