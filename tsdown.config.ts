@@ -15,7 +15,7 @@ export default defineConfig({
   clean: true,
   deps: {
     // Anything else that lands in the bundle fails the build.
-    onlyBundle: ["commander", "@noble/hashes"],
+    onlyBundle: ["commander"],
     neverBundle: [/^@ai-sdk\//],
   },
 });

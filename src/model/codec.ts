@@ -1,7 +1,6 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { StemmaError } from "../errors.js";
 import { assertMessage, type SessionMessage } from "./message.js";
+import { sha256 } from "./sha256.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
@@ -185,7 +184,7 @@ function takeMedia(message: SessionMessage, media: Map<string, string>): { path:
         child.length >= MIN_MEDIA_LENGTH &&
         (isDataUrl(child) || (typed && key === "data" && isBase64(child)))
       ) {
-        const hash = bytesToHex(sha256(utf8ToBytes(child)));
+        const hash = sha256(child);
         media.set(hash, child);
         places.push({ path: [...path, key], hash });
         (value as Record<string, unknown>)[key] = "";

@@ -1,5 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { sha256 } from "../model/sha256.js";
 
 const MAX_SLUG_LENGTH = 60;
 const HASH_LENGTH = 12;
@@ -38,7 +37,7 @@ function trimSlug(slug: string): string {
 }
 
 function withHash(slug: string, text: string): string {
-  const hash = bytesToHex(sha256(utf8ToBytes(text))).slice(0, HASH_LENGTH);
+  const hash = sha256(text).slice(0, HASH_LENGTH);
   const short = trimSlug(slug.slice(0, MAX_SLUG_LENGTH).toWellFormed());
   return short === "" ? hash : `${short}-${hash}`;
 }
