@@ -1,5 +1,6 @@
 // The samples of the page "Memory", one test each, as they stand there but for import specifiers, what `this` is, and
-// `await` before calls that the older page shows without it; TypeScript is told that the history holds UIMessages.
+// `await` before calls that the older page shows without it. They are JavaScript: TypeScript is told what a class's
+// parameters are, and that the history holds UIMessages.
 import { convertToModelMessages, generateText, streamText, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { AgentSearchProvider, R2SkillProvider, Session } from "../../src/session.js";
@@ -142,7 +143,7 @@ describe("Context memory", () => {
               const results = await env.VECTORIZE_INDEX.query(await generateEmbedding(query), { topK: 5 });
               return results.matches.map((m) => m.metadata.text).join("\n\n");
             },
-            set: async (key: string, content: string) => {
+            set: async (key, content) => {
               // Index new content
               indexed.push([key, content]);
             },

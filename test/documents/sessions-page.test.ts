@@ -1,4 +1,6 @@
-// The samples of the page "Sessions", one test each, as they stand there but for import specifiers and what `Agent` is.
+// The samples of the page "Sessions", one test each, as they stand there but for import specifiers and what `Agent` and
+// `this` are. An older translation of the page has the same samples but for `await`, and two more that are here as well or
+// on the page "Memory": a storage whose methods are synchronous, and a compaction that is set up without a counter.
 import { generateText } from "ai";
 import { describe, expect, it } from "vitest";
 import {
@@ -103,21 +105,27 @@ describe("Creating a session", () => {
 describe("Messages", () => {
   it("are appended, updated, deleted and cleared", async () => {
     const session = Session.create(new Agent());
+    await conversation(session, 3);
     const parentId = "msg-1";
-    const message = text("msg-1", "one");
+    let message = text("new", "one");
+    const ids = async () => (await session.getHistory()).map(({ id }) => id);
 
     // Append — auto-parents to the latest leaf unless parentId is specified
     await session.appendMessage(message);
-    await session.appendMessage(text("msg-2", "two"), parentId);
-    expect(await session.getHistory()).toHaveLength(2);
+    expect(await ids()).toEqual(["msg-1", "msg-2", "msg-3", "new"]);
+    message = text("branch", "two");
+    await session.appendMessage(message, parentId);
+    expect(await ids()).toEqual(["msg-1", "branch"]);
 
     // Update an existing message (matched by message.id)
-    await session.updateMessage({ ...message, parts: [{ type: "text", text: "edited" }] });
-    expect((await session.getMessage("msg-1"))?.parts[0]?.text).toBe("edited");
+    message = text("branch", "edited");
+    await session.updateMessage(message);
+    expect((await session.getMessage("branch"))?.parts[0]?.text).toBe("edited");
 
     // Delete specific messages
     await session.deleteMessages(["msg-1", "msg-2"]);
-    expect(await session.getHistory()).toEqual([]);
+    expect(await ids()).toEqual(["branch"]);
+    expect((await session.getHistory("new")).map(({ id }) => id)).toEqual(["msg-3", "new"]);
 
     // Clear all messages and skill state
     await session.clearMessages();
@@ -347,7 +355,7 @@ describe("Compaction", () => {
       create() {
         const session = Session.create(this)
           .onCompaction(myCompactFn)
-          .compactAfter(1_000, {
+          .compactAfter(100_000, {
             tokenCounter: async ({ messages, systemPrompt, contextBlocks }) => {
               return estimateWithYourTokenizer({
                 messages,
@@ -364,19 +372,20 @@ describe("Compaction", () => {
       }
     }
     const session = new Host().create();
-    await conversation(session, 60);
+    // Few words, so that only this counter, which goes by characters, finds them too many.
+    for (let n = 1; n <= 12; n += 1) await session.appendMessage(text(`msg-${n}`, "€".repeat(36_000)));
     expect(errors).toEqual([]);
-    expect((await session.getCompactions()).length).toBeGreaterThan(0);
-    expect(await session.getPathLength()).toBe(60);
-    expect((await session.getHistory()).length).toBeLessThan(40);
+    expect((await session.getCompactions()).length).toBe(1);
+    expect(await session.getPathLength()).toBe(12);
+    expect((await session.getHistory()).length).toBeLessThan(12);
   });
 });
 
 describe("SessionManager", () => {
-  const createManager = (agent: Agent) => {
-    class Host {
+  const createManager = () => {
+    class Host extends Agent {
       create() {
-        const manager = SessionManager.create(agent)
+        const manager = SessionManager.create(this)
           .withContext("soul", { provider: { get: async () => "You are helpful." } })
           .withContext("memory", { description: "Learned facts", maxTokens: 1100 })
           .withCachedPrompt()
@@ -390,10 +399,13 @@ describe("SessionManager", () => {
   };
 
   it("has sessions with all that it was configured with", async () => {
-    const manager = createManager(new Agent());
-    const { id } = await manager.create("My Chat");
-    const session = manager.getSession(id);
-    expect(manager.getSession(id)).toBe(session);
+    const manager = createManager();
+    const { id: sessionId } = await manager.create("My Chat");
+
+    // Get or create the Session instance for an ID
+    // Lazy — creates on first access, caches for subsequent calls
+    const session = manager.getSession(sessionId);
+    expect(manager.getSession(sessionId)).toBe(session);
     const prompt = await session.freezeSystemPrompt();
     expect(prompt).toContain("You are helpful.");
     expect(prompt).toContain("1 session available for search.");
@@ -401,7 +413,7 @@ describe("SessionManager", () => {
   });
 
   it("creates, gets, lists, renames and deletes", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     // Create a new session
     const info = await manager.create("My Chat");
 
@@ -435,39 +447,44 @@ describe("SessionManager", () => {
   });
 
   it("has the messages' convenience methods", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     const { id: sessionId } = await manager.create("My Chat");
-    const message = text("msg-1", "one");
-    const parentId = undefined;
+    await conversation(manager.getSession(sessionId), 3);
+    const [parentId, leafId] = ["msg-1", "new"];
+    let message = text("new", "one");
+    const messages = [text("a", "two"), text("b", "three")];
 
     // Append a single message
-    expect(await manager.append(sessionId, message, parentId)).toBe("msg-1");
+    await manager.append(sessionId, message, parentId);
 
     // Add or update (upsert)
-    expect(await manager.upsert(sessionId, message, parentId)).toBe("msg-1");
+    message = text("new", "edited");
+    await manager.upsert(sessionId, message, parentId);
 
     // Batch append (auto-chains parent IDs)
-    expect(await manager.appendAll(sessionId, [text("msg-2", "two"), text("msg-3", "three")], parentId)).toBe("msg-3");
+    await manager.appendAll(sessionId, messages, parentId);
+    expect((await manager.getHistory(sessionId)).map(({ id }) => id)).toEqual(["msg-1", "a", "b"]);
 
     // Read history
-    const history = await manager.getHistory(sessionId, undefined);
-    expect(history.map(({ id }) => id)).toEqual(["msg-1", "msg-2", "msg-3"]);
+    const history = await manager.getHistory(sessionId, leafId);
+    expect(history.map(({ parts }) => parts[0]?.text)).toEqual([expect.stringContaining("number 1"), "edited"]);
 
     // Message count
     const count = await manager.getMessageCount(sessionId);
     expect(count).toBe(3);
 
-    // Delete specific messages
-    await manager.deleteMessages(sessionId, ["msg-1"]);
-    expect(await manager.getMessageCount(sessionId)).toBe(2);
-
     // Clear messages
     await manager.clearMessages(sessionId);
     expect(await manager.getMessageCount(sessionId)).toBe(0);
+
+    // Delete specific messages
+    await manager.appendAll(sessionId, [text("msg-1", "again"), text("msg-2", "again")]);
+    await manager.deleteMessages(sessionId, ["msg-1"]);
+    expect(await manager.getMessageCount(sessionId)).toBe(1);
   });
 
   it("forks", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     const { id: sessionId } = await manager.create("My Chat");
     await conversation(manager.getSession(sessionId), 5);
     const atMessageId = "msg-3";
@@ -479,7 +496,7 @@ describe("SessionManager", () => {
   });
 
   it("has compaction helpers", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     const { id: sessionId } = await manager.create("My Chat");
     await conversation(manager.getSession(sessionId), 5);
     const [summary, fromId, toId] = ["In short.", "msg-2", "msg-4"];
@@ -499,7 +516,7 @@ describe("SessionManager", () => {
   });
 
   it("tracks usage", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     const { id: sessionId } = await manager.create("My Chat");
     const [inputTokens, outputTokens, cost] = [100, 20, 0.01];
 
@@ -508,7 +525,7 @@ describe("SessionManager", () => {
   });
 
   it("searches across sessions", async () => {
-    const manager = createManager(new Agent());
+    const manager = createManager();
     await manager.append("one", text("a", "the deployment is on Friday"));
     await manager.append("two", text("a", "no deployment this week"));
 
@@ -582,95 +599,127 @@ describe("Custom providers", () => {
   });
 });
 
-describe.each(["asynchronous", "synchronous"])("A SessionProvider of one's own, %s", (kind) => {
-  const create = (): SessionProvider => {
-    const messages: { message: SessionMessage; parentId: string | null }[] = [];
-    const compactions: {
-      id: string;
-      summary: string;
-      fromMessageId: string;
-      toMessageId: string;
-      createdAt: string;
-    }[] = [];
-    const find = (id: string | undefined) => messages.find(({ message }) => message.id === id);
-    const path = (leafId = messages.at(-1)?.message.id) => {
-      const found: SessionMessage[] = [];
-      for (let row = find(leafId); row; row = find(row.parentId ?? undefined)) found.unshift(row.message);
-      return found;
-    };
-    const myStorage = {
-      getMessage(id: string) {
-        return find(id)?.message ?? null;
-      },
-      getHistory(leafId?: string) {
-        return path(leafId);
-      },
-      getLatestLeaf() {
-        return messages.at(-1)?.message ?? null;
-      },
-      getBranches(messageId: string) {
-        return messages.filter(({ parentId }) => parentId === messageId).map(({ message }) => message);
-      },
-      getPathLength(leafId?: string) {
-        return path(leafId).length;
-      },
-      appendMessage(message: SessionMessage, parentId?: string | null) {
-        messages.push({ message, parentId: parentId === undefined ? (messages.at(-1)?.message.id ?? null) : parentId });
-      },
-      updateMessage(message: SessionMessage) {
-        const row = find(message.id);
-        if (row) row.message = message;
-      },
-      deleteMessages(messageIds: string[]) {
-        for (const id of messageIds)
-          messages.splice(
-            messages.findIndex(({ message }) => message.id === id),
-            1,
-          );
-      },
-      clearMessages() {
-        messages.length = 0;
-      },
-      addCompaction(summary: string, fromMessageId: string, toMessageId: string) {
-        const compaction = {
-          id: `c${compactions.length}`,
-          summary,
-          fromMessageId,
-          toMessageId,
-          createdAt: new Date().toISOString(),
-        };
-        compactions.push(compaction);
-        return compaction;
-      },
-      getCompactions() {
-        return compactions;
-      },
-      searchMessages(query: string, limit = 20) {
-        const hits = messages.filter(({ message }) => JSON.stringify(message.parts).includes(query));
-        return hits
-          .slice(0, limit)
-          .map(({ message }) => ({ id: message.id, role: message.role, content: JSON.stringify(message.parts) }));
-      },
-    };
-    if (kind === "synchronous") return myStorage;
-    return Object.fromEntries(
-      Object.entries(myStorage).map(([name, method]) => [
-        name,
-        async (...values: unknown[]) => (method as (...values: unknown[]) => unknown)(...values),
-      ]),
-    ) as unknown as SessionProvider;
+/** The storage as the older translation of the page shows it: its methods are synchronous. */
+function synchronousStorage(): SessionProvider {
+  const rows: { message: SessionMessage; parentId: string | null }[] = [];
+  const compactions: Awaited<ReturnType<SessionProvider["getCompactions"]>> = [];
+  const find = (id: string | null | undefined) => rows.find(({ message }) => message.id === id);
+  const path = (leafId = rows.at(-1)?.message.id) => {
+    const found: SessionMessage[] = [];
+    for (let row = find(leafId); row; row = find(row.parentId)) found.unshift(row.message);
+    return found;
   };
+  const myStorage: SessionProvider = {
+    getMessage(id) {
+      return find(id)?.message ?? null;
+    },
+    getHistory(leafId?) {
+      return path(leafId);
+    },
+    getLatestLeaf() {
+      return rows.at(-1)?.message ?? null;
+    },
+    getBranches(messageId) {
+      return rows.filter(({ parentId }) => parentId === messageId).map(({ message }) => message);
+    },
+    getPathLength(leafId?) {
+      return path(leafId).length;
+    },
+    appendMessage(message, parentId?) {
+      rows.push({ message, parentId: parentId === undefined ? (rows.at(-1)?.message.id ?? null) : parentId });
+    },
+    updateMessage(message) {
+      const row = find(message.id);
+      if (row) row.message = message;
+    },
+    deleteMessages(messageIds) {
+      const left = rows.filter(({ message }) => !messageIds.includes(message.id));
+      rows.splice(0, rows.length, ...left);
+    },
+    clearMessages() {
+      rows.length = 0;
+      compactions.length = 0;
+    },
+    addCompaction(summary, fromId, toId) {
+      const id = `c${compactions.length}`;
+      const createdAt = new Date().toISOString();
+      compactions.push({ id, summary, fromMessageId: fromId, toMessageId: toId, createdAt });
+    },
+    getCompactions() {
+      return compactions;
+    },
+    searchMessages(query, limit) {
+      const hits = rows.filter(({ message }) => JSON.stringify(message.parts).includes(query));
+      return hits
+        .slice(0, limit)
+        .map(({ message }) => ({ id: message.id, role: message.role, content: JSON.stringify(message.parts) }));
+    },
+  };
+  return myStorage;
+}
 
+/** The storage as the page shows it. */
+function asynchronousStorage(): SessionProvider {
+  const kept = synchronousStorage();
+  const myStorage: SessionProvider = {
+    async getMessage(id) {
+      return kept.getMessage(id);
+    },
+    async getHistory(leafId?) {
+      return kept.getHistory(leafId);
+    },
+    async getLatestLeaf() {
+      return kept.getLatestLeaf();
+    },
+    async getBranches(messageId) {
+      return kept.getBranches(messageId);
+    },
+    async getPathLength(leafId?) {
+      return kept.getPathLength(leafId);
+    },
+    async appendMessage(message, parentId?) {
+      kept.appendMessage(message, parentId);
+    },
+    async updateMessage(message) {
+      kept.updateMessage(message);
+    },
+    async deleteMessages(messageIds) {
+      kept.deleteMessages(messageIds);
+    },
+    async clearMessages() {
+      kept.clearMessages();
+    },
+    async addCompaction(summary, fromId, toId) {
+      kept.addCompaction(summary, fromId, toId);
+    },
+    async getCompactions() {
+      return kept.getCompactions();
+    },
+    async searchMessages(query, limit) {
+      return kept.searchMessages?.(query, limit) ?? [];
+    },
+  };
+  return myStorage;
+}
+
+describe.each([
+  ["asynchronous", asynchronousStorage],
+  ["synchronous", synchronousStorage],
+])("A SessionProvider of one's own, %s", (_kind, create) => {
   it("replaces the SQLite storage entirely", async () => {
     const session = Session.create(create()).onCompaction(myCompactFn);
     await conversation(session, 60);
     await session.appendMessage(text("other", "another answer"), "msg-1");
     expect((await session.getBranches("msg-1")).map(({ id }) => id)).toEqual(["msg-2", "other"]);
     expect((await session.getHistory("msg-2")).map(({ id }) => id)).toEqual(["msg-1", "msg-2"]);
+    expect(await session.getPathLength("msg-2")).toBe(2);
     expect(await session.search("number 7")).toHaveLength(1);
     await session.deleteMessages(["other"]);
+    await session.updateMessage(text("msg-60", "edited"));
+    expect(await session.getLatestLeaf()).toEqual(text("msg-60", "edited"));
     expect(await session.compact()).toMatchObject({ fromMessageId: "msg-4" });
     expect((await session.getHistory()).length).toBeLessThan(60);
+    expect(await session.getPathLength()).toBe(60);
     await session.clearMessages();
     expect(await session.getHistory()).toEqual([]);
   });
