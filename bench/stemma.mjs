@@ -1,4 +1,4 @@
-// The built package, as `build.mjs` left it for this run.
+// The package, as `prepare.mjs` built it for this run.
 export { Session, SessionManager } from "./node_modules/.stemma/session.js";
 export { sqlite } from "./node_modules/.stemma/sqlite.js";
 export { createCompactFunction } from "./node_modules/.stemma/utils.js";

@@ -5,13 +5,13 @@ import { openLimit } from "../limit.mjs";
 /** The limit: hand-written SQL. It writes one session at a time. */
 export const limit = {
   name: "limit",
-  file: (folder) => join(folder, "limit.db"),
-  open(folder) {
-    const db = openDatabase(limit.file(folder));
+  open: (folder) => limit.reopen(join(folder, "limit.db")),
+  reopen(path) {
+    const db = openDatabase(path);
     const tables = openLimit(db);
     return {
+      path,
       db,
-      tables,
       startSession: () => tables.start(),
       fill: (sessionId, messages) => inThousands(messages, (batch) => tables.appendAll(sessionId, batch)),
       appendEach(sessionId, messages) {
@@ -20,6 +20,7 @@ export const limit = {
       appendAll: (sessionId, messages) => tables.appendAll(sessionId, messages),
       history: (sessionId) => tables.history(sessionId),
       last: (sessionId, count) => tables.last(sessionId, count),
+      delete: (sessionId, id) => tables.delete(sessionId, id),
       close: () => db.close(),
     };
   },

@@ -1,0 +1,119 @@
+import { race, ratios } from "../race.mjs";
+import { limit } from "../subjects/limit.mjs";
+import { stemma } from "../subjects/stemma.mjs";
+import { verify, verifyMessages } from "../verify.mjs";
+import { MAIN } from "../world.mjs";
+
+/** Trees that all have the conversation as their visible path. */
+const SHAPES = [
+  { title: "linear", subject: stemma },
+  { title: "every tenth regenerated", subject: withTree("regenerated", regenerated) },
+  { title: "two alternating branches", subject: withTree("alternating", alternating) },
+];
+
+/** The whole history, against an ordered SELECT of just these messages and JSON.parse. */
+export async function measureHistory({ quick, world, scales, clock, turns, report }) {
+  for (const count of [scales.medium, scales.large]) {
+    const bare = await world.open(limit, count);
+    for (const { title, subject } of quick && count > scales.medium ? SHAPES.slice(0, 1) : SHAPES) {
+      const opened = await world.open(subject, count);
+      const contestants = {
+        limit: { run: () => bare.history(MAIN) },
+        stemma: { run: () => opened.history(MAIN) },
+      };
+      const times = await race(contestants, { ...clock, turns: Math.max(2, Math.round((turns * 2000) / count)) });
+      report.row({
+        work: `history of ${count.toLocaleString("en")}, ${title}: its time`,
+        against: "raw SELECT + JSON.parse",
+        target: { atMost: 1 },
+        values: ratios(times.stemma, times.limit),
+      });
+    }
+  }
+}
+
+/** The newest 50 messages: of long against short conversations, and from a closed file. */
+export async function measureRecent({ world, scales, clock, turns, report }) {
+  const { small, large } = scales;
+  const long = await world.open(stemma, large);
+  const short = await world.open(stemma, small);
+  const bare = await world.open(limit, large);
+  const newest = world.conversation(large).slice(-50);
+  for (const opened of [long, bare]) verifyMessages("the newest 50", await opened.last(MAIN, 50), newest);
+  const contestant = (opened) => ({
+    size: 20,
+    run: async () => {
+      for (let time = 0; time < 20; time += 1) await opened.last(MAIN, 50);
+    },
+  });
+  const contestants = { long: contestant(long), short: contestant(short), bare: contestant(bare) };
+  const times = await race(contestants, { ...clock, turns });
+  report.row({
+    work: `the newest 50 of ${large.toLocaleString("en")}: its time`,
+    against: `that of ${small.toLocaleString("en")}`,
+    target: { atMost: 1.3 },
+    values: ratios(times.long, times.short),
+  });
+  report.row({
+    work: `the newest 50 of ${large.toLocaleString("en")}: its time`,
+    against: "a bare SELECT",
+    values: ratios(times.long, times.bare),
+  });
+  const cold = (subject, { path }) => ({
+    run: async () => {
+      const opened = await subject.reopen(path);
+      verify((await opened.last(MAIN, 50)).length === 50, subject.name, "it did not read 50 messages.");
+      await opened.close();
+    },
+  });
+  const opens = await race({ stemma: cold(stemma, long), bare: cold(limit, bare) }, { ...clock, turns });
+  report.row({
+    work: `cold open of ${large.toLocaleString("en")} to the newest 50: its time`,
+    against: "open and a bare SELECT",
+    target: { atMost: 2 },
+    values: ratios(opens.stemma, opens.bare),
+  });
+}
+
+function withTree(name, build) {
+  return {
+    name: `stemma ${name}`,
+    async open(folder) {
+      const opened = await stemma.open(folder);
+      const { fill } = opened;
+      const fillTree = (session, messages) => build(session, messages);
+      return Object.assign(opened, {
+        fill: (sessionId, messages) =>
+          sessionId === MAIN ? fillTree(opened.session(sessionId), messages) : fill(sessionId, messages),
+      });
+    },
+  };
+}
+
+// Every tenth message is written twice: the first time with another id, and then again below the same parent.
+async function regenerated(session, messages) {
+  let parent = null;
+  for (let start = 0; start < messages.length; start += 10) {
+    const ten = messages.slice(start, start + 10);
+    const last = ten.at(-1);
+    await session.appendAll([...ten.slice(0, -1), { ...last, id: `${last.id}-first` }], parent);
+    await session.appendMessage(last, ten.at(-2).id);
+    parent = last.id;
+  }
+}
+
+// Two conversations from the same opening, which go on in turns: a question and its answer here, then there.
+async function alternating(session, messages) {
+  const [opening, ...rest] = messages;
+  await session.appendMessage(opening, null);
+  let here = opening.id;
+  let there = opening.id;
+  for (let start = 0; start < rest.length; start += 2) {
+    const turn = rest.slice(start, start + 2);
+    const other = turn.map((message) => ({ ...message, id: `${message.id}-there` }));
+    await session.appendAll(other, there);
+    await session.appendAll(turn, here);
+    there = other.at(-1).id;
+    here = turn.at(-1).id;
+  }
+}

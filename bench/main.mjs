@@ -1,0 +1,57 @@
+// npm run bench -- [--quick] [--only append,history] [--cpu] [--out <folder>]
+//
+// Measures stemma against the limit of its database and against its peers, on this machine, in this one process. Prints
+// the table, and writes it as JSON with a plot.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildStemma, installPeers } from "./prepare.mjs";
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    // The process's CPU time in place of the wall clock, for a machine that others use too.
+    cpu: { type: "boolean", default: false },
+    out: { type: "string" },
+  },
+});
+const { quick } = values;
+installPeers();
+await buildStemma();
+
+// Loaded late: they need what was installed and built.
+const { FAMILIES } = await import("./families/index.mjs");
+const { createReport } = await import("./report.mjs");
+const { createWorld } = await import("./world.mjs");
+
+const chosen = values.only?.split(",") ?? Object.keys(FAMILIES);
+for (const name of chosen) {
+  if (!(name in FAMILIES)) throw new Error(`--only ${name}: there is ${Object.keys(FAMILIES).join(", ")}.`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "stemma-bench-"));
+const world = createWorld(folder);
+const report = createReport({ quick, only: values.only, out: values.out });
+const context = {
+  quick,
+  folder,
+  world,
+  report,
+  scales: quick ? { small: 1_000, medium: 10_000, large: 20_000 } : { small: 1_000, medium: 10_000, large: 100_000 },
+  clock: { rounds: quick ? 5 : 9, cpu: values.cpu },
+  turns: quick ? 10 : 24,
+};
+try {
+  for (const [name, measure] of Object.entries(FAMILIES)) {
+    if (!chosen.includes(name)) continue;
+    const start = performance.now();
+    await measure(context);
+    report.progress(name, performance.now() - start);
+  }
+  report.finish();
+} finally {
+  await world.close();
+  rmSync(folder, { recursive: true, force: true });
+}

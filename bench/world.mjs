@@ -1,0 +1,70 @@
+// The databases that are measured: for each subject and length one file, with a conversation of that length and 50 others.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { makeMessages } from "./messages.mjs";
+import { verifyMessages } from "./verify.mjs";
+
+/** The id of the session that is measured. */
+export const MAIN = "main";
+
+const OTHERS = 50;
+const MESSAGES_OF_OTHERS = 40;
+const POOL = 5000;
+
+export function createWorld(folder) {
+  const worlds = new Map();
+  let longest = [];
+  let pool = [];
+  let pools = 0;
+
+  /** The conversation of `count` messages: the same for every subject. */
+  const conversation = (count) => {
+    if (longest.length < count) longest = makeMessages(count);
+    return longest.slice(0, count);
+  };
+
+  const fill = async (subject, count, home) => {
+    mkdirSync(home, { recursive: true });
+    const opened = await subject.open(home);
+    for (let other = 0; other < OTHERS; other += 1) {
+      opened.startSession?.();
+      const messages = makeMessages(MESSAGES_OF_OTHERS, { seed: other + 2, prefix: `other${other}-` });
+      await opened.fill(`other${other}`, messages);
+    }
+    opened.startSession?.();
+    await opened.fill(MAIN, conversation(count));
+    verifyMessages(`${subject.name}, filled`, await opened.history(MAIN), conversation(count));
+    return opened;
+  };
+
+  /** A subject that holds the conversation of `count` messages, opened once and checked; a use that changes it takes one of its own. */
+  const open = (subject, count, use = "") => {
+    const key = `${subject.name} ${count} ${use}`.trim();
+    if (!worlds.has(key)) worlds.set(key, fill(subject, count, join(folder, key.replace(/\W+/g, "-"))));
+    return worlds.get(key);
+  };
+
+  const fresh = (count) => {
+    if (pool.length < count) {
+      pools += 1;
+      pool = makeMessages(Math.max(POOL, count), { seed: 1000 + pools, prefix: `new${pools}-` });
+    }
+    return pool.splice(0, count);
+  };
+
+  /** Batches of `count` messages that no subject has yet, by their number: all contestants of a race append the same ones. */
+  const batches = (count) => {
+    const made = [];
+    const batch = (number) => {
+      while (made.length <= number) made.push(fresh(count));
+      return made[number];
+    };
+    return { batch, all: () => made.flat() };
+  };
+
+  const close = async () => {
+    for (const opened of worlds.values()) await (await opened).close();
+  };
+
+  return { conversation, open, batches, close };
+}
