@@ -2,7 +2,7 @@ import { StemmaError } from "./errors.js";
 import type { Store } from "./storage/contract.js";
 import { type PostgresSource, postgresDriver } from "./storage/sql/postgres-client.js";
 import { printSchema } from "./storage/sql/postgres-schema.js";
-import { type PostgresOptions, postgresStore } from "./storage/sql/postgres-store.js";
+import { type PostgresOptions, postgresStore, schemaOf } from "./storage/sql/postgres-store.js";
 import { openUrl } from "./storage/sql/postgres-url.js";
 
 export type {
@@ -35,6 +35,6 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
  * application runs as may not. It may be run again. The application's role then needs USAGE on the schema, and
  * SELECT, INSERT, UPDATE and DELETE on the tables.
  */
-export function schemaSql({ schema }: PostgresOptions = {}): string {
-  return printSchema(schema ?? null);
+export function schemaSql(options: PostgresOptions = {}): string {
+  return printSchema(schemaOf(options));
 }

@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { SessionManager } from "../manager/session-manager.js";
 import { memory } from "../memory.js";
 import type { Store } from "../storage/contract.js";
 import type { Io } from "./io.js";
-import { databasePath, openStore } from "./open-store.js";
+import { type DatabaseOptions, isThere, openStore } from "./open-store.js";
 
 /** What a command works with. */
 export interface CommandContext {
@@ -16,7 +15,7 @@ export interface CommandContext {
 }
 
 /**
- * Opens the database, does the work and closes it. A command that only reads does not make a database that is not there:
+ * Opens the database, does the work and closes it. A command that only reads does not make a file that is not there:
  * it finds no sessions.
  */
 export async function withStore(
@@ -25,9 +24,8 @@ export async function withStore(
   access: "read" | "write",
   work: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
-  const { db, json = false } = command.optsWithGlobals<{ db?: string; json?: boolean }>();
-  const isThere = access === "write" || existsSync(databasePath(db));
-  const store = isThere ? openStore(db) : memory();
+  const { json = false, ...options } = command.optsWithGlobals<DatabaseOptions & { json?: boolean }>();
+  const store = access === "write" || isThere(options) ? openStore(options) : memory();
   try {
     await work({ store, manager: SessionManager.create(store), io, json });
   } finally {

@@ -1,17 +1,50 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { StemmaError } from "../errors.js";
+import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
 
-/** The database of the command line: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. */
-export function databasePath(option: string | undefined): string {
+/** The options that name the database, which every command has. */
+export interface DatabaseOptions {
+  /** The path of a SQLite file, or a URL of Postgres. */
+  db?: string;
+  /** The schema of Postgres that holds the tables. */
+  schema?: string;
+}
+
+/** The database of the command line, as it is shown: a URL without its password. */
+export function databaseName({ db }: DatabaseOptions): string {
+  const place = placeOf(db);
+  return isUrl(place) ? place.replace(/^(\w+:\/\/[^:@/?]*):[^@/]*@/, "$1:***@") : place;
+}
+
+/** False for a file that is not there yet. */
+export function isThere({ db }: DatabaseOptions): boolean {
+  const place = placeOf(db);
+  return isUrl(place) || existsSync(place);
+}
+
+/**
+ * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
+ * is not there. Errors: those of `sqlite()` and `postgres()`.
+ */
+export function openStore({ db, schema }: DatabaseOptions): Store {
+  const place = placeOf(db);
+  if (isUrl(place)) return postgres(place, { schema });
+  if (schema !== undefined) {
+    const message = "A SQLite file has no schemas: name a database of Postgres with --db, or leave --schema out.";
+    throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
+  }
+  if (place !== ":memory:") mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+  return sqlite(place);
+}
+
+function placeOf(option: string | undefined): string {
   return option ?? (process.env.STEMMA_DB || join(homedir(), ".stemma", "sessions.db"));
 }
 
-/** Opens it; its folder is made with mode 0700 if it is not there. Errors: those of `sqlite()`. */
-export function openStore(option: string | undefined): Store {
-  const path = databasePath(option);
-  if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return sqlite(path);
+function isUrl(place: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(place);
 }

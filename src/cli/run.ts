@@ -4,6 +4,7 @@ import { registerDelete } from "./commands/delete.js";
 import { registerExport } from "./commands/export.js";
 import { registerFork } from "./commands/fork.js";
 import { registerImport } from "./commands/import.js";
+import { registerMigrate } from "./commands/migrate.js";
 import { registerSearch } from "./commands/search.js";
 import { registerSessions } from "./commands/sessions.js";
 import { registerShow } from "./commands/show.js";
@@ -25,6 +26,7 @@ const COMMANDS: readonly Register[] = [
   registerDelete,
   registerImport,
   registerExport,
+  registerMigrate,
 ];
 
 const HELP = `
@@ -39,9 +41,12 @@ export async function runCli(
 ): Promise<number> {
   const json = argv.includes("--json");
   const program = new Command("stemma")
-    .description("Conversations of agents, kept in a SQLite file: talk, look, search, branch, compact, import, export.")
+    .description(
+      "Conversations of agents, kept in a SQLite file or in Postgres: talk, look, search, branch, compact, import, export.",
+    )
     .version(version)
-    .option("--db <path>", "the database; default: STEMMA_DB, else ~/.stemma/sessions.db")
+    .option("--db <path>", "a SQLite file or postgres://…; default: STEMMA_DB, else ~/.stemma/sessions.db")
+    .option("--schema <name>", "the schema of Postgres that holds the tables; default: the first of the search path")
     .option("--json", "write JSON: one document, or one per line where there may be many")
     .addHelpText("after", HELP)
     .configureHelp({ showGlobalOptions: true })

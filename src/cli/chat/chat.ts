@@ -1,5 +1,5 @@
 import { StemmaError } from "../../errors.js";
-import { databasePath, openStore } from "../open-store.js";
+import { databaseName, openStore } from "../open-store.js";
 import type { ChatOptions } from "./command.js";
 import { Conversation } from "./conversation.js";
 import { findCommand } from "./slash/registry.js";
@@ -13,7 +13,7 @@ const INTERRUPTED = 130;
 export async function runChat(options: ChatOptions): Promise<number> {
   // Its warnings go to the terminal, in between what the model says.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
-  const conversation = await Conversation.start(openStore(options.db), options);
+  const conversation = await Conversation.start(openStore(options), options);
   const terminal = new Terminal(process.stdin, process.stdout);
   const chat: Chat = { conversation, terminal, turn: null, exitCode: 0 };
   let warned = false;
@@ -62,7 +62,7 @@ async function greet({ conversation, terminal }: Chat, options: ChatOptions): Pr
   const { session, modelName } = conversation;
   const messages = await session.session.getPathLength();
   const what = messages === 0 ? "a new conversation" : `${await conversation.name()} — ${messages} messages`;
-  terminal.note(`stemma · ${what} · ${databasePath(options.db)}`);
+  terminal.note(`stemma · ${what} · ${databaseName(options)}`);
   if (modelName !== null) terminal.note(`Model: ${modelName}. /help lists the commands.`);
   else {
     terminal.note("No model is configured (--model or STEMMA_MODEL): the offline responder answers, which is not a");

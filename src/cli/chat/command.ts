@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import type { DatabaseOptions } from "../open-store.js";
 
-export interface ChatOptions {
+export interface ChatOptions extends DatabaseOptions {
   model?: string;
   baseUrl?: string;
   session?: string;
   new?: boolean;
-  db?: string;
   skills?: string;
 }
 

@@ -22,7 +22,7 @@ export function connectPostgres(
 ): AsyncConnection {
   const texts = new Map<string, string>();
   const textOf = (sql: string): string => {
-    const text = texts.get(sql) ?? numberValues(qualify(sql, schema));
+    const text = texts.get(sql) ?? qualify(numberValues(sql), schema);
     texts.set(sql, text);
     return text;
   };

@@ -64,11 +64,19 @@ export function postgresError(error: unknown): unknown {
   if (code === "22021" || code === "22P05") {
     return fail("INVALID_TEXT", "A text holds NUL or half a surrogate pair, which the database cannot keep.");
   }
+  if (code === INSUFFICIENT_PRIVILEGE) {
+    const advice = /row-level security/.test(message)
+      ? "A policy of row-level security keeps this role from the row."
+      : "Grant the role USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on the tables.";
+    return fail("STORE_FAILED", `The database refused: ${message}. ${advice}`);
+  }
   if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
     return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can take at once.");
   }
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }
+
+const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** SQLSTATEs that our own functions raise. */
 export const PARENT_NOT_FOUND = "ST001";

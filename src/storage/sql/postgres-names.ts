@@ -18,13 +18,23 @@ const OTHERS = [
   "assistant_path",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",
+  "idx_assistant_msg_parent",
+  "idx_assistant_msg_session",
 ];
 
-const OURS = new RegExp(`\\b(?:${[...TABLES, ...OTHERS].join("|")})\\b`, "g");
+// A quoted identifier is someone else's name, whatever it holds.
+const OURS = new RegExp(`"(?:[^"]|"")*"|('?)\\b(${[...TABLES, ...OTHERS].join("|")})\\b`, "g");
 
-/** A statement with the names of our tables and functions qualified by `schema`; as it is without one. */
+/**
+ * A statement with the names of our tables, functions and indexes qualified by `schema`; as it is without one. A name in a
+ * literal of SQL (`'name'::regclass`) stands right behind its opening quote.
+ */
 export function qualify(sql: string, schema: string | null): string {
-  return schema === null ? sql : sql.replace(OURS, (name) => `${quoteIdentifier(schema)}.${name}`);
+  if (schema === null) return sql;
+  const space = quoteIdentifier(schema);
+  return sql.replace(OURS, (found, quote, name) =>
+    name === undefined ? found : `${quote}${quote ? space.replaceAll("'", "''") : space}.${name}`,
+  );
 }
 
 export function quoteIdentifier(name: string): string {

@@ -138,7 +138,9 @@ const STATEMENTS: readonly string[] = [
 // Copies the rows of a table that lacks `added`, numbered in the order in which they were written, and empties it.
 function setAside(table: string, added: string, columns: string): string {
   return `DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${added}' AND NOT attisdropped) THEN
+  IF to_regclass('${OLD}${table}') IS NULL AND NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${added}' AND NOT attisdropped)
+  THEN
     CREATE TABLE ${OLD}${table} AS
       SELECT row_number() OVER (ORDER BY created_at, ctid) AS rowid, ${columns} FROM ${table};
     ALTER TABLE ${OLD}${table} ADD PRIMARY KEY (rowid);
@@ -152,7 +154,7 @@ function primaryKey(table: string, columns: string): string {
   return `DO $$ DECLARE old TEXT; BEGIN
   SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
     AND cardinality(conkey) <> ${columns.split(",").length};
-  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE ${table} DROP CONSTRAINT %I', old); END IF;
+  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
   IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
     ALTER TABLE ${table} ADD PRIMARY KEY (${columns});
   END IF;
@@ -178,7 +180,7 @@ COMMIT;
 export function* migratePostgres(sql: Dialect, schema: string | null): Operation<void> {
   const version = yield* findVersion(sql);
   if (version === SCHEMA_VERSION) return;
-  if (!(yield* isComplete(sql))) {
+  if (!(yield* isComplete(schema))) {
     yield* assertMayMigrate(schema);
     // Otherwise a client may print a notice for each thing that is there already.
     yield* run("SET LOCAL client_min_messages = warning");
@@ -202,8 +204,10 @@ function* findVersion(sql: Dialect): Operation<number | null> {
 }
 
 // The last statement of the script made what it makes.
-function* isComplete(sql: Dialect): Operation<boolean> {
-  return (yield* sql.columns("cf_agents_search_fts")).length > 0;
+function* isComplete(schema: string | null): Operation<boolean> {
+  const path = qualify("assistant_path(text, text)", schema);
+  const row = yield* first<{ there: boolean }>("SELECT to_regprocedure(?) IS NOT NULL AS there", path);
+  return row?.there === true;
 }
 
 // Messages and overlays that were set aside get their place; entries of before are indexed.
@@ -238,6 +242,11 @@ function* assertMayMigrate(schema: string | null): Operation<void> {
     schema === null ? null : quoteIdentifier(schema),
   );
   if (row?.may) return;
-  const message = `The tables must be created or upgraded, and role "${row?.role}" may not. Run \`npx stemma migrate --db <url of a role that may>\`, or the SQL of schemaSql() from "stemma/postgres", and grant this role SELECT, INSERT, UPDATE and DELETE on the tables.`;
+  const command = `npx stemma migrate --db <url of a role that may>${schema === null ? "" : ` --schema ${shellWord(schema)}`}`;
+  const message = `The tables must be created or upgraded, and role "${row?.role}" may not. Run \`${command}\`, or the SQL of schemaSql() from "stemma/postgres", and grant this role USAGE on the schema and SELECT, INSERT, UPDATE and DELETE on the tables.`;
   throw new StemmaError("MIGRATION_REQUIRED", { role: row?.role, schema }, message);
+}
+
+function shellWord(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

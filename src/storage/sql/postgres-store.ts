@@ -43,8 +43,14 @@ export function postgresStoreOf(source: PostgresSource | Store): Store {
   return store;
 }
 
-function schemaOf({ schema }: PostgresOptions): string | null {
+const MAX_NAME_BYTES = 63;
+
+/** The schema that the options name; null for that of the search path. Errors: `INVALID_ARGUMENT`. */
+export function schemaOf({ schema }: PostgresOptions): string | null {
   if (schema === undefined) return null;
-  if (typeof schema === "string" && schema !== "" && !schema.includes("\0")) return schema;
-  throw new StemmaError("INVALID_ARGUMENT", { schema }, "The schema of postgres() is the name of one.");
+  const isName = typeof schema === "string" && schema !== "" && schema.isWellFormed() && !/\0|\$\$/.test(schema);
+  // Postgres cuts a longer name short, and two schemas could become one.
+  if (isName && new TextEncoder().encode(schema).length <= MAX_NAME_BYTES) return schema;
+  const message = `The schema of postgres() is the name of one: 1 to ${MAX_NAME_BYTES} bytes, without NUL and "$$".`;
+  throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
 }
