@@ -1,4 +1,5 @@
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import type { SessionTools } from "../tools/tool.js";
 import { ConformanceError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
 import { fill, richManager } from "./forks.js";
@@ -19,7 +20,7 @@ const twoBranches = async ({ session }: Workspace): Promise<void> => {
   await session.addCompaction("left", "a", "c");
 };
 
-/** Every public call that writes, one list. */
+/** Every public call that writes, one list: a case is missing when a write of the contract is made by none of them. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     title: "a first append",
@@ -28,6 +29,14 @@ export const SCENARIOS: readonly Scenario[] = [
       async ({ session }) =>
       () =>
         session.appendMessage(imageMessage("a", 1)),
+  },
+  {
+    title: "a plain append",
+    prepare: ({ session }) => chain(session, ["a", "b"]),
+    call:
+      async ({ session }) =>
+      () =>
+        session.appendMessage(message("c")),
   },
   {
     title: "an append after a chosen leaf",
@@ -108,6 +117,7 @@ export const SCENARIOS: readonly Scenario[] = [
     prepare: async (workspace) => {
       await twoBranches(workspace);
       await workspace.session.appendMessage(imageMessage("i", 1));
+      await workspace.store.sessions.updateSkills("main", () => ({ loaded: [DEPLOY], unloaded: [] }));
     },
     call:
       async ({ session }) =>
@@ -227,6 +237,23 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "refreshing the prompt",
+    prepare: withEverything,
+    call: async (workspace) => {
+      const session = richManager(workspace).getSession("main");
+      await session.replaceContextBlock("memory", "tea");
+      return () => session.refreshSystemPrompt();
+    },
+  },
+  {
+    title: "a delete of a block",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.blocks.delete({ sessionId: "main", kind: "block", label: "memory" }),
+  },
+  {
     title: "set_context on a keyed block",
     prepare: withEverything,
     call: async (workspace) => {
@@ -252,6 +279,14 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "a delete of an entry",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.entries.delete({ sessionId: "main", label: "facts" }, "sky"),
+  },
+  {
     title: "importTree",
     prepare: async (workspace) => {
       await twoBranches(workspace);
@@ -263,16 +298,30 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "load_context",
+    prepare: ({ session }) => chain(session, ["a"]),
+    call: async (workspace) => {
+      const { load_context } = await skillTools(workspace);
+      return () => refusing(load_context?.execute({ label: "skills", key: "deploy" }, { toolCallId: "1" }));
+    },
+  },
+  {
     title: "unload_context",
     prepare: ({ session }) => chain(session, ["a"]),
-    call: async ({ sessionOf }) => {
-      const skills = { get: async () => "- deploy", load: async () => "text" };
-      const tools = await sessionOf("main").withContext("skills", { provider: skills }).tools();
+    call: async (workspace) => {
+      const tools = await skillTools(workspace);
       await tools.load_context?.execute({ label: "skills", key: "deploy" });
       return () => refusing(tools.unload_context?.execute({ label: "skills", key: "deploy" }));
     },
   },
 ];
+
+const DEPLOY = { label: "skills", key: "deploy", toolCallIds: [] };
+
+async function skillTools({ sessionOf }: Workspace): Promise<SessionTools> {
+  const skills = { get: async () => "- deploy", load: async () => "text" };
+  return sessionOf("main").withContext("skills", { provider: skills }).tools();
+}
 
 async function withEverything(workspace: Workspace): Promise<void> {
   const session = richManager(workspace).getSession("main");

@@ -46,10 +46,11 @@ export const messages = defineTopic("messages", (it) => {
   });
 
   it("resolves an append to { inserted, message }, the stored form", async ({ session }) => {
-    const given = { ...message("a"), metadata: { kept: 1, dropped: undefined } };
+    const given = { ...message("a"), createdAt: new Date(0), metadata: { kept: 1, dropped: undefined } };
     const { inserted, message: stored } = await session.appendMessage(given);
     expect(inserted).toBe(true);
-    expect(stored).toEqual({ ...message("a"), metadata: { kept: 1 } });
+    expect(stored).toEqual({ ...message("a"), createdAt: new Date(0), metadata: { kept: 1 } });
+    expect(await session.getMessage("a")).toEqual(stored);
   });
 
   it("changes nothing when a known id is appended, whatever content or parent comes with it", async (workspace) => {
@@ -341,6 +342,23 @@ export const messages = defineTopic("messages", (it) => {
     expect(await session.freezeSystemPrompt()).toInclude("before");
     await session.clearMessages();
     expect(await session.freezeSystemPrompt()).toInclude("after");
+  });
+
+  it("refreshes with clearMessages what another session object froze, and freezes nothing where nothing was", async ({
+    sessionOf,
+  }) => {
+    let content = "before";
+    const build = () =>
+      sessionOf("s")
+        .withContext("soul", { provider: { get: async () => content } })
+        .withCachedPrompt();
+    await build().clearMessages();
+    content = "frozen";
+    expect(await build().freezeSystemPrompt()).toInclude("frozen");
+    content = "after";
+    await build().clearMessages();
+    content = "later";
+    expect(await build().freezeSystemPrompt()).toInclude("after");
   });
 
   it("tells subscribers what changed, after it is stored", async ({ session }) => {

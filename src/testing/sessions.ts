@@ -221,6 +221,7 @@ export const sessions = defineTopic("sessions", (it) => {
       () => session.onCompaction(async () => null),
       () => session.compactAfter(1),
       () => session.onCompactionError(() => {}),
+      () => session.withExpandableSummaries(),
       () => session.forSession("other"),
     ]) {
       await expectError(change, "SESSION_STARTED");

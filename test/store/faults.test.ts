@@ -2,9 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import type { Store } from "../../src/storage/contract.js";
 import { isEqual } from "../../src/testing/assert.js";
+import { SCENARIOS } from "../../src/testing/fault-scenarios.js";
+import { Workspace } from "../../src/testing/workspace.js";
 import { dumpTables, failingClient, openDatabase } from "./databases.js";
 
 // The suite fails every statement of every public call that writes; here is what comes before any of them.
@@ -41,6 +45,61 @@ async function failEach(
     }
   }
 }
+
+/** What the contract offers that writes nothing. */
+const READS = new Set(
+  [
+    ["history", "message leaf children path stream recent length tree search"],
+    ["compactions", "list originals"],
+    ["sessions", "get list count skills"],
+    ["blocks", "get"],
+    ["entries", "count get search"],
+  ].flatMap(([family, names = ""]) => names.split(" ").map((name) => `${family}.${name}`)),
+);
+// It writes down what it measured, and a failure shows in the number that it gives, never in what is stored.
+READS.add("history.tokens");
+
+/** The same store, calling `called` with the name of each method of the contract that is called. */
+function watched(store: Store, called: (name: string) => void): { store: Store; names: string[] } {
+  const names: string[] = [];
+  const families = ["messages", "history", "compactions", "sessions", "blocks", "entries"] as const;
+  const watch = (family: (typeof families)[number]) =>
+    Object.fromEntries(
+      Object.entries(store[family]).map(([name, method]) => {
+        names.push(`${family}.${name}`);
+        const call = (...values: unknown[]) => {
+          called(`${family}.${name}`);
+          return (method as (...values: unknown[]) => unknown)(...values);
+        };
+        return [name, call];
+      }),
+    );
+  return { store: { ...store, ...Object.fromEntries(families.map((family) => [family, watch(family)])) }, names };
+}
+
+describe("the cases in which statements fail", () => {
+  it("make every call of the contract that writes", async () => {
+    const made = new Set<string>();
+    let names: string[] = [];
+    for (const scenario of SCENARIOS) {
+      let calling = false;
+      const open = () => {
+        const watching = watched(memory(), (name) => calling && made.add(name));
+        ({ names } = watching);
+        return watching.store;
+      };
+      const workspace = await Workspace.open({ name: "watched", open });
+      await scenario.prepare(workspace);
+      const call = await scenario.call(workspace);
+      calling = true;
+      await call();
+      calling = false;
+      await workspace.close();
+    }
+    expect(names.filter((name) => !READS.has(name) && !made.has(name))).toEqual([]);
+    expect([...READS].filter((name) => !names.includes(name))).toEqual([]);
+  });
+});
 
 describe("a fault at any statement", () => {
   it("of the first migration leaves an empty database, and the retry succeeds", async () => {
