@@ -61,6 +61,7 @@ describe("the blocks of a session", () => {
     ["replace", (context: SessionContext) => context.replace("memory", "x")],
     ["append", (context: SessionContext) => context.append("memory", "x")],
     ["add", (context: SessionContext) => context.add("other")],
+    ["reminder", (context: SessionContext) => context.reminder()],
   ])("can be read after %s", async (_, call) => {
     const context = contextOf([soul, memory]);
     await call(context);

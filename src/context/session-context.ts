@@ -139,9 +139,10 @@ export class SessionContext implements ContextAccess {
    */
   async reminder(): Promise<string | null> {
     const frozen = await this.#prompt.read();
-    const reminding = [...this.#blocks.values()].filter((block) => block.reminds);
-    if (frozen === null || reminding.length === 0) return null;
+    const reminding = frozen === null ? [] : [...this.#blocks.values()].filter((block) => block.reminds);
     await readAll(reminding);
+    await this.#settle();
+    if (frozen === null || reminding.length === 0) return null;
     const shown = new Map(parsePrompt(frozen).map((block) => [block.label, block.content]));
     const changed = reminding
       .map((block) => block.snapshot())

@@ -146,6 +146,10 @@ describe.each([
     const overlay = await session.addCompaction("b and c", "b", "c");
     expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${overlay.id}`, "d"]);
     expect(idsOf(await session.expandCompaction(overlay.id))).toEqual(["b", "c"]);
+    const streamed: string[] = [];
+    for await (const { id } of session.history()) streamed.push(id);
+    expect(streamed).toEqual(["a", `compaction_${overlay.id}`, "d"]);
+    expect(idsOf((await session.getRecentHistory(0, { minMessages: 2 })).messages)).toEqual(streamed.slice(1));
     expect(await session.getCompactions()).toMatchObject([
       { summary: "b and c", fromMessageId: "b", toMessageId: "c" },
     ]);
@@ -189,6 +193,14 @@ describe.each([
       code: "PROVIDER_REQUIRED",
     });
   });
+});
+
+it("keeps to the session that a provider says it belongs to", () => {
+  const bound = () => Session.create({ ...createProvider(), sessionId: "one" });
+  expect(bound().id).toBe("one");
+  expect(bound().forSession("one").id).toBe("one");
+  expect(() => bound().forSession("two")).toThrow(expect.objectContaining({ code: "SESSION_ID_BOUND" }));
+  expect(Session.create(createProvider()).forSession("two").id).toBe("two");
 });
 
 it("leaves alone what a provider that applies its overlays itself shows", async () => {
