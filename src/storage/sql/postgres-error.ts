@@ -11,6 +11,7 @@ const CONFLICTS = new Set([
   "40P01", // deadlock_detected
   // Of two writers that add the same row, the second one finds it when it looks again.
   "23505", // unique_violation
+  "P0002", // no_data_found: a session was deleted just when it was to be opened
   "42P07", // duplicate_table: two processes create the tables
 ]);
 

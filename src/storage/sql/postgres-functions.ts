@@ -26,7 +26,7 @@ BEGIN
   SELECT s.no, s.leaf, s.stale INTO session FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
     INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (p_session, p_session, p_now, p_now)
-      ON CONFLICT (id) DO NOTHING;
+      ON CONFLICT DO NOTHING;
     SELECT s.no, s.leaf, s.stale INTO STRICT session FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   END IF;
   lowest := session.no * ${SPAN};

@@ -149,11 +149,11 @@ function setAside(table: string, added: string, columns: string): string {
 END $$`;
 }
 
-// Gives a table the primary key that it should have.
+// Gives a table the primary key that it should have. One with more columns stays: an owner may put a tenant before them.
 function primaryKey(table: string, columns: string): string {
   return `DO $$ DECLARE old TEXT; BEGIN
   SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
-    AND cardinality(conkey) <> ${columns.split(",").length};
+    AND cardinality(conkey) < ${columns.split(",").length};
   IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
   IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
     ALTER TABLE ${table} ADD PRIMARY KEY (${columns});

@@ -1,0 +1,189 @@
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
+import { AgentSearchProvider, type Session, SessionManager } from "../../src/session.js";
+import type { Store } from "../../src/storage/contract.js";
+import { TABLES } from "../../src/storage/sql/postgres-names.js";
+import { expectError } from "../../src/testing/assert.js";
+import { describeStore, type StoreTarget } from "../../src/testing.js";
+import { ROOT } from "../package/manifest.js";
+import { openPool } from "./databases.js";
+import { describeServer, type RunningServer } from "./server.js";
+
+/** The SQL that the page shows. */
+const POLICIES = /^## Tenants$[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(
+  readFileSync(`${ROOT}docs/stores/postgres.md`, "utf8"),
+)?.[1] as string;
+
+const TENANT_TABLES = TABLES.filter((name) => name !== "assistant_schema");
+
+/** A database with the policies, and the URLs of tenants in it. */
+async function createTenants(server: RunningServer) {
+  const url = await server.createDatabase();
+  await server.query(url, "DROP ROLE IF EXISTS app; CREATE ROLE app LOGIN");
+  const owner = postgres(url);
+  await owner.migrate();
+  await owner.close();
+  await server.query(url, POLICIES);
+  const asApp = url.replace("postgres@", "app@");
+  return { url, asApp, urlOf: (tenant: string) => `${asApp}?options=-c%20app.tenant%3D${tenant}` };
+}
+
+describeServer("row-level security", (server) => {
+  let tenants: Awaited<ReturnType<typeof createTenants>>;
+  beforeAll(async () => {
+    tenants = await createTenants(server);
+  }, 60_000);
+
+  describe("under the conformance suite", () => {
+    const tenantOf = new WeakMap<Store, string>();
+    const pools: { close(): Promise<void> }[] = [];
+    let count = 0;
+    const keep = (store: Store, tenant: string): Store => {
+      tenantOf.set(store, tenant);
+      return store;
+    };
+    const openAs = (tenant: string) => keep(postgres(tenants.urlOf(tenant)), tenant);
+    const openFailing = (tenant: string, before: (statement: string) => void): Store => {
+      const pool = openPool(tenants.urlOf(tenant));
+      pools.push(pool);
+      return keep(postgres(pool.failing(before) as PostgresSource), tenant);
+    };
+    afterAll(async () => {
+      for (const pool of pools) await pool.close();
+    });
+
+    const target: StoreTarget = {
+      name: "Postgres with row-level security",
+      open: () => openAs(`t${++count}`),
+      reopen: (store) => openAs(tenantOf.get(store) as string),
+      corrupt: async (store, sessionId, messageId) => {
+        await server.query(
+          tenants.url,
+          `UPDATE assistant_messages SET content = left(content, 10)
+           WHERE tenant = '${tenantOf.get(store)}' AND session_id = '${sessionId}' AND id = '${messageId}'`,
+        );
+      },
+      openWithFaults: (before) => openFailing(`t${++count}`, before),
+      dump: async (store) => {
+        const all = TENANT_TABLES.map(
+          (name) =>
+            `SELECT '${name}' AS name, to_jsonb(t)::text AS row FROM ${name} t WHERE tenant = '${tenantOf.get(store)}'`,
+        );
+        return server.query(tenants.url, `${all.join(" UNION ALL ")} ORDER BY 1, 2`);
+      },
+    };
+    describeStore(target, { describe, it });
+  });
+
+  describe("between two tenants of one database", () => {
+    const CANARY = "xylophone";
+    let acme: Store;
+    let globex: Store;
+    let nobody: Store;
+
+    beforeAll(async () => {
+      acme = postgres(tenants.urlOf("acme"));
+      globex = postgres(tenants.urlOf("globex"));
+      nobody = postgres(tenants.asApp);
+      const session = richSession(acme);
+      const image = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(4000)}` };
+      await session.appendMessage({ id: "a", role: "user", parts: [{ type: "text", text: CANARY }, image] });
+      await session.appendAll([say("b", CANARY), say("c", CANARY)]);
+      await session.appendMessage(say("d", CANARY), "a");
+      await session.addCompaction(`about the ${CANARY}`, "a", "a");
+      await session.replaceContextBlock("memory", CANARY);
+      const { set_context } = await session.tools();
+      await set_context?.execute({ label: "facts", content: CANARY, metadata: { title: CANARY } });
+      await session.freezeSystemPrompt();
+      await SessionManager.create(acme).create(CANARY, { id: "main" });
+    });
+
+    afterAll(async () => {
+      for (const store of [acme, globex, nobody]) await store?.close();
+    });
+
+    it.each([
+      ["another tenant", () => globex],
+      ["a connection of no tenant", () => nobody],
+    ])("%s finds nothing, whatever id and whichever call it tries", async (_who, storeOf) => {
+      const store = storeOf();
+      const session = richSession(store);
+      const manager = SessionManager.create(store);
+      expect(await session.getHistory()).toEqual([]);
+      expect(await session.getMessage("a")).toBeNull();
+      await expectError(session.getHistory("a"), "MESSAGE_NOT_FOUND");
+      expect(await session.search(CANARY)).toEqual([]);
+      expect(await manager.search(CANARY)).toEqual([]);
+      expect(await manager.list()).toEqual([]);
+      expect(await manager.get("main")).toBeNull();
+      expect(await session.getCompactions()).toEqual([]);
+      expect(await store.sessions.count()).toBe(0);
+      expect(await store.blocks.get({ sessionId: "main", kind: "prompt", label: "" })).toBeNull();
+      expect(await store.entries.count({ sessionId: "main", label: "facts" })).toBe(0);
+      const { search_context } = await session.tools();
+      expect(await search_context?.execute({ label: "facts", query: "something" })).not.toContain(CANARY);
+      await expectError(manager.fork("main", "a", "stolen"), "SESSION_NOT_FOUND");
+    });
+
+    it("another tenant sees no row of any table in SQL of its own, and changes none", async () => {
+      const client = new pg.Client(tenants.urlOf("globex"));
+      await client.connect();
+      for (const table of TENANT_TABLES) {
+        expect((await client.query(`SELECT * FROM ${table} WHERE tenant <> 'globex'`)).rows).toEqual([]);
+        expect((await client.query(`UPDATE ${table} SET tenant = 'globex' WHERE tenant = 'acme'`)).rowCount).toBe(0);
+        expect((await client.query(`DELETE FROM ${table} WHERE tenant = 'acme'`)).rowCount).toBe(0);
+      }
+      const [counts] = await server.query(
+        tenants.url,
+        `SELECT ${TENANT_TABLES.map((name) => `(SELECT count(*)::int FROM ${name} WHERE tenant = 'acme') AS ${name}`).join()}`,
+      );
+      expect(Object.values(counts as object)).not.toContain(0);
+      await expect(
+        client.query(
+          "INSERT INTO assistant_sessions (id, name, created_at, updated_at, tenant) VALUES ('x', 'x', now(), now(), 'acme')",
+        ),
+      ).rejects.toThrow(/row-level security/);
+      await expect(client.query("SET row_security = off; SELECT * FROM assistant_messages")).rejects.toThrow(
+        /row-level security/,
+      );
+      await expect(client.query("UPDATE assistant_schema SET version = 99")).rejects.toThrow(/permission denied/);
+      await client.end();
+    });
+
+    it("the same ids are each tenant's own", async () => {
+      const session = richSession(globex);
+      await session.appendMessage(say("a", "a trombone"));
+      await session.replaceContextBlock("memory", "Likes brass.");
+      expect((await session.getHistory()).map(({ parts }) => parts[0]?.text)).toEqual(["a trombone"]);
+      await SessionManager.create(globex).delete("main");
+      expect((await richSession(acme).getHistory("c")).map(({ id }) => id).slice(1)).toEqual(["b", "c"]);
+      expect(await richSession(acme).search(CANARY)).toHaveLength(4);
+    });
+
+    it("a connection of no tenant writes nothing, and is told why", async () => {
+      const session = richSession(nobody);
+      await expect(session.appendMessage(say("z", "text"))).rejects.toMatchObject({
+        code: "STORE_FAILED",
+        message: expect.stringContaining("row-level security"),
+      });
+      await expect(session.replaceContextBlock("memory", "text")).rejects.toThrow(/row-level security/);
+    });
+
+    it("the owner's script that creates the tables may still be run again", async () => {
+      await server.query(tenants.url, schemaSql());
+      expect(await richSession(acme).search(CANARY)).toHaveLength(4);
+    });
+  });
+
+  function richSession(store: Store): Session {
+    return SessionManager.create(store)
+      .withContext("memory")
+      .withContext("facts", { provider: new AgentSearchProvider(store) })
+      .withCachedPrompt()
+      .getSession("main");
+  }
+});
+
+const say = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
