@@ -1,7 +1,7 @@
-// npm run bench -- [--quick] [--only append,history] [--cpu] [--out <folder>]
+// npm run bench -- [--quick] [--only append,history] [--cpu] [--out <folder> | --publish]
 //
-// Measures stemma against the limit of its database and against its peers, on this machine, in this one process. Prints
-// the table, and writes it as JSON with a plot.
+// Measures stemma against the limit of its databases and against its peers, on this machine, in this one process. Prints
+// the table, and writes it as JSON with a plot. docs/benchmark.md says how.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,8 @@ const { values } = parseArgs({
     // The process's CPU time in place of the wall clock, for a machine that others use too.
     cpu: { type: "boolean", default: false },
     out: { type: "string" },
+    // Puts the results where README and docs show them.
+    publish: { type: "boolean", default: false },
   },
 });
 const { quick } = values;
@@ -33,7 +35,8 @@ for (const name of chosen) {
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-bench-"));
 const world = createWorld(folder);
-const report = createReport({ quick, only: values.only, out: values.out });
+const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ");
+const report = createReport({ run: { command, quick, cpu: values.cpu }, out: values.out, publish: values.publish });
 const context = {
   quick,
   folder,

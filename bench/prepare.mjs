@@ -18,18 +18,10 @@ export function installPeers() {
   });
 }
 
-/** Builds the entry points, and the parts that one row measures alone, which `stemma.mjs` exports. */
+/** Builds the entry points, and the parts that one row measures alone, which `stemma-internals.mjs` exports. */
 export async function buildStemma() {
-  const entries = [
-    "session",
-    "sqlite",
-    "utils",
-    "postgres",
-    "agent",
-    "storage/sql/search",
-    "storage/sql/sqlite-dialect",
-  ];
-  entries.push("storage/sql/sync-client", "model/query");
+  const sql = ["run", "search", "sqlite-dialect", "sync-client"].map((name) => `storage/sql/${name}`);
+  const entries = ["session", "sqlite", "utils", "postgres", "agent", "model/query", ...sql];
   await build({
     entryPoints: entries.map((entry) => `${ROOT}src/${entry}.ts`),
     outbase: `${ROOT}src`,

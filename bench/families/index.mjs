@@ -1,12 +1,22 @@
 import { measureAppend, measureBatch } from "./append.mjs";
 import { measureHistory, measureRecent } from "./history.mjs";
+import { measurePeers } from "./peers.mjs";
+import { measureSearch } from "./search.mjs";
 import { measureSize } from "./size.mjs";
+import { measureStream } from "./stream.mjs";
+import { measureDelete, measureFork, measurePaths } from "./tree.mjs";
 
 /** What `--only` names, in the order in which it is measured: reads come before what changes the databases. */
 export const FAMILIES = {
   history: measureHistory,
   recent: measureRecent,
+  stream: measureStream,
+  search: measureSearch,
   append: measureAppend,
   batch: measureBatch,
+  fork: measureFork,
+  delete: measureDelete,
+  paths: measurePaths,
   size: measureSize,
+  peers: measurePeers,
 };

@@ -15,13 +15,16 @@ export const stemmaConfigured = subject("stemma, configured", (session) =>
     .compactAfter(1e12),
 );
 
-function subject(name, configure) {
+/** Without full-text search. */
+export const stemmaUnindexed = subject("stemma, search off", (session) => session, { search: false });
+
+function subject(name, configure, options = {}) {
   const self = {
     name,
     open: (folder) => self.reopen(join(folder, "stemma.db")),
     reopen(path) {
       const db = openDatabase(path);
-      const store = sqlite(db);
+      const store = sqlite(db, options);
       const sessions = new Map();
       const session = (id) => {
         if (!sessions.has(id)) sessions.set(id, configure(Session.create(store).forSession(id)));

@@ -1,0 +1,80 @@
+import { race, ratios } from "../race.mjs";
+import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
+import { stemma } from "../subjects/stemma.mjs";
+import { verify } from "../verify.mjs";
+import { MAIN } from "../world.mjs";
+
+/** As many matches as a search looks at first. */
+const DEPTH = 500;
+const MESSAGES_OF_A_SESSION = 2 ** 28;
+
+/**
+ * Full-text search of one long session, against a bare query of the same index that looks at as many matches: the ranking
+ * alone, and the whole call with its snippets.
+ */
+export async function measureSearch({ world, scales, clock, turns, report }) {
+  const count = scales.large;
+  const { db, session } = await world.open(stemma, count);
+  const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
+  const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
+  const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
+  const runner = createRunner(connectClient(db), "sqlite", { *prepare() {} });
+  const select = db.prepare(
+    `SELECT n FROM (
+       SELECT rowid AS n, bm25(assistant_fts) AS score FROM assistant_fts
+       WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)
+       ORDER BY rowid DESC LIMIT ${DEPTH}
+     ) ORDER BY score LIMIT 20`,
+  );
+  const selectBest = db.prepare(
+    `SELECT rowid FROM assistant_fts
+     WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT 20`,
+  );
+  for (const [title, words] of Object.entries(queriesOf(world.conversation(count)))) {
+    const query = words.join(" ");
+    const parsed = parseQuery(query);
+    const expression = words.map((word) => `"${word}"`).join(" OR ");
+    const contestants = {
+      bare: { run: () => select.all(expression, ...range) },
+      unbounded: { run: () => selectBest.all(expression, ...range) },
+      core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH)) },
+      whole: { run: () => session(MAIN).search(query) },
+    };
+    const { ranked } = await contestants.core.run();
+    const hits = await contestants.whole.run();
+    verify(contestants.bare.run().length === 20 && hits.length === 20, title, "it does not find 20 messages.");
+    verify(ranked.length >= 20, title, "the ranking has fewer than 20 messages.");
+    verify(
+      hits.every(({ content }) => words.some((word) => content.includes(word))),
+      title,
+      "a hit has none of the words.",
+    );
+    const times = await race(contestants, { ...clock, turns });
+    const work = `search of ${count.toLocaleString("en")}, ${title}`;
+    report.row({
+      work: `${work}, ranking: its time`,
+      against: "an equally bounded bare query",
+      target: { atMost: 1.2 },
+      values: ratios(times.core, times.bare),
+    });
+    const whole = { work: `${work}, whole: its time` };
+    report.row({ ...whole, against: "the same", values: ratios(times.whole, times.bare) });
+    report.row({ ...whole, against: "the 20 best by BM25", values: ratios(times.whole, times.unbounded) });
+  }
+}
+
+// Words by how many messages have them.
+function queriesOf(messages) {
+  const counts = new Map();
+  for (const { parts } of messages) {
+    const text = parts.map((part) => part.text ?? "").join(" ");
+    for (const word of new Set(text.split(" "))) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  const words = [...counts.keys()].filter((word) => word.length > 4).sort((a, b) => counts.get(b) - counts.get(a));
+  const middle = Math.floor(words.length / 2);
+  return {
+    "a common word": words.slice(0, 1),
+    "a rare word": words.slice(-1),
+    "three words": [words[1], words[middle], words.at(-2)],
+  };
+}

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { openDatabase } from "../database.mjs";
+
+/** LangGraph's SQLite checkpointer: each step of a graph stores the state, in which the messages are one value. */
+export const langgraph = {
+  name: "LangGraph checkpointer",
+  appendsPerTurn: 1,
+  open: (folder) => langgraph.reopen(join(folder, "checkpoints.db")),
+  reopen(path) {
+    const db = openDatabase(path);
+    const saver = new SqliteSaver(db);
+    const states = new Map();
+    const threadOf = (thread_id) => ({ configurable: { thread_id, checkpoint_ns: "" } });
+    const put = async (sessionId, added) => {
+      const state = states.get(sessionId) ?? { messages: [], version: 0, config: threadOf(sessionId) };
+      const version = state.version + 1;
+      const messages = [...state.messages, ...added];
+      const checkpoint = {
+        v: 4,
+        id: `1ef4f797-8335-6428-8001-${version.toString(16).padStart(12, "0")}`,
+        ts: new Date().toISOString(),
+        channel_values: { messages },
+        channel_versions: { messages: version },
+        versions_seen: {},
+      };
+      const metadata = { source: "loop", step: version, parents: {} };
+      const config = await saver.put(state.config, checkpoint, metadata, { messages: version });
+      states.set(sessionId, { messages, version, config });
+    };
+    const history = async (sessionId) => (await saver.getTuple(threadOf(sessionId))).checkpoint.channel_values.messages;
+    return {
+      path,
+      db,
+      fill: put,
+      async appendEach(sessionId, messages) {
+        for (const message of messages) await put(sessionId, [message]);
+      },
+      history,
+      last: async (sessionId, count) => (await history(sessionId)).slice(-count),
+      close: () => db.close(),
+    };
+  },
+};
