@@ -60,6 +60,7 @@ export const context = defineTopic("context", (it) => {
     const session = sessionOf("s").withContext("memory");
     await chain(session, ["a"]);
     await expectError(() => session.getContextBlock("memory"), "CONTEXT_NOT_LOADED");
+    await expectError(() => session.getContextBlock("unknown"), "CONTEXT_NOT_LOADED");
     await expectError(() => session.getContextBlocks(), "CONTEXT_NOT_LOADED");
     await expectError(() => session.removeContext("memory"), "CONTEXT_NOT_LOADED");
     await session.tools();

@@ -279,6 +279,11 @@ export const search = defineTopic("search", (it) => {
       const { search_context } = await session.tools();
       const answer = (await search_context?.execute({ label: "history", query: "zebra" })) ?? "";
       for (const part of ["zebra of one", "zebra of two"]) expect(answer).toInclude(part);
+      const large = { ...message("large", `${"filler ".repeat(200_000)} okapi`), createdAt: "2024-03-14T15:00:00Z" };
+      await manager.append("one", large);
+      const bounded = (await search_context?.execute({ label: "history", query: "okapi" })) ?? "";
+      for (const part of ["okapi", "session one", "message large", "2024-03-14"]) expect(bounded).toInclude(part);
+      expect(bounded.length).toBeAtMost(4000);
     },
   );
 });

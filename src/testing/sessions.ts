@@ -95,8 +95,8 @@ export const sessions = defineTopic("sessions", (it) => {
     expect(await manager.list()).toEqual(before);
   });
 
-  it("lists page by page, each session once", async ({ manager }) => {
-    const ids = numbered("s", 25);
+  it("lists all at once, or page by page, each session once", async ({ manager }) => {
+    const ids = numbered("s", 120);
     for (const id of ids) await manager.create(id, { id });
     const all = idsOf(await manager.list());
     expect(all.slice().sort()).toEqual(ids);
@@ -104,14 +104,14 @@ export const sessions = defineTopic("sessions", (it) => {
     let cursor: string | null = null;
     let pages = 0;
     do {
-      const page: Awaited<ReturnType<SessionManager["listPage"]>> = await manager.listPage({ limit: 10, cursor });
+      const page: Awaited<ReturnType<SessionManager["listPage"]>> = await manager.listPage({ limit: 50, cursor });
       seen.push(...idsOf(page.sessions));
       cursor = page.nextCursor;
       pages += 1;
     } while (cursor !== null);
     expect(seen).toEqual(all);
     expect(pages).toBe(3);
-    expect((await manager.listPage({ limit: 25 })).nextCursor).toBe(null);
+    expect((await manager.listPage({ limit: 120 })).nextCursor).toBe(null);
     await expectError(manager.listPage({ limit: 0 }), "INVALID_ARGUMENT");
     await expectError(manager.listPage({ cursor: "made up" }), "INVALID_ARGUMENT");
   });
@@ -235,6 +235,33 @@ export const sessions = defineTopic("sessions", (it) => {
     });
     expect(await historyIds(direct)).toEqual(["a"]);
     expect(await direct.freezeSystemPrompt()).toInclude("kind");
+  });
+
+  it("takes a prompt store, a token counter and an error handler in the direct constructor", async ({ store }) => {
+    const kept: string[] = [];
+    const failures: unknown[] = [];
+    const build = () =>
+      new Session(new AgentSessionProvider(store, "main"), {
+        context: [{ label: "memory" }],
+        promptStore: { get: async () => kept.at(-1) ?? null, set: async (content) => kept.push(content) },
+        tokenCounter: ({ messages }) => messages.length,
+        onCompactionError: (error) => {
+          failures.push(error);
+        },
+      })
+        .onCompaction(async () => {
+          throw new RangeError("the model is away");
+        })
+        .compactAfter(2);
+    const session = build();
+    const prompt = await session.freezeSystemPrompt();
+    await session.replaceContextBlock("memory", "coffee");
+    expect(await build().freezeSystemPrompt()).toBe(prompt);
+    expect(kept).toEqual([prompt]);
+    await session.appendAll([message("a"), message("b")]);
+    expect(failures.length).toBe(0);
+    await session.appendMessage(message("c"));
+    expect(failures.map((error) => error instanceof RangeError)).toEqual([true]);
   });
 
   it("refuses another id for a provider that is bound to one", async ({ store }) => {

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
-import { afterAll, describe, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { storeOf } from "../../src/storage/store-of.js";
 import { describeStore } from "../../src/testing.js";
@@ -31,6 +32,27 @@ function open(path = newPath(), before = (_statement: string): void => {}, more:
   opened.set(store, path);
   return store;
 }
+
+it("runs a write in the transactionSync of the agent, or of the storage that it has", async () => {
+  for (const own of [true, false]) {
+    let within = 0;
+    const database = openDatabase();
+    const transactionSync = <T>(work: () => T): T => {
+      within += 1;
+      return database.transaction(work)();
+    };
+    const sql = (strings: TemplateStringsArray, ...values: unknown[]) => {
+      const statement = database.prepare(strings.join("?"));
+      return statement.reader ? statement.all(...values) : void statement.run(...values);
+    };
+    const store = storeOf(own ? { sql, transactionSync } : { sql, ctx: { storage: { transactionSync } } });
+    expect(store.capabilities.transactions).toBe(true);
+    await store.migrate();
+    within = 0;
+    await Session.create(store).appendMessage({ id: "a", role: "user", parts: [] });
+    expect(within).toBe(1);
+  }
+});
 
 const newPath = () => join(folder, `${++files}.db`);
 const bare = { transactionSync: undefined };

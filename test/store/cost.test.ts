@@ -119,5 +119,17 @@ describe("an agent that can broadcast", () => {
     ]);
     await session.appendAll([text("c"), text("d"), text("e")]);
     expect(told.at(-1)).toEqual({ type: "cf_agent_session_error", error: "the model is away" });
+    told.length = 0;
+    await session.deleteMessages(["e"]);
+    await session.updateMessage(text("d"));
+    await session.clearMessages();
+    expect(told).toEqual([
+      { ...idle, tokenEstimate: 22 },
+      { ...idle, tokenEstimate: 22 },
+      { ...idle, tokenEstimate: 0 },
+    ]);
+    told.length = 0;
+    await Session.create(agent).forSession("without a threshold").appendMessage(text("a"));
+    expect(told).toEqual([{ ...idle, tokenEstimate: 8, tokenThreshold: null }]);
   });
 });
