@@ -15,6 +15,9 @@ export interface Neighbourhood {
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;
 
+/** Of a term with too many matches to score each, so many are scored, to know what a match of it usually gives. */
+export const FEWEST = 30;
+
 /** How much of its session's best matches a message is given, and how many of them count. */
 const SESSION_SHARE = 0.1;
 const SESSION_MATCHES = 5;
@@ -54,12 +57,27 @@ export function rankMatches(
   return ranked.sort((a, b) => b.score - a.score || b.n - a.n);
 }
 
+/** The messages that hold a term or have one nearby that does, in order. */
+export function withNeighbours(bm25: readonly ReadonlyMap<number, number>[]): number[] {
+  const near = new Set<number>();
+  for (const term of bm25) {
+    for (const n of term.keys())
+      for (let other = n - LENT.length; other <= n + LENT.length; other += 1) near.add(other);
+  }
+  return [...near].sort((a, b) => a - b);
+}
+
+/** What a match of a term gives on the average; 0 without one. */
+export function usualScore(term: ReadonlyMap<number, number>): number {
+  let sum = 0;
+  for (const score of term.values()) sum += score;
+  return sum / Math.max(1, term.size);
+}
+
 // Draws the scores of a term half-way to what it usually gives. That a line is short, or says a word twice, means less in a
 // conversation than among documents.
 function flatten(term: ReadonlyMap<number, number>): Map<number, number> {
-  let sum = 0;
-  for (const score of term.values()) sum += score;
-  const usual = sum / term.size;
+  const usual = usualScore(term);
   const flat = new Map<number, number>();
   for (const [n, score] of term) flat.set(n, Math.sqrt(usual * score));
   return flat;

@@ -43,6 +43,15 @@ export const search = defineTopic("search", (it) => {
     expect(await found("zebra okapi quagga unicorn")).toEqual(["three", "two", "one"]);
   });
 
+  it("counts a word that nearly every message holds also where they are many", NEEDS, async (workspace) => {
+    const { session } = workspace;
+    const old = ["okapi zebra", "no", "yes", "no", "yes", "no", "okapi quagga"];
+    const texts = [...old, ...numbered("many ", 800).map(() => "zebra")];
+    await session.appendAll(texts.map((text, index) => message(`m${index}`, text)));
+    expect(idsOf(await session.search("okapi zebra", { limit: 2 }))).toEqual(["m0", "m6"]);
+    expect((await session.search("zebra", { limit: 1000 })).length).toBe(801);
+  });
+
   it("gives better matches a higher score", NEEDS, async (workspace) => {
     await searchIn(workspace, { a: "zebra zebra zebra", b: `zebra ${"and many other words ".repeat(20)}` });
     const hits = await workspace.session.search("zebra");

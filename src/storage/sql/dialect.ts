@@ -54,17 +54,26 @@ export interface SearchDialect {
   /** Takes the rows from `lo` to `hi` out of an index. */
   remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
   /**
-   * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it, with their BM25
-   * score for it, higher is better: of the rows from `lo` to `hi`, or of all rows. Less than `limit` matches altogether
-   * are all there are; where there are more, it may leave out those of the most frequent sequences, down to `limit`.
+   * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it: of the rows from
+   * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
+   * sequence the newest; of each sequence at least `FEWEST`, or all that there are.
    */
-  matches(
-    query: SearchQuery,
-    range: readonly [lo: number, hi: number] | null,
-    limit: number,
-  ): Operation<ReadonlyMap<number, number>[]>;
+  matches(query: SearchQuery, range: RowRange, limit: number): Operation<SequenceMatches[]>;
+  /** For each of some sequences of words those of `rows` that hold it. */
+  holding(sequences: readonly string[][], range: RowRange, rows: readonly number[]): Operation<number[][]>;
   /** The best matches among the entries of one scope. */
   entries(query: SearchQuery, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
+}
+
+/** The rows from `lo` to `hi`; null for all of them. */
+export type RowRange = readonly [lo: number, hi: number] | null;
+
+/** The messages that hold a sequence of words. */
+export interface SequenceMatches {
+  /** How many they are. */
+  readonly documents: number;
+  /** The BM25 scores of those that are scored; higher is better. */
+  readonly scores: Map<number, number>;
 }
 
 export type SearchIndex = "messages" | "entries";

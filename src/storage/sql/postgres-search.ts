@@ -1,5 +1,5 @@
-import type { Ranked } from "../../model/rank.js";
-import { documentTerms, queryTerms } from "../../model/terms.js";
+import { FEWEST, type Ranked } from "../../model/rank.js";
+import { documentTerms, queryTerms, termOf } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "./dialect.js";
 import { all, type Operation, run, type SqlValue } from "./operation.js";
 
@@ -44,10 +44,30 @@ export const postgresSearch: SearchDialect = {
       rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?",
       values: range ?? EVERYWHERE,
     };
-    const rows = yield* findMatches(sequences, scope, limit);
-    const matches = sequences.map(() => new Map<number, number>());
-    for (const { i, n, score } of rows) matches[i - 1]?.set(n, score);
-    return matches;
+    const found = sequences.map(() => ({ documents: 0, scores: new Map<number, number>() }));
+    for (const { i, n, score, documents } of yield* findMatches(sequences, scope, limit)) {
+      const matches = found[i - 1] as (typeof found)[number];
+      matches.documents = documents;
+      matches.scores.set(n, score);
+    }
+    return found;
+  },
+
+  *holding(sequences, range, rows) {
+    const [lo, hi] = range ?? EVERYWHERE;
+    const held = sequences.map((): number[] => []);
+    const found = yield* all<{ i: number; n: number }>(
+      `SELECT w.i AS i, d.n AS n
+       FROM json_array_elements_text(?::text::json) AS r (n) JOIN assistant_fts d ON d.n = r.n::bigint
+       JOIN ${WANTED} ON d.terms @> w.terms
+       WHERE d.n BETWEEN ? AND ? AND (cardinality(w.terms) = 1 OR ${TIMES} > 0)`,
+      JSON.stringify(rows),
+      JSON.stringify(sequences.map((sequence) => sequence.map(termOf))),
+      lo,
+      hi,
+    );
+    for (const { i, n } of found) held[i - 1]?.push(n);
+    return held;
   },
 
   *entries(query, { sessionId, label }, limit) {
@@ -73,41 +93,46 @@ interface Scope {
   readonly values: readonly SqlValue[];
 }
 
-/** A row that holds the sequence with the ordinal `i`, and how well it matches. */
+/** A row that holds the sequence with the ordinal `i`, how well it matches, and how many rows hold it. */
 interface Match extends Ranked {
   readonly i: number;
+  readonly documents: number;
 }
+
+/** Sequences, from one parameter that holds them as JSON: their terms, and an ordinal from 1 on. */
+const WANTED = `(SELECT i, ARRAY(SELECT json_array_elements_text(value)) AS terms
+                 FROM json_array_elements(?::text::json) WITH ORDINALITY AS e (value, i)) AS w`;
+
+/** How many times the terms of `w` stand side by side in a row `d` that holds each of them. */
+const TIMES = `(SELECT count(*) FROM (
+             SELECT FROM unnest(w.terms) WITH ORDINALITY AS t (term, k)
+             CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
+             GROUP BY at - k HAVING count(*) = cardinality(w.terms)) AS runs)`;
 
 /**
  * The rows that hold any of the sequences, scored by BM25 with the constants of FTS5. How rare a sequence is, is measured
- * in the scope: other sessions have no part in it. No more than `limit` matches are scored, those of the rarest sequences
- * first, and of one sequence the newest.
+ * in the scope: other sessions have no part in it. Which of them are scored, see `SearchDialect.matches`.
  */
 function* findMatches(sequences: readonly string[][], scope: Scope, limit: number): Operation<Match[]> {
   if (sequences.length === 0) return [];
   return yield* all<Match>(
     `WITH wanted AS MATERIALIZED (
-       SELECT i, ARRAY(SELECT json_array_elements_text(value)) AS terms
-       FROM json_array_elements(?::text::json) WITH ORDINALITY AS w (value, i)
+       SELECT w.i, w.terms FROM ${WANTED}
      ), held AS MATERIALIZED (
        SELECT w.i, w.terms, d.n, d.length, row_number() OVER (PARTITION BY w.i ORDER BY d.n DESC) AS place
        FROM wanted w CROSS JOIN LATERAL (SELECT d.n, d.length FROM ${scope.rows} AND d.terms @> w.terms) AS d
      ), found AS (
        SELECT i, terms, n, length, NULL::bigint AS times FROM held WHERE cardinality(terms) = 1
        UNION ALL
-       SELECT h.i, h.terms, h.n, h.length, r.times
-       FROM held h JOIN ${scope.table} d ON d.n = h.n CROSS JOIN LATERAL (
-         SELECT count(*) AS times FROM (
-           SELECT FROM unnest(h.terms) WITH ORDINALITY AS t (term, k)
-           CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
-           GROUP BY at - k HAVING count(*) = cardinality(h.terms)) AS runs) AS r
-       WHERE cardinality(h.terms) > 1 AND h.place <= ${SAMPLE} AND r.times > 0
+       SELECT w.i, w.terms, w.n, w.length, r.times
+       FROM held w JOIN ${scope.table} d ON d.n = w.n CROSS JOIN LATERAL ${TIMES} AS r (times)
+       WHERE cardinality(w.terms) > 1 AND w.place <= ${SAMPLE} AND r.times > 0
      ), counted AS MATERIALIZED (
        SELECT *, count(*) OVER (PARTITION BY i) AS documents, row_number() OVER (PARTITION BY i ORDER BY n DESC) AS place
        FROM found
      ), budget AS (
-       SELECT i, documents, ?::bigint - coalesce(sum(documents) OVER (
-         ORDER BY documents, i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS places
+       SELECT i, documents, greatest(${FEWEST}, ?::bigint - coalesce(sum(documents) OVER (
+         ORDER BY documents, i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS places
        FROM counted WHERE place = 1
      ), sample AS (
        SELECT d.n, d.length FROM ${scope.rows} ORDER BY d.n DESC LIMIT ${SAMPLE}
@@ -118,7 +143,7 @@ function* findMatches(sequences: readonly string[][], scope: Scope, limit: numbe
               avg(length)::float8 AS length
        FROM sample
      )
-     SELECT c.i, c.n, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
+     SELECT c.i, c.n, c.documents, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
                       * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
      FROM budget b JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
      CROSS JOIN LATERAL (SELECT coalesce(c.times, (

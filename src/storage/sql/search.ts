@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
-import { quotedFrom, type SearchQuery } from "../../model/query.js";
-import { type Ranked, rankMatches } from "../../model/rank.js";
+import { querySequences, quotedFrom, type SearchQuery } from "../../model/query.js";
+import { type Ranked, rankMatches, usualScore, withNeighbours } from "../../model/rank.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
-import type { Dialect, SearchDialect } from "./dialect.js";
+import type { Dialect, RowRange, SearchDialect } from "./dialect.js";
 import { column, type Operation } from "./operation.js";
 import { sessionOf } from "./position.js";
 import { readHits } from "./search-hits.js";
@@ -53,15 +53,30 @@ export function* searchMessages(
 /** Ranks by the words of a query. */
 export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
   return function* (range, depth) {
-    const matches = yield* searchOf(sql).matches(query, range, depth);
+    const { matches, complete } = yield* findMatches(searchOf(sql), query, range, depth);
     const numbers = new Set(matches.flatMap((term) => [...term.keys()]));
     const branches = yield* branchesOf(sql, [...numbers]);
     const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
-    return {
-      ranked: rankMatches(matches, around, quotedFrom(query)),
-      complete: matches.reduce((sum, term) => sum + term.size, 0) < depth,
-    };
+    return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
   };
+}
+
+// The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those
+// near a match that is scored are taken to be as good as usual: the others could not be among the best.
+function* findMatches(search: SearchDialect, query: SearchQuery, range: RowRange, depth: number) {
+  const sequences = querySequences(query);
+  const found = yield* search.matches(query, range, depth);
+  const matches = found.map(({ scores }) => scores);
+  const cut = [...found.keys()].filter((index) => (matches[index]?.size ?? 0) < (found[index]?.documents ?? 0));
+  if (cut.length === 0) return { matches, complete: true };
+  const near = withNeighbours(matches);
+  const wanted = cut.map((index) => sequences[index] as string[]);
+  for (const [place, holders] of (yield* search.holding(wanted, range, near)).entries()) {
+    const scores = matches[cut[place] as number] as Map<number, number>;
+    const usual = usualScore(scores);
+    for (const n of holders) if (!scores.has(n)) scores.set(n, usual);
+  }
+  return { matches, complete: false };
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.

@@ -1,6 +1,6 @@
 import { querySequences, type SearchQuery, spaceOut } from "../../model/query.js";
-import type { Ranked } from "../../model/rank.js";
-import type { SearchDialect, SearchIndex } from "./dialect.js";
+import { FEWEST, type Ranked } from "../../model/rank.js";
+import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "./dialect.js";
 import { all, column, first, type Operation, run, type SqlValue } from "./operation.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -11,13 +11,6 @@ const ADD: Record<SearchIndex, string> = {
 
 // Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids.
 const INTEGER = "CAST(? AS INTEGER)";
-
-/** Of a word with too many matches to score each: how many are looked at for each that is scored, and scored as a sample. */
-const LOOKS = 20;
-const SAMPLE = 30;
-
-/** How far apart messages lend each other matches. */
-const NEAR = 4;
 
 /** Full-text search with FTS5: porter stemming, any script, BM25. The tables keep no text of their own. */
 export const sqliteSearch: SearchDialect = {
@@ -30,30 +23,26 @@ export const sqliteSearch: SearchDialect = {
   },
 
   *matches(query, range, limit) {
-    const terms: Term[] = [];
-    for (const sequence of querySequences(query)) terms.push(yield* countTerm(quote(sequence), range));
-    const matches = terms.map(() => new Map<number, number>());
-    const rarestFirst = [...terms.entries()].sort(([, a], [, b]) => a.count - b.count);
+    const found: Counted[] = [];
+    for (const sequence of querySequences(query)) found.push(yield* countMatches(quote(sequence), range));
     let left = limit;
-    const cut: number[] = [];
-    for (const [index, term] of rarestFirst) {
-      const take = Math.min(term.count, left);
-      if (take > 0) matches[index] = yield* scoreNewest(term, take);
-      if (take < term.count) cut.push(index);
+    for (const matches of [...found].sort((a, b) => a.documents - b.documents)) {
+      const take = Math.min(matches.documents, Math.max(left, FEWEST));
+      if (take > 0) yield* scoreNewest(matches, take);
       left -= take;
     }
-    if (cut.length === 0) return matches;
-    const near = rowsNear(matches);
-    let looks = limit * LOOKS;
-    for (const index of cut) {
-      const term = terms[index] as Term;
-      const scored = matches[index] as Map<number, number>;
-      const sample = scored.size > 0 ? scored : yield* scoreNewest(term, SAMPLE);
-      const usual = [...sample.values()].reduce((sum, score) => sum + score, 0) / sample.size;
-      for (const n of yield* newest(term, looks)) if (near.has(n) && !scored.has(n)) scored.set(n, usual);
-      looks = Math.max(0, looks - term.count);
+    return found;
+  },
+
+  *holding(sequences, range, rows) {
+    const held: number[][] = [];
+    for (const sequence of sequences) {
+      const { where, values } = condition(quote(sequence), range);
+      // The plus keeps SQLite from looking each row up by itself, which takes longer.
+      const query = `SELECT rowid AS n FROM assistant_fts WHERE ${where} AND +rowid IN (SELECT value FROM json_each(?))`;
+      held.push(yield* column<number>(query, ...values, JSON.stringify(rows)));
     }
-    return matches;
+    return held;
   },
 
   *entries(query, scope, limit) {
@@ -70,37 +59,32 @@ export const sqliteSearch: SearchDialect = {
   },
 };
 
-/** A sequence of words, and the matches that it has in a range. */
-interface Term {
-  /** The condition, with its values. */
+interface Condition {
   readonly where: string;
   readonly values: readonly SqlValue[];
-  readonly count: number;
 }
 
-type Range = readonly [lo: number, hi: number] | null;
+interface Counted extends SequenceMatches, Condition {}
 
-function* countTerm(match: string, range: Range): Operation<Term> {
+function condition(match: string, range: RowRange): Condition {
   const within = range === null ? "" : ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
-  const where = `assistant_fts MATCH ?${within}`;
-  const values = [match, ...(range ?? [])];
+  return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range ?? [])] };
+}
+
+function* countMatches(match: string, range: RowRange): Operation<Counted> {
+  const { where, values } = condition(match, range);
   // To count is a twentieth of the work of scoring.
   const row = yield* first<{ count: number }>(`SELECT count(*) AS count FROM assistant_fts WHERE ${where}`, ...values);
-  return { where, values, count: row?.count ?? 0 };
+  return { where, values, documents: row?.count ?? 0, scores: new Map() };
 }
 
-function* scoreNewest({ where, values }: Term, limit: number): Operation<Map<number, number>> {
+function* scoreNewest({ where, values, scores }: Counted, limit: number): Operation<void> {
   const rows = yield* all<Ranked>(
     `SELECT rowid AS n, -bm25(assistant_fts) AS score FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER}`,
     ...values,
     limit,
   );
-  return new Map(rows.map(({ n, score }) => [n, score]));
-}
-
-function newest({ where, values }: Term, limit: number): Operation<number[]> {
-  const query = `SELECT rowid AS n FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER}`;
-  return column<number>(query, ...values, limit);
+  for (const { n, score } of rows) scores.set(n, score);
 }
 
 // Both make appends cheaper: larger leaves, and merges that are put off for longer.
@@ -124,14 +108,6 @@ export function* createSearchTables(): Operation<void> {
 
 export function* dropSearchTables(): Operation<void> {
   for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
-}
-
-function rowsNear(matches: readonly ReadonlyMap<number, number>[]): Set<number> {
-  const near = new Set<number>();
-  for (const term of matches) {
-    for (const n of term.keys()) for (let other = n - NEAR; other <= n + NEAR; other += 1) near.add(other);
-  }
-  return near;
 }
 
 function matchExpression(query: SearchQuery): string | null {
