@@ -1,14 +1,14 @@
-import type { ModelMessage, UIMessage } from "ai";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
+import { ActiveBranch } from "./active-branch.js";
 import type { AgentTools, Approve } from "./agent-tools.js";
 import { type AgentInput, parseInput } from "./input.js";
 import type { ModelObject } from "./model.js";
-import { readBranch } from "./read-branch.js";
+import { requestOf } from "./request.js";
 import { toSDKMessages } from "./sdk-message.js";
 import type { SessionRecord } from "./session-record.js";
-import { isSettled, isToolPart, settleToolCalls } from "./tool-part.js";
+import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "./tool-part.js";
 import { type CallSettings, runTurn, type TurnLog } from "./turn.js";
 import type { AgentEvent, ExtendedUsageInfo, ModelPrices, SDKMessage, SessionState } from "./types.js";
 
@@ -39,13 +39,9 @@ export class AgentSession implements AsyncDisposable {
   readonly session: Session;
   readonly #record: SessionRecord;
   readonly #options: AgentSessionOptions;
-  readonly #unsubscribe: () => void;
-  /** The stored messages of the active branch. */
-  #messages: SessionMessage[] = [];
-  /** Set when the session was changed by other hands than this object's. */
-  #stale = true;
-  #writing: string | null = null;
-  #compacted = false;
+  readonly #branch: ActiveBranch;
+  /** The sends that are under way, one after the other. Never rejects. */
+  #sends: Promise<void> = Promise.resolve();
   #turn: { readonly events: AsyncGenerator<AgentEvent, void, undefined>; readonly abort: AbortController } | null =
     null;
   #closed = false;
@@ -55,16 +51,12 @@ export class AgentSession implements AsyncDisposable {
     this.session = session;
     this.#record = record;
     this.#options = options;
-    this.#unsubscribe = session.subscribe((event) => {
-      if (event.type !== "messages") return;
-      if (event.change === "compaction") this.#compacted = true;
-      else if (event.ids.length !== 1 || event.ids[0] !== this.#writing) this.#stale = true;
-    });
+    this.#branch = new ActiveBranch(session);
   }
 
   static async open(session: Session, record: SessionRecord, options: AgentSessionOptions): Promise<AgentSession> {
     const opened = new AgentSession(session, record, options);
-    await opened.#refresh();
+    await opened.#branch.refresh();
     return opened;
   }
 
@@ -77,10 +69,10 @@ export class AgentSession implements AsyncDisposable {
 
   /** The conversation on the active branch, whole, as of the last `send` or step. */
   getMessages(): SDKMessage[] {
-    return toSDKMessages(this.#messages);
+    return toSDKMessages(this.#branch.messages);
   }
 
-  /** The sum over all turns, of earlier processes too. */
+  /** The sum over all turns and summaries, of earlier processes too. */
   getUsage(): ExtendedUsageInfo {
     return this.#record.usage;
   }
@@ -90,31 +82,38 @@ export class AgentSession implements AsyncDisposable {
    * begun. The history is valid nevertheless.
    */
   async isInterrupted(): Promise<boolean> {
-    await this.#refresh();
-    const last = this.#messages.at(-1);
-    if (last === undefined) return false;
-    const { interrupted } = (last.metadata ?? {}) as { interrupted?: unknown };
-    return interrupted !== undefined || awaitsModel(last) || settleToolCalls(last) !== last;
+    await this.#branch.refresh();
+    const { last } = this.#branch;
+    return last !== undefined && (awaitsModel(last) || settleToolCalls(last) !== last);
   }
 
   /**
    * Stores a message of the user; `receive` asks the model. `tool_result` blocks answer the calls that wait for one; with
-   * nothing beside them there is no new message. Calls left without a result are marked as interrupted.
+   * nothing beside them there is no new message. Calls left without a result are marked as interrupted. A message whose
+   * id is known already changes nothing, so a send can be repeated.
    * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`.
    */
   async send(input: AgentInput): Promise<void> {
     this.#assertIdle();
     const { message, results } = parseInput(input);
-    await this.#refresh();
-    for (const [toolCallId, result] of results) await this.#answer(toolCallId, result);
-    if (message === null) return;
-    await this.#settle();
-    await this.#write(message);
+    const sent = this.#sends.then(async () => {
+      const branch = this.#branch;
+      await branch.refresh();
+      await branch.answer(results);
+      if (message !== null) {
+        await branch.settle();
+        await branch.append(message);
+      }
+      this.#record.touch();
+    });
+    this.#sends = sent.catch(() => {});
+    return sent;
   }
 
   /**
    * One turn: asks the model, runs the tools that it calls, until it is done. Leaving the loop aborts the turn. What fails
-   * in the model or on the way to it is an `error` event; what fails in the storage is thrown.
+   * in the model or on the way to it is an `error` event; what fails in the storage is thrown. Without a message since
+   * then, a turn that was cut off is asked again.
    * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`.
    */
   async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
@@ -139,7 +138,8 @@ export class AgentSession implements AsyncDisposable {
     this.#closed = true;
     this.#turn?.abort.abort();
     await this.#turn?.events.return();
-    this.#unsubscribe();
+    await this.#sends;
+    this.#branch.release();
     await this.#record.refresh().catch((error: unknown) => {
       // A host may close its store first: everything is stored.
       if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
@@ -156,83 +156,26 @@ export class AgentSession implements AsyncDisposable {
       const message = "This session has no model: pass one to createSession({ model }).";
       throw new StemmaError("MODEL_UNAVAILABLE", { sessionId: this.id }, message);
     }
-    await this.#refresh();
-    await this.#settle();
-    if (!awaitsModel(this.#messages.at(-1))) {
-      throw new StemmaError(
-        "NOTHING_TO_ANSWER",
-        { sessionId: this.id },
-        "There is nothing to answer: call send() first.",
-      );
+    const branch = this.#branch;
+    await this.#sends;
+    await branch.refresh();
+    await branch.settle();
+    if (branch.last === undefined || !awaitsModel(branch.last)) {
+      const message = "There is nothing to answer: call send() first.";
+      throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
     const all = { ...(await this.session.tools()), ...tools };
     const system = [systemPrompt, await this.session.freezeSystemPrompt()].filter((text) => text !== "").join("\n\n");
     const log: TurnLog = {
-      request: () => this.#request(all),
-      rewritten: () => this.#compacted,
-      write: (message) => this.#write(message),
+      request: async () => requestOf(await branch.history(), all, await this.session.reminder()),
+      rewritten: () => branch.compacted,
+      write: async (message) => {
+        await branch.put(message);
+        this.#record.touch();
+      },
       addUsage: (usage) => this.#record.addUsage(usage),
     };
     yield* runTurn(log, { ...options, model, tools: all, system, signal });
-  }
-
-  async #request(tools: AgentTools): Promise<ModelMessage[]> {
-    const { convertToModelMessages } = await import("ai");
-    this.#compacted = false;
-    const history = (await this.session.getHistory()).filter(({ role }) => ROLES.has(role)).map(settleToolCalls);
-    // Tools shape how their stored outputs are shown to the model.
-    const converted = await convertToModelMessages(history as UIMessage[], { tools: tools as never });
-    const messages = converted.filter((message) => message.content.length > 0);
-    const reminder = await this.session.reminder();
-    return reminder === null ? messages : withReminder(messages, reminder);
-  }
-
-  async #refresh(): Promise<void> {
-    if (!this.#stale) {
-      // Another process may have gone on with the session.
-      const leaf = await this.session.getLatestLeaf();
-      if (leaf?.id === this.#messages.at(-1)?.id) return;
-    }
-    this.#stale = false;
-    this.#messages = await readBranch(this.session);
-  }
-
-  async #write(message: SessionMessage): Promise<void> {
-    this.#writing = message.id;
-    try {
-      // Only the last message is ever written again.
-      if (this.#messages.at(-1)?.id === message.id) {
-        await this.session.updateMessage(message);
-        this.#messages.pop();
-      } else {
-        await this.session.appendMessage(message);
-      }
-      this.#messages.push(message);
-    } finally {
-      this.#writing = null;
-    }
-    this.#record.touch();
-  }
-
-  // Marks calls that were cut off, by a crash or because the host sent something else than their results.
-  async #settle(): Promise<void> {
-    const last = this.#messages.at(-1);
-    if (last === undefined) return;
-    const settled = settleToolCalls(last);
-    if (settled !== last) await this.#write({ ...settled, metadata: interruptedMetadata(settled.metadata) });
-  }
-
-  async #answer(toolCallId: string, result: Record<string, unknown>): Promise<void> {
-    const last = this.#messages.at(-1);
-    const waits = last?.parts.some((part) => isToolPart(part) && part.toolCallId === toolCallId && !isSettled(part));
-    if (last === undefined || !waits) {
-      const message = `No call "${toolCallId}" waits for a result: the last message has none, or it has its result already.`;
-      throw new StemmaError("INVALID_ARGUMENT", { toolCallId }, message);
-    }
-    const parts = last.parts.map((part) =>
-      isToolPart(part) && part.toolCallId === toolCallId ? { ...part, ...result } : part,
-    );
-    await this.#write({ ...last, parts });
   }
 
   #assertIdle(): void {
@@ -245,27 +188,9 @@ export class AgentSession implements AsyncDisposable {
   }
 }
 
-/** What a model can be shown; imported sessions may have messages of other roles. */
-const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
-
-/** True when the model has the next word: after the user's, or after results that it has not seen. */
-function awaitsModel(last: SessionMessage | undefined): boolean {
-  if (last === undefined) return false;
-  if (last.role !== "assistant") return true;
+/** True when the model has the next word: after the user's, after results that it has not seen, when it was cut off. */
+function awaitsModel(last: SessionMessage): boolean {
+  if (last.role !== "assistant" || isInterrupted(last)) return true;
   const part = last.parts.at(-1);
   return part !== undefined && isToolPart(part) && isSettled(part);
-}
-
-function interruptedMetadata(metadata: unknown): Record<string, unknown> {
-  return { ...(typeof metadata === "object" ? metadata : {}), interrupted: "killed" };
-}
-
-function withReminder(messages: ModelMessage[], reminder: string): ModelMessage[] {
-  const index = messages.findLastIndex(({ role }) => role === "user");
-  return messages.map((message, position) => {
-    if (position !== index || message.role !== "user") return message;
-    const content =
-      typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content;
-    return { ...message, content: [...content, { type: "text" as const, text: reminder }] };
-  });
 }

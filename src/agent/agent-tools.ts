@@ -27,6 +27,7 @@ export type Approve = (request: ApprovalRequest) => boolean | string | PromiseLi
 
 interface CallOptions {
   readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal;
   readonly [other: string]: unknown;
 }
 
@@ -50,7 +51,7 @@ export function guardTools(
       await ready(options.toolCallId);
       const asked = typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
       const request = { toolName, toolCallId: options.toolCallId, input };
-      if (asked) await demandApproval(request, approve);
+      if (asked) await demandApproval(request, approve, options.abortSignal);
       const result = run(input, { ...options, approve });
       if (isAsyncIterable(result)) for await (const value of result) yield storable(toolName, value);
       else yield storable(toolName, await result);
@@ -60,13 +61,19 @@ export function guardTools(
   return Object.fromEntries(guarded);
 }
 
-/** Errors: `TOOL_REFUSED`. */
-export async function demandApproval(request: ApprovalRequest, approve: Approve | undefined): Promise<void> {
+/** Errors: `TOOL_REFUSED`; the signal's reason when the turn was aborted before the answer was there. */
+export async function demandApproval(
+  request: ApprovalRequest,
+  approve: Approve | undefined,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { toolName } = request;
   if (approve === undefined) {
     throw new StemmaError("TOOL_REFUSED", { toolName }, `${toolName} is off: this session has no one to approve it.`);
   }
   const answer = await approve(request);
+  // The call stands as interrupted by now.
+  signal?.throwIfAborted();
   if (answer === true) return;
   const why = typeof answer === "string" && answer !== "" ? `: ${answer}` : ".";
   throw new StemmaError("TOOL_REFUSED", { toolName }, `The user did not approve this call of ${toolName}${why}`);

@@ -6,12 +6,14 @@ import { Session } from "../session/session.js";
 import type { Store } from "../storage/contract.js";
 import { AgentSession } from "./agent-session.js";
 import type { AgentTools, Approve } from "./agent-tools.js";
+import { loadAiSdk } from "./ai-sdk.js";
 import { defaultStorage } from "./default-storage.js";
 import { type AgentModel, type ModelObject, resolveModel } from "./model.js";
 import { isStorageStore, openStore, type StorageLike } from "./open-store.js";
-import { SessionRecord, sessionNotFound } from "./session-record.js";
+import { OURS, SessionRecord, sessionNotFound } from "./session-record.js";
 import type { CallSettings } from "./turn.js";
 import type { ModelPrices } from "./types.js";
+import { usageOf } from "./usage.js";
 
 export interface CreateSessionOptions {
   /** A model of the AI SDK, or its name (`claude-…`, `gpt-…`, `provider/model`). A session without one can only be read and written. */
@@ -69,6 +71,10 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
   if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
     throw new StemmaError("INVALID_ARGUMENT", { resume, fork }, "resume goes with neither fork nor id: choose one.");
   }
+  if (options.id === "") {
+    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
+  }
+  assertMetadata(options.metadata);
   const { baseURL, apiKey } = options;
   const model = options.model === undefined ? null : await resolveModel(options.model, { baseURL, apiKey });
   const store = await openStore(options.sessionStorage ?? defaultStorage());
@@ -76,7 +82,8 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
   // Another process may have written a session that lies in memory here.
   if (isStorageStore(store)) await store.reload(resume ?? fork ?? id);
   const record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
-  return AgentSession.open(configure(store, id, model, options), record, {
+  const summarize = model === null ? null : summarizer(model, options.prices, record);
+  return AgentSession.open(configure(store, id, summarize, options), record, {
     model,
     tools: options.tools ?? {},
     systemPrompt: options.systemPrompt,
@@ -121,13 +128,25 @@ async function startRecord(store: Store, id: string, options: CreateSessionOptio
   return SessionRecord.start(store, info, metadata);
 }
 
-function configure(store: Store, id: string, model: ModelObject | null, options: CreateSessionOptions): Session {
+function assertMetadata(metadata: Record<string, unknown> | undefined): void {
+  if (metadata === undefined) return;
+  if (Object.hasOwn(metadata, OURS)) {
+    const message = `metadata.${OURS} is taken: branches, summaries and blocks go there. Name yours otherwise.`;
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  try {
+    JSON.stringify(metadata);
+  } catch (cause) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The metadata cannot be written as JSON.", { cause });
+  }
+}
+
+function configure(store: Store, id: string, summarize: Summarize | null, options: CreateSessionOptions): Session {
   const { context = [], compactAfter, onCompactionError } = options;
   const session = Session.create(store).forSession(id);
   for (const { label, ...block } of context) session.withContext(label, block);
   if (context.length > 0) session.withCachedPrompt();
-  const compact =
-    options.onCompaction ?? (model === null ? undefined : createCompactFunction({ summarize: summarizer(model) }));
+  const compact = options.onCompaction ?? (summarize === null ? undefined : createCompactFunction({ summarize }));
   if (compact !== undefined) session.onCompaction(compact);
   if (compactAfter !== undefined) session.compactAfter(compactAfter);
   if (onCompactionError !== undefined) session.onCompactionError(onCompactionError);
@@ -135,9 +154,14 @@ function configure(store: Store, id: string, model: ModelObject | null, options:
   return session;
 }
 
-function summarizer(model: ModelObject): (prompt: string) => Promise<string> {
+type Summarize = (prompt: string) => Promise<string>;
+
+/** Summarises with the session's model; what it costs counts as the session's. */
+function summarizer(model: ModelObject, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
   return async (prompt) => {
-    const { generateText } = await import("ai");
-    return (await generateText({ model: model as never, prompt })).text;
+    const { generateText } = await loadAiSdk();
+    const { text, usage } = await generateText({ model: model as never, prompt });
+    await record.addUsage(usageOf(usage, prices));
+    return text;
   };
 }

@@ -10,6 +10,8 @@ import {
   newKeys,
   timesOf,
 } from "./session-snapshot.js";
+import { invalidId } from "./storages/session-id.js";
+import { corruptState } from "./storages/state-json.js";
 import type { SessionState, SessionStorage } from "./types.js";
 
 /** A storage that can tell cheaply whether a session was saved since it was last read. */
@@ -34,7 +36,7 @@ interface Held {
 }
 
 // Under this id the unnamed session (and with it what sessions share) lies in a storage.
-const UNNAMED = "unnamed";
+const UNNAMED = "stemma-unnamed";
 /** How often a call is tried again when another process was faster. */
 const MAX_ATTEMPTS = 50;
 
@@ -162,13 +164,14 @@ export class HeldSessions {
     const state = await this.storage.load(key);
     if (!state) return;
     try {
+      assertTimes(state);
       const keys = await importSession(this.inner, id, state);
       const loadedAt = (await this.inner.sessions.get(id))?.updated_at ?? null;
       const [times, endReason] = [timesOf(state), endReasonOf(state)];
       this.#held.set(id, { state, version, keys, times, converted: new Map(), loadedAt, endReason });
     } catch (error) {
       await this.#forget(id);
-      throw error;
+      throw StemmaError.isInstance(error, "STORE_CLOSED") ? error : corruptState(key, error);
     }
   }
 
@@ -224,7 +227,14 @@ function isVersioned(storage: SessionStorage): storage is VersionedStorage {
   return typeof (storage as Partial<VersionedStorage>).version === "function";
 }
 
+function assertTimes({ createdAt, updatedAt }: SessionState): void {
+  if (Number.isFinite(createdAt) && Number.isFinite(updatedAt)) return;
+  throw new TypeError("createdAt and updatedAt are numbers of milliseconds.");
+}
+
+/** Errors: `INVALID_SESSION_ID`. */
 function keyOf(sessionId: string): string {
+  if (sessionId === UNNAMED) throw invalidId(sessionId, `The id "${UNNAMED}" is taken; choose another one.`);
   return sessionId === "" ? UNNAMED : sessionId;
 }
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { StemmaError } from "../errors.js";
-import type { SessionMessage } from "../model/message.js";
-import { fromSDKMessages, settledFields } from "./sdk-message.js";
+import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { CARRIER, fromSDKMessages, settledFields } from "./sdk-message.js";
+import type { SettledFields } from "./tool-part.js";
 import type { ContentBlock, SDKMessage } from "./types.js";
 
 /** What `send` takes: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
@@ -11,7 +12,7 @@ interface ParsedInput {
   /** Null when there were only results. */
   readonly message: SessionMessage | null;
   /** The fields of a settled call, by its id. */
-  readonly results: ReadonlyMap<string, Record<string, unknown>>;
+  readonly results: ReadonlyMap<string, SettledFields>;
 }
 
 const text = z.looseObject({ type: z.literal("text"), text: z.string() });
@@ -34,14 +35,23 @@ const blocks = z.array(z.discriminatedUnion("type", [text, image, toolResult, pa
 
 /** Errors: `INVALID_ARGUMENT`. */
 export function parseInput(input: AgentInput): ParsedInput {
-  if (typeof input === "string") return parseInput({ role: "user", content: input });
-  if (Array.isArray(input)) return parseInput({ role: "user", content: input });
+  const parsed = parse(input);
+  const parts: unknown = parsed.message?.parts;
+  if (Array.isArray(parts) && parts.every(isBlank)) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The message says nothing: no model answers a blank one.");
+  }
+  return parsed;
+}
+
+function parse(input: AgentInput): ParsedInput {
+  if (typeof input === "string") return parse({ role: "user", content: input });
+  if (Array.isArray(input)) return parse({ role: "user", content: input });
   if (typeof input !== "object" || input === null || input.role !== "user") throw invalid();
   if ("parts" in input) return { message: input, results: new Map() };
   if (typeof input.content === "string") return { message: fromSDKMessages([input])[0] ?? null, results: new Map() };
   const parsed = blocks.safeParse(input.content);
   if (!parsed.success) throw invalid(parsed.error);
-  const results = new Map<string, Record<string, unknown>>();
+  const results = new Map<string, SettledFields>();
   const content: ContentBlock[] = [];
   for (const block of input.content) {
     if (block.type === "tool_result") results.set(block.tool_use_id, settledFields(block));
@@ -49,6 +59,11 @@ export function parseInput(input: AgentInput): ParsedInput {
   }
   const message = content.length === 0 ? null : (fromSDKMessages([{ ...input, content }])[0] ?? null);
   return { message, results };
+}
+
+function isBlank(part: SessionMessagePart): boolean {
+  if (part?.type === CARRIER) return true;
+  return part?.type === "text" && typeof part.text === "string" && part.text.trim() === "";
 }
 
 function invalid(cause?: unknown): StemmaError {

@@ -1,12 +1,12 @@
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { sameJson } from "./same-json.js";
-import { isSettled, isToolPart, type ToolPart, toolNameOf } from "./tool-part.js";
+import { isSettled, isToolPart, type SettledFields, type ToolPart, toolNameOf } from "./tool-part.js";
 import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "./types.js";
 
 // A message with settled calls becomes two: its own, and a user message with the results, whose id ends so.
 const RESULTS = "#results";
 /** The part in which a stored message carries the documented messages that its own shape could not give back. */
-const CARRIER = "data-sdk";
+export const CARRIER = "data-sdk";
 
 /**
  * Stored messages in the documented shape. Nothing is lost: `fromSDKMessages` gives the same messages back. A message with
@@ -174,7 +174,7 @@ export function resultOf(part: ToolPart): ToolResultBlock {
 }
 
 /** The fields that a result gives to its call. */
-export function settledFields(result: ToolResultBlock): { state: string; output?: unknown; errorText?: string } {
+export function settledFields(result: ToolResultBlock): SettledFields {
   if (result.is_error === true) return { state: "output-error", errorText: textOf(result.content) };
   return { state: "output-available", output: outputOf(result) };
 }

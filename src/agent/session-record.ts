@@ -3,6 +3,9 @@ import type { BlockKey, SessionInfo, Store } from "../storage/contract.js";
 import type { ExtendedUsageInfo } from "./types.js";
 import { addUsage, totalInput } from "./usage.js";
 
+/** The key of `SessionState.metadata` that is ours. */
+export const OURS = "stemma";
+
 /** What a session keeps beside its messages and beyond the columns of its registry entry. */
 interface Extras {
   cacheRead?: number;

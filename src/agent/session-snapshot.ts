@@ -3,12 +3,9 @@ import type { SessionMessage } from "../model/message.js";
 import type { SkillState } from "../model/skills.js";
 import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../storage/contract.js";
 import { fromSDKMessages, toSDKMessages } from "./sdk-message.js";
-import { extrasKey, SessionRecord, writeExtras } from "./session-record.js";
+import { extrasKey, OURS, SessionRecord, writeExtras } from "./session-record.js";
 import type { SDKMessage, SessionState } from "./types.js";
 import { totalInput } from "./usage.js";
-
-/** The key of `SessionState.metadata` that is ours. */
-const OURS = "stemma";
 
 /** What a session has beyond the documented state. Only what there is, is there. */
 interface Snapshot {
@@ -165,6 +162,7 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
   const dated = new Set(ours.dated);
   const all = fromSDKMessages([...messages]).concat(fromSDKMessages(ours.offBranch ?? []));
   const stored = new Map(all.map((message) => [message.id, dated.has(message.id) ? withDate(message) : message]));
+  if (stored.size < all.length) throw new TypeError("Two messages have the same id.");
   const order =
     ours.tree ?? [...stored.keys()].map((id, index, ids): [string, string | null] => [id, ids[index - 1] ?? null]);
   return {

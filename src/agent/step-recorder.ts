@@ -24,7 +24,9 @@ export class StepRecorder {
   interrupted(reason: "aborted" | "error"): SessionMessage | null {
     const parts = this.parts
       .filter((part) => (part.type === "text" && part.text !== "") || isToolPart(part))
-      .map(({ providerMetadata: _text, callProviderMetadata: _call, ...part }) => part as SessionMessagePart);
+      .map(({ providerMetadata: _text, callProviderMetadata: _call, ...part }) => part as SessionMessagePart)
+      // It may have been cut in the middle of a character.
+      .map((part) => (part.type === "text" ? { ...part, text: (part.text ?? "").toWellFormed() } : part));
     if (parts.length === 0) return null;
     return settleToolCalls({ id: this.id, role: "assistant", parts, metadata: { interrupted: reason } });
   }
@@ -110,7 +112,9 @@ export class StepRecorder {
   }
 
   private settle(toolCallId: string, result: Partial<ToolPart>): void {
-    const part = this.parts.find((candidate) => isToolPart(candidate) && candidate.toolCallId === toolCallId);
+    // A model may give two calls one id.
+    const calls = this.parts.filter((part) => isToolPart(part) && part.toolCallId === toolCallId);
+    const part = calls.find((call) => !isSettled(call as unknown as ToolPart)) ?? calls.at(-1);
     if (part !== undefined) Object.assign(part, result);
   }
 }

@@ -25,6 +25,18 @@ export function isSettled(part: ToolPart): boolean {
   return part.state === "output-error" || part.state === "output-denied";
 }
 
+/** What a result gives to its call. */
+export interface SettledFields {
+  readonly state: string;
+  readonly output?: unknown;
+  readonly errorText?: string;
+}
+
+/** True for a message that was cut off, as its metadata says. */
+export function isInterrupted({ metadata }: SessionMessage): boolean {
+  return typeof (metadata as { interrupted?: unknown } | null | undefined)?.interrupted === "string";
+}
+
 /** What stands as the result of a call that was cut off. */
 export const INTERRUPTED =
   "Interrupted: this call was cut off before its result was there. It may have taken effect, in part or in full.";

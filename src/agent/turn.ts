@@ -2,6 +2,7 @@ import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStream
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { type AgentTools, type Approve, guardTools } from "./agent-tools.js";
+import { loadAiSdk } from "./ai-sdk.js";
 import { Gates, unlessAborted } from "./gates.js";
 import type { ModelObject } from "./model.js";
 import { toSDKMessages } from "./sdk-message.js";
@@ -52,10 +53,12 @@ export interface TurnLog {
  * middle, what was finished is stored and no call is left without a result.
  */
 export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerator<AgentEvent, void, undefined> {
-  const { stepCountIs, streamText: stream } = await import("ai");
+  const { stepCountIs, streamText: stream } = await loadAiSdk();
   const { signal, prices, maxTurns } = options;
-  const gates = new Gates();
-  const ready = (toolCallId: string) => unlessAborted(gates.pass(toolCallId), signal);
+  const steps = new Gates();
+  // Of one step: a model may use the id of an earlier step's call again.
+  let calls = new Gates();
+  const ready = (toolCallId: string) => unlessAborted(calls.pass(toolCallId), signal);
   // What fails in the storage comes back as a failure of the stream, and is told apart by this.
   let storageFailure: { error: unknown } | null = null;
   const stored = <T>(work: Promise<T>) =>
@@ -72,7 +75,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
     abortSignal: signal,
     prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
-      if (stepNumber > 0) await unlessAborted(gates.pass(stepGate(stepNumber)), signal);
+      if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);
       return log.rewritten() ? { messages: await stored(log.request()) } : {};
     },
     // Errors come through the stream; by default the AI SDK prints them as well.
@@ -81,7 +84,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
   };
 
   let step = new StepRecorder(crypto.randomUUID());
-  let steps = 0;
+  let count = 0;
   let usage: ExtendedUsageInfo = NO_USAGE;
   let reason: StopReason = "end_turn";
   let failure: Error | null = null;
@@ -103,26 +106,25 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
       }
       if (chunk.type === "abort") break;
       if (chunk.type === "finish-step") {
-        if (isCutOff(chunk)) {
-          failure = new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
-          break;
-        }
-        steps += 1;
-        const message = step.message();
+        failure = failureOf(chunk);
+        const message = failure === null ? step.message() : null;
         if (message !== null) await log.write(message);
         const spent = usageOf(chunk.usage, prices);
         usage = addUsage(usage, spent);
         await log.addUsage(spent);
-        reason = stopReason(chunk.finishReason, step.pending, steps >= maxTurns);
+        if (failure !== null) break;
+        count += 1;
+        reason = stopReason(chunk.finishReason, step.pending, count >= maxTurns);
         step = new StepRecorder(crypto.randomUUID());
-        gates.open(stepGate(steps));
+        calls = new Gates();
+        steps.open(String(count));
         for (const part of message === null ? [] : toSDKMessages([message])) yield { type: "message", message: part };
         continue;
       }
       const event = eventOf(chunk);
       if (event === null) continue;
       if (event.type !== "text") await log.write(step.message() as SessionMessage);
-      if (event.type === "tool_use") gates.open(event.id);
+      if (event.type === "tool_use") calls.open(event.id);
       yield event;
     }
     if (signal.aborted) reason = "aborted";
@@ -135,10 +137,6 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     // The consumer may have left, or a write may have failed.
     await cutOff();
   }
-}
-
-function stepGate(steps: number): string {
-  return `step ${steps}`;
 }
 
 function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
@@ -163,9 +161,14 @@ function outputText(output: unknown): string {
 
 type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
 
-// A connection that closes early looks like an end without a reason.
-function isCutOff(chunk: FinishStep): boolean {
-  return chunk.finishReason === "other" && chunk.rawFinishReason === undefined;
+function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
+  // A connection that closes early looks like an end without a reason.
+  if (finishReason === "other" && rawFinishReason === undefined) {
+    return new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
+  }
+  if (finishReason !== "error") return null;
+  const why = rawFinishReason === undefined ? "" : `: ${rawFinishReason}`;
+  return new StemmaError("MODEL_FAILED", {}, `The model's provider ended the answer with an error${why}.`);
 }
 
 function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: boolean): StopReason {

@@ -12,13 +12,13 @@ export function parseState(text: string, id: string): { state: SessionState; ver
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw corrupt(id, cause);
+    throw corruptState(id, cause);
   }
   if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string") {
-    throw corrupt(id);
+    throw corruptState(id);
   }
   const { version, ...state } = value as SessionState & { version?: unknown };
-  if (!Array.isArray(state.messages)) throw corrupt(id);
+  if (!Array.isArray(state.messages)) throw corruptState(id);
   return { state, version: typeof version === "number" ? version : 0 };
 }
 
@@ -28,7 +28,8 @@ export function conflict(id: string): StemmaError {
   return new StemmaError("SESSION_CONFLICT", { sessionId: id }, message);
 }
 
-function corrupt(id: string, cause?: unknown): StemmaError {
-  const message = `What the storage holds for session "${id}" is not a session state; restore it, or delete it.`;
+export function corruptState(id: string, cause?: unknown): StemmaError {
+  const why = cause instanceof Error ? ` (${cause.message})` : "";
+  const message = `What the storage holds for session "${id}" is not a session state${why}; restore it, or delete it.`;
   return new StemmaError("CORRUPT_STATE", { sessionId: id }, message, { cause });
 }

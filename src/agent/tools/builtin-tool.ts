@@ -38,7 +38,8 @@ export function createBuiltinTool<Input>(
     ...rest,
     async run(input, options) {
       const { toolCallId = "", abortSignal, approve } = options as CallOptions;
-      if (changes) await demandApproval({ toolName: name, toolCallId, input }, settings.approve ?? approve);
+      if (changes)
+        await demandApproval({ toolName: name, toolCallId, input }, settings.approve ?? approve, abortSignal);
       return run(input, { workspace: settings.workspace, abortSignal });
     },
   });
