@@ -16,6 +16,7 @@ const PUBLISHED = at("../docs/benchmark");
 export function createReport({ run, out, publish }) {
   const rows = [];
   const comparisons = [];
+  const counts = [];
   return {
     /** One line of the table: `values` of rounds, or one that is exact, and the target if there is one. */
     row({ work, against, target, values, unit = "×" }) {
@@ -33,6 +34,12 @@ export function createReport({ run, out, publish }) {
       comparisons.push(comparison);
       console.log(lineOf(["", "", show(median, "×"), spreadOf(comparison, "×"), `${measure}, ${subject}`]));
     },
+    /** Rows that a subject reads and writes for one call. */
+    count({ measure, subject, read, written }) {
+      counts.push({ measure, subject, read, written });
+      const rows = `reads ${read}, writes ${written}`;
+      console.log(lineOf(["", "", "", rows, `${measure}, ${subject}`]));
+    },
     progress: (name, milliseconds) => console.log(`— ${name}: ${(milliseconds / 1000).toFixed(1)} s\n`),
     finish() {
       const judged = rows.filter(({ met }) => met !== null);
@@ -40,7 +47,7 @@ export function createReport({ run, out, publish }) {
       console.log(`${met} of ${judged.length} targets met.`);
       const folder = publish ? PUBLISHED : (out ?? FOLDER);
       mkdirSync(folder, { recursive: true });
-      const results = { run, machine: machine(), rows, comparisons };
+      const results = { run, machine: machine(), rows, comparisons, counts };
       writeFileSync(join(folder, "results.json"), `${JSON.stringify(results, rounded, 1)}\n`);
       if (comparisons.length > 0) writeFileSync(join(folder, "plot.svg"), drawPlot(comparisons));
       console.log(`Written to ${folder}.`);
@@ -61,7 +68,8 @@ function machine() {
 
 const rounded = (_key, value) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
 
-const show = (value, unit) => `${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)}${unit}`;
+const digits = (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2);
+const show = (value, unit) => `${unit === "" && Number.isInteger(value) ? value : value.toFixed(digits(value))}${unit}`;
 const spreadOf = ({ min, max, values }, unit) =>
   values.length === 1 ? "exact" : `${show(min, "")}–${show(max, unit)}`;
 

@@ -11,6 +11,18 @@ const OTHERS = 50;
 const MESSAGES_OF_OTHERS = 40;
 const POOL = 5000;
 
+/** Gives an opened subject 50 other sessions, and then the conversation; and checks that it has it. */
+export async function fillWorld(name, opened, messages) {
+  for (let other = 0; other < OTHERS; other += 1) {
+    opened.startSession?.();
+    const others = makeMessages(MESSAGES_OF_OTHERS, { seed: other + 2, prefix: `other${other}-` });
+    await opened.fill(`other${other}`, others);
+  }
+  opened.startSession?.();
+  await opened.fill(MAIN, messages);
+  verifyMessages(`${name}, filled`, await opened.history(MAIN), messages);
+}
+
 export function createWorld(folder) {
   const worlds = new Map();
   let longest = [];
@@ -26,14 +38,7 @@ export function createWorld(folder) {
   const fill = async (subject, count, home) => {
     mkdirSync(home, { recursive: true });
     const opened = await subject.open(home);
-    for (let other = 0; other < OTHERS; other += 1) {
-      opened.startSession?.();
-      const messages = makeMessages(MESSAGES_OF_OTHERS, { seed: other + 2, prefix: `other${other}-` });
-      await opened.fill(`other${other}`, messages);
-    }
-    opened.startSession?.();
-    await opened.fill(MAIN, conversation(count));
-    verifyMessages(`${subject.name}, filled`, await opened.history(MAIN), conversation(count));
+    await fillWorld(subject.name, opened, conversation(count));
     return opened;
   };
 

@@ -1,6 +1,9 @@
 import { measureAppend, measureBatch } from "./append.mjs";
+import { measureBundle } from "./bundle.mjs";
+import { measureDurableObject } from "./durable-object.mjs";
 import { measureHistory, measureRecent } from "./history.mjs";
 import { measurePeers } from "./peers.mjs";
+import { measurePostgres } from "./postgres.mjs";
 import { measureSearch } from "./search.mjs";
 import { measureSize } from "./size.mjs";
 import { measureStream } from "./stream.mjs";
@@ -19,4 +22,7 @@ export const FAMILIES = {
   paths: measurePaths,
   size: measureSize,
   peers: measurePeers,
+  postgres: measurePostgres,
+  "durable-object": measureDurableObject,
+  bundle: measureBundle,
 };

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { AgentSessionProvider, Session } from "agents-0.22/experimental/memory/session";
 import { openDatabase } from "../database.mjs";
+import { writeRows } from "./agents-22-rows.mjs";
 
 /** agents@0.22.0, the last version with the documented API: its provider, and its Session on it. */
 export const agents22 = subject("agents@0.22 provider", (host, id) => new AgentSessionProvider(host, id));
@@ -60,21 +61,4 @@ function hostOf(db) {
       return [];
     },
   };
-}
-
-// The rows that an append leaves, as they stand in its tables after one.
-function writeRows(db, sessionId, [first, ...messages]) {
-  const row = db.prepare(
-    "INSERT INTO assistant_messages (id, session_id, parent_id, role, content) VALUES (?, ?, ?, ?, ?)",
-  );
-  const text = db.prepare("INSERT INTO assistant_fts (id, session_id, role, content) VALUES (?, ?, ?, ?)");
-  db.transaction(() => {
-    let parent = first.id;
-    for (const { id, role, parts } of messages) {
-      row.run(id, sessionId, parent, role, JSON.stringify({ id, role, parts }));
-      const words = parts.filter(({ type }) => type === "text").map((part) => part.text);
-      text.run(id, sessionId, role, words.join(" "));
-      parent = id;
-    }
-  })();
 }

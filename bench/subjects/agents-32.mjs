@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { Sessions } from "agents-0.32/sessions";
 import { openDatabase } from "../database.mjs";
+import { onStorage } from "./agents-32-storage.mjs";
 
 /** agents@0.32.0: its Sessions, which keep no search index until the first search; and the same after one. */
 export const agents32 = subject("agents@0.32", { indexed: false });
@@ -39,22 +39,6 @@ function subject(name, { indexed }) {
 
 async function appendEach(session, messages) {
   for (const message of messages) await session.appendMessage(message);
-}
-
-// A capability takes its storage from the Lifecycle that it is installed in, which exists in workerd only; its types say
-// which services that grants.
-function onStorage(storage) {
-  const services = { storage, ready: async () => {}, status: () => "started", events: { emit() {} } };
-  class HostedSessions extends Sessions {
-    get lifecycle() {
-      return services;
-    }
-
-    get lifecycleServices() {
-      return services;
-    }
-  }
-  return new HostedSessions();
 }
 
 /** As much of a Durable Object's storage as they use, on better-sqlite3. */

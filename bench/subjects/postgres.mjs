@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { PostgresSessionProvider } from "agents-0.22/experimental/memory/session";
+import pg from "pg";
+import { postgres, Session } from "../stemma.mjs";
+
+const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
+
+/** The limit on Postgres: a bare INSERT into the documented table, and one ordered SELECT. */
+export const barePostgres = subject("bare", async (client) => {
+  await client.query(DOCUMENTED_TABLES);
+  const insert = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
+                  VALUES ($1, $2, $3, $4, $5, $6)`;
+  const select = "SELECT content FROM assistant_messages WHERE session_id = $1 ORDER BY created_at";
+  let parent = null;
+  return {
+    async append(sessionId, message) {
+      const { id, role } = message;
+      await client.query(insert, [sessionId, id, parent, role, JSON.stringify(message), textOf(message)]);
+      parent = id;
+    },
+    async history(sessionId) {
+      const { rows } = await client.query(select, [sessionId]);
+      return rows.map(({ content }) => JSON.parse(content));
+    },
+  };
+});
+
+export const stemmaPostgres = subject("stemma", async (client) => {
+  const store = postgres(client);
+  const session = (id) => Session.create(store).forSession(id);
+  return {
+    append: (sessionId, message) => session(sessionId).appendMessage(message),
+    history: (sessionId) => session(sessionId).getHistory(),
+    fill: (sessionId, messages) => session(sessionId).appendAll(messages),
+  };
+});
+
+export const agents22Postgres = subject("agents@0.22 provider", async (client) => {
+  await client.query(DOCUMENTED_TABLES);
+  const provider = (id) => new PostgresSessionProvider(client, id);
+  return {
+    append: (sessionId, message) => provider(sessionId).appendMessage(message),
+    history: (sessionId) => provider(sessionId).getHistory(),
+  };
+});
+
+function subject(name, start) {
+  return {
+    name,
+    /** On a schema of its own. */
+    async open(port) {
+      const schema = name.replace(/\W+/g, "_");
+      const client = new pg.Client({
+        connectionString: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+        options: `-c search_path=${schema}`,
+      });
+      await client.connect();
+      await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+      const started = await start(client);
+      return {
+        fill: (sessionId, messages) => fillDocumented(client, sessionId, messages),
+        ...started,
+        async appendEach(sessionId, messages) {
+          for (const message of messages) await started.append(sessionId, message);
+        },
+        analyze: () => client.query("ANALYZE"),
+        close: () => client.end(),
+      };
+    },
+  };
+}
+
+function textOf({ parts }) {
+  return parts
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+// The rows that appends would leave, a microsecond apart.
+async function fillDocumented(client, sessionId, messages) {
+  const rows = messages.map((message, index) => ({
+    id: message.id,
+    parent: messages[index - 1]?.id ?? null,
+    role: message.role,
+    content: JSON.stringify(message),
+    words: textOf(message),
+    place: index - messages.length,
+  }));
+  await client.query(
+    `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content, created_at)
+     SELECT $1, id, parent, role, content, words, now() + place * interval '1 microsecond'
+     FROM json_to_recordset($2) AS m (id TEXT, parent TEXT, role TEXT, content TEXT, words TEXT, place INTEGER)`,
+    [sessionId, JSON.stringify(rows)],
+  );
+}
