@@ -23,7 +23,7 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     testTimeout: 30_000,
     pool: "forks",
-    reporters: process.env.CI ? ["default", "json"] : ["default"],
+    reporters: ["default", file("test/conformance-table.ts"), ...(process.env.CI ? ["json"] : [])],
     outputFile: { json: "node_modules/.cache/test-results.json" },
   },
 });

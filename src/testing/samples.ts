@@ -1,7 +1,7 @@
 import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
-import type { ImportedTree } from "../storage/contract.js";
+import type { ImportedTree, Store } from "../storage/contract.js";
 import { MAIN, type Workspace } from "./workspace.js";
 
 /** A message with one text part. Without a text it says its own id. */
@@ -57,11 +57,11 @@ export async function forkedTree(session: Session): Promise<void> {
   await session.appendMessage(message("e"));
 }
 
-/** All that the contract shows of the sessions of a store, and of the blocks and entries named. */
+/** All that the contract shows of the sessions of a store, and of the blocks and entries that cases write. */
 export async function snapshot({ store }: Workspace, sessionIds: readonly string[] = [MAIN]): Promise<unknown> {
   const { sessions } = await store.sessions.list({});
   const shown = [];
-  for (const id of new Set([...sessions.map((each) => each.id), ...sessionIds])) {
+  for (const id of new Set([...sessions.map((each) => each.id), ...sessionIds, ""])) {
     const known = sessions.some((each) => each.id === id);
     const tree = known ? await store.history.tree(id) : [];
     const messages = [];
@@ -74,9 +74,19 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
       path: known ? await store.history.path(id, {}) : [],
       compactions: await store.compactions.list(id),
       skills: await store.sessions.skills(id),
+      memory: await store.blocks.get({ sessionId: id, kind: "block", label: "memory" }),
+      prompt: await store.blocks.get({ sessionId: id, kind: "prompt", label: "" }),
+      facts: await factsOf(store, id),
     });
   }
   return { sessions, shown };
+}
+
+async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> {
+  const scope = { sessionId, label: "facts" };
+  const known = [];
+  for (const key of ["sky", "grass"]) known.push(await entries.get(scope, key));
+  return { count: await entries.count(scope), known };
 }
 
 /** A message of an imported tree. */

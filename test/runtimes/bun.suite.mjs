@@ -1,4 +1,5 @@
 // The conformance suite on `bun:sqlite`, run by `npm run test:runtimes`.
+import { Database } from "bun:sqlite";
 import { afterAll, describe, it } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,26 +7,24 @@ import { join } from "node:path";
 import { memory } from "../../src/memory.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { describeStore } from "../../src/testing.ts";
+import { failingClient, fileTarget } from "../store/file-target.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-bun-"));
-const paths = new WeakMap();
-let files = 0;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function open(path) {
-  const store = sqlite(path);
-  paths.set(store, path);
-  return store;
+function openDatabase(path) {
+  const database = new Database(path);
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = OFF");
+  return database;
 }
 
 describeStore(
-  {
-    name: "SQLite on Bun",
-    open: () => open(join(folder, `${++files}.db`)),
-    reopen: (store) => open(paths.get(store)),
-  },
+  fileTarget("SQLite on Bun", folder, openDatabase, (path, before) =>
+    before === undefined ? sqlite(path) : sqlite(failingClient(openDatabase(path), before)),
+  ),
   { describe, it },
 );
 
-describeStore({ name: "memory on Bun", open: memory }, { describe, it });
+describeStore({ name: "memory on Bun", open: memory, capabilities: { durable: false } }, { describe, it });

@@ -1,25 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { storeOf } from "../../src/storage/store-of.js";
 import { describeStore } from "../../src/testing.js";
-import { corruptMessage, dumpTables, failingClient, openDatabase } from "./databases.js";
+import { openDatabase } from "./databases.js";
+import { failingClient, fileTarget } from "./file-target.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-"));
-const opened = new WeakMap<Store, string>();
-let files = 0;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 // The store of an object with the documented `sql` template: rows are limited, large contents are kept in pieces.
-function open(path = newPath(), before = (_statement: string): void => {}, more: object = {}): Store {
-  const database = openDatabase(path);
-  const client = failingClient(database, before) as unknown as Database.Database;
-  const store = storeOf({
+function open(path: string, before = (_statement: string): void => {}, more: object = {}): Store {
+  const client = failingClient(openDatabase(path), before);
+  return storeOf({
     sql: (strings: TemplateStringsArray, ...values: unknown[]) => {
       const statement = client.prepare(strings.join("?"));
       if (statement.reader) return statement.all(...values);
@@ -29,8 +26,6 @@ function open(path = newPath(), before = (_statement: string): void => {}, more:
     transactionSync: <T>(work: () => T) => client.transaction(work).immediate(),
     ...more,
   });
-  opened.set(store, path);
-  return store;
 }
 
 it("runs a write in the transactionSync of the agent, or of the storage that it has", async () => {
@@ -54,29 +49,9 @@ it("runs a write in the transactionSync of the agent, or of the storage that it 
   }
 });
 
-const newPath = () => join(folder, `${++files}.db`);
-const bare = { transactionSync: undefined };
-const pathOf = (store: Store) => opened.get(store) as string;
+describeStore(fileTarget("agent", folder, openDatabase, open), { describe, it });
 
-describeStore(
-  {
-    name: "agent",
-    open: () => open(),
-    reopen: (store) => open(pathOf(store)),
-    corrupt: (store, sessionId, messageId) => corruptMessage(pathOf(store), sessionId, messageId),
-    openWithFaults: (before) => open(undefined, before),
-    dump: (store) => dumpTables(pathOf(store)),
-  },
-  { describe, it },
+const target = fileTarget("agent without transactionSync", folder, openDatabase, (path, before) =>
+  open(path, before, { transactionSync: undefined }),
 );
-
-describeStore(
-  {
-    name: "agent without transactionSync",
-    capabilities: { transactions: false },
-    open: () => open(newPath(), undefined, bare),
-    reopen: (store) => open(pathOf(store), undefined, bare),
-    corrupt: (store, sessionId, messageId) => corruptMessage(pathOf(store), sessionId, messageId),
-  },
-  { describe, it },
-);
+describeStore({ ...target, capabilities: { transactions: false } }, { describe, it });

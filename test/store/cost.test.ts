@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
-import { dumpTables, failingClient, openDatabase } from "./databases.js";
+import { openDatabase } from "./databases.js";
+import { dumpTables, failingClient } from "./file-target.js";
 
 // What calls cost in statements, which no busy machine changes, and what they leave in the tables.
 

@@ -9,7 +9,8 @@ import type { Store } from "../../src/storage/contract.js";
 import { isEqual } from "../../src/testing/assert.js";
 import { SCENARIOS } from "../../src/testing/fault-scenarios.js";
 import { Workspace } from "../../src/testing/workspace.js";
-import { dumpTables, failingClient, openDatabase } from "./databases.js";
+import { openDatabase } from "./databases.js";
+import { dumpTables, failingClient } from "./file-target.js";
 
 // The suite fails every statement of every public call that writes; here is what comes before any of them.
 

@@ -1,40 +1,44 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, it } from "vitest";
-import { sqlite } from "../../src/sqlite.js";
-import type { Store } from "../../src/storage/contract.js";
+import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import { describeStore } from "../../src/testing.js";
-import { corruptMessage, dumpTables, failingClient, openDatabase } from "./databases.js";
+import { openDatabase } from "./databases.js";
+import { failingClient, fileTarget } from "./file-target.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-"));
-const paths = new WeakMap<Store, string>();
-let files = 0;
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-// Not `full`: no power is cut here, and the disk of a test machine is slow.
-function open(path: string): Store {
-  const store = sqlite(path, { synchronous: "normal" });
-  paths.set(store, path);
-  return store;
-}
-
-const pathOf = (store: Store) => paths.get(store) as string;
-
 describeStore(
-  {
-    name: "sqlite",
-    open: () => open(join(folder, `${++files}.db`)),
-    reopen: (store) => open(pathOf(store)),
-    corrupt: (store, sessionId, messageId) => corruptMessage(pathOf(store), sessionId, messageId),
-    openWithFaults: (before) => {
-      const path = join(folder, `${++files}.db`);
-      const store = sqlite(failingClient(openDatabase(path), before));
-      paths.set(store, path);
-      return store;
-    },
-    dump: (store) => dumpTables(pathOf(store)),
-  },
+  fileTarget("SQLite", folder, openDatabase, (path, before) =>
+    before === undefined
+      ? // Not `full`: no power is cut here, and the disk of a test machine is slow.
+        sqlite(path, { synchronous: "normal" })
+      : sqlite(failingClient(openDatabase(path), before)),
+  ),
   { describe, it },
 );
+
+const DatabaseSync = findNodeSqlite();
+describe.skipIf(DatabaseSync === null)(DatabaseSync ? "node:sqlite" : "node:sqlite (it is not in this Node)", () => {
+  const open = (path: string): SqliteClient => {
+    const database = new (DatabaseSync as NonNullable<typeof DatabaseSync>)(path);
+    database.exec("PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+    return database;
+  };
+  describeStore(
+    fileTarget("node:sqlite", folder, open, (path, before = () => {}) => sqlite(failingClient(open(path), before))),
+    { describe, it },
+  );
+});
+
+function findNodeSqlite(): (new (path: string) => SqliteClient & { exec(sql: string): void }) | null {
+  try {
+    return createRequire(import.meta.url)("node:sqlite").DatabaseSync;
+  } catch {
+    return null;
+  }
+}
