@@ -261,6 +261,45 @@ export const compacting = defineTopic("compacting", (it) => {
     expect([calls, failures]).toEqual([4, ["COMPACTION_NO_GAIN"]]);
   });
 
+  it("ends the pause when the history has grown by half, and not before", async ({ session }) => {
+    let calls = 0;
+    let size = 100;
+    session
+      .onCompaction(async () => {
+        calls += 1;
+        return null;
+      })
+      .compactAfter(1, { tokenCounter: () => size });
+    await chain(session, ["a", "b", "c", "d"]);
+    expect(calls).toBe(3);
+    size = 149;
+    await chain(session, ["e"]);
+    expect(calls).toBe(3);
+    size = 150;
+    await chain(session, ["f"]);
+    expect(calls).toBe(4);
+  });
+
+  it("does not pause when a compaction in between gained something", async ({ session }) => {
+    const gains = [false, false, true, false, false, true, false, false, false];
+    const failures: unknown[] = [];
+    let calls = 0;
+    session
+      .onCompaction(async (messages) => {
+        calls += 1;
+        return gains[calls - 1] ? allBut(1)(messages, {}) : null;
+      })
+      .compactAfter(1)
+      .onCompactionError((error) => {
+        failures.push((error as { code?: string }).code);
+      });
+    for (const each of long(8)) await session.appendMessage(each);
+    expect([calls, failures]).toEqual([8, []]);
+    await session.appendMessage(message("last"));
+    expect([calls, failures]).toEqual([9, ["COMPACTION_NO_GAIN"]]);
+    expect((await session.getCompactions()).length).toBe(2);
+  });
+
   it("lets a compact function write to the session that it compacts", async ({ session }) => {
     session
       .onCompaction(async (messages) => {
