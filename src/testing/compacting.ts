@@ -48,6 +48,8 @@ export const compacting = defineTopic("compacting", (it) => {
       { ...range, summary: "" },
       { ...range, summary: " \n" },
       { ...range, summary: "words ".repeat(5000) },
+      // As large as what it would stand for.
+      { fromMessageId: "m000000", toMessageId: "m000000", summary: textsOf(long(1))[0] ?? "" },
     ];
     for (const [index, result] of results.entries()) {
       const session = workspace.sessionOf(`s${index}`).onCompaction(async () => result);

@@ -169,6 +169,27 @@ export const sessions = defineTopic("sessions", (it) => {
     await expectError(() => manager.withContext("late"), "SESSION_STARTED");
   });
 
+  it("hands on how to compact, when, and what to do when that fails to each of its sessions", async ({ store }) => {
+    const failures: unknown[] = [];
+    const manager = SessionManager.create(store)
+      .onCompaction(async () => {
+        throw new RangeError("the model is away");
+      })
+      .compactAfter(2, { tokenCounter: ({ messages }) => messages.length })
+      .onCompactionError((error) => {
+        failures.push(error);
+      })
+      .withExpandableSummaries();
+    for (const id of ["a", "b"]) {
+      failures.length = 0;
+      await manager.appendAll(id, [message("m"), message("n")]);
+      expect(failures).toEqual([]);
+      await manager.append(id, message("o"));
+      expect(failures.map((error) => error instanceof RangeError)).toEqual([true]);
+      expect(Object.keys(await manager.getSession(id).tools())).toEqual(["expand_summary"]);
+    }
+  });
+
   it("binds our own providers to each session, calls a function for each, and shares any other object", async ({
     store,
   }) => {
