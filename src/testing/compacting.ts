@@ -354,6 +354,20 @@ export const compacting = defineTopic("compacting", (it) => {
     expect(seen.at(-1)?.phase).toBe("idle");
     expect(seen.at(-1)?.tokenEstimate).toBe(estimateTokens(await session.getHistory()));
   });
+
+  it("reports to subscribers what an automatic compaction failed with", async ({ session }) => {
+    session
+      .onCompaction(async () => {
+        throw new RangeError("the model is away");
+      })
+      .compactAfter(1);
+    const errors: string[] = [];
+    session.subscribe((event) => {
+      if (event.type === "cf_agent_session_error") errors.push(event.error);
+    });
+    await session.appendMessage(message("a"));
+    expect(errors).toEqual(["the model is away"]);
+  });
 });
 
 /** Messages that a summary is shorter than. */

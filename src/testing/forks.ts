@@ -206,6 +206,9 @@ export const forks = defineTopic("forks", (it) => {
       expect(owners).toEqual([id, "kept"].sort());
     }
     expect(await historyIds(manager.getSession("kept"))).toEqual(["a", "b"]);
+    const anew = manager.getSession("main");
+    expect(await anew.freezeSystemPrompt()).toExclude("coffee");
+    expect(anew.getContextBlock("memory")?.content).toBe("");
     await chain(workspace.sessionOf("main"), ["b"]);
     expect(await historyIds(workspace.sessionOf("main"))).toEqual(["b"]);
   });

@@ -126,7 +126,14 @@ export const tools = defineTopic("tools", (it) => {
     await (await session.tools()).unload_context?.execute({ label: "skills", key: "deploy" });
     await session.appendMessage(message("m2"));
     const fork = await workspace.manager.fork("s", "m2", "fork");
-    expect(JSON.stringify(await workspace.sessionOf(fork.id).getHistory())).toExclude(DOCUMENT);
+    const forked = workspace.sessionOf(fork.id).withContext("skills", { provider: skills() });
+    expect(JSON.stringify(await forked.getHistory())).toExclude(DOCUMENT);
+    // A host need not say which call loaded it: then its place in the history tells that it came later.
+    await (await forked.tools()).load_context?.execute({ label: "skills", key: "deploy" });
+    await forked.appendMessage(loadMessage("m3", "call-3"));
+    const [first, , third] = await forked.getHistory();
+    expect(JSON.stringify(first)).toExclude(DOCUMENT);
+    expect(third).toEqual(loadMessage("m3", "call-3"));
   });
 
   it("answers load_context with the whole document, also under the older name block", async (workspace) => {
