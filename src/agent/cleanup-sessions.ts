@@ -8,7 +8,8 @@ const PAGE = 500;
 
 /**
  * Deletes the sessions whose last update is older than `olderThan`: an age in milliseconds, or the `Date` before which it
- * was. Resolves to the ids that were deleted. Errors: `INVALID_ARGUMENT`.
+ * was. Resolves to the ids that were deleted. A session that cannot be read stays; once the others are done, that error is
+ * thrown. Errors: `INVALID_ARGUMENT`, `CORRUPT_STATE`.
  */
 export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
   const { olderThan } = options;
@@ -16,32 +17,43 @@ export async function cleanupSessions(storage: StorageLike, options: { olderThan
   if (!Number.isFinite(limit)) {
     throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan is an age in milliseconds, or a Date.");
   }
-  const store = isStore(storage) ? storage : isStoreBacked(storage) ? await storage.openStore() : null;
-  const updates = store === null ? statesOf(storage as SessionStorage) : entriesOf(store);
-  const old: string[] = [];
-  for await (const { id, updatedAt } of updates) if (updatedAt < limit) old.push(id);
-  for (const id of old) await (store === null ? (storage as SessionStorage).delete(id) : store.sessions.delete(id));
-  return old;
+  if (isStore(storage)) return cleanStore(storage, limit);
+  if (isStoreBacked(storage)) return cleanStore(await storage.openStore(), limit);
+  return cleanStorage(storage, limit);
 }
 
-interface Update {
-  readonly id: string;
-  /** Milliseconds since 1970. */
-  readonly updatedAt: number;
-}
-
-async function* statesOf(storage: SessionStorage): AsyncGenerator<Update> {
+async function cleanStorage(storage: SessionStorage, limit: number): Promise<string[]> {
+  const deleted: string[] = [];
+  let failure: { error: unknown } | null = null;
   for (const id of await storage.list()) {
-    const state = await storage.load(id);
-    if (state) yield { id, updatedAt: state.updatedAt };
+    try {
+      const state = await storage.load(id);
+      if (state === undefined || !(state.updatedAt < limit)) continue;
+      await storage.delete(id);
+      deleted.push(id);
+    } catch (error) {
+      failure ??= { error };
+    }
   }
+  if (failure !== null) throw failure.error;
+  return deleted;
 }
 
-async function* entriesOf(store: Store): AsyncGenerator<Update> {
+async function cleanStore({ sessions }: Store, limit: number): Promise<string[]> {
+  const old: string[] = [];
   let cursor: string | undefined;
   do {
-    const page: Awaited<ReturnType<Store["sessions"]["list"]>> = await store.sessions.list({ limit: PAGE, cursor });
-    for (const { id, updated_at } of page.sessions) yield { id, updatedAt: Date.parse(updated_at) };
+    const page: Awaited<ReturnType<typeof sessions.list>> = await sessions.list({ limit: PAGE, cursor });
+    for (const info of page.sessions) if (Date.parse(info.updated_at) < limit) old.push(info.id);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
+  const deleted: string[] = [];
+  for (const id of old) {
+    // Someone may have gone on with it meanwhile.
+    const info = await sessions.get(id);
+    if (info === null || !(Date.parse(info.updated_at) < limit)) continue;
+    await sessions.delete(id);
+    deleted.push(id);
+  }
+  return deleted;
 }

@@ -1,13 +1,16 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
 
 /**
  * Bundles programs for plain Node, with our sources in place of our package. Resolves to the folder that they stand in, as
- * `<name>.mjs`; it can see the packages of the project.
+ * `<name>.mjs`, until the tests end; it can see the packages of the project.
  */
 export async function bundle(name: string, programs: readonly string[]): Promise<string> {
-  const outdir = join(ROOT, "node_modules/.cache/stemma", name);
+  // Another run of the tests may be bundling the same.
+  const outdir = join(ROOT, "node_modules/.cache/stemma", `${name}-${process.pid}`);
+  process.once("exit", () => rmSync(outdir, { recursive: true, force: true }));
   await build({
     entryPoints: programs.map((program) => join(ROOT, program)),
     outdir,

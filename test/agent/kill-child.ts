@@ -1,11 +1,12 @@
 // Talks with tools until it is killed, and says on its output what it was told is stored.
 import { writeSync } from "node:fs";
-import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
+import type { LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { createSession, createSessionStorage, resumeSession, type SessionStorage } from "../../src/agent.js";
-import { calls, says, scripted } from "./mock-model.js";
+import { assertAccepted } from "./accepted-prompt.js";
+import { type Chunk, calls, says, scripted } from "./mock-model.js";
 import { add } from "./tools.js";
 
-const [kind = "", where = "", id = "", mode = ""] = process.argv.slice(2);
+const [kind = "", where = "", id = ""] = process.argv.slice(2);
 
 function storageOf(): SessionStorage {
   if (kind === "file") return createSessionStorage("file", { directory: where });
@@ -13,39 +14,20 @@ function storageOf(): SessionStorage {
   return createSessionStorage("redis", { url: where });
 }
 
-/** Throws when a call has no result, or a result no call: what a provider would refuse. */
-function assertAccepted(prompt: LanguageModelV3Prompt): void {
-  const open = new Set<string>();
-  for (const message of prompt) {
-    if (message.role !== "tool" && open.size > 0) throw new RangeError(`No result of ${[...open].join(", ")}.`);
-    if (typeof message.content === "string") continue;
-    for (const part of message.content) {
-      if (part.type === "tool-call") open.add(part.toolCallId);
-      if (part.type === "tool-result" && !open.delete(part.toolCallId))
-        throw new RangeError(`No call ${part.toolCallId}.`);
-    }
-  }
-  if (open.size > 0) throw new RangeError(`No result of ${[...open].join(", ")}.`);
-}
-
 let steps = 0;
-const model = scripted(
-  ...Array.from({ length: 10_000 }, () => (options: { prompt: LanguageModelV3Prompt }) => {
-    assertAccepted(options.prompt);
-    steps += 1;
-    const [a, b] = [`${process.pid}-${steps}-a`, `${process.pid}-${steps}-b`];
-    const step =
-      options.prompt.at(-1)?.role === "user"
-        ? calls([a, "slow", { x: steps }], [b, "slow", { x: steps }])
-        : says("So it is.");
-    return new ReadableStream({
-      start(controller) {
-        for (const chunk of step) controller.enqueue(chunk);
-        controller.close();
-      },
-    });
-  }),
-);
+function answer({ prompt }: LanguageModelV3CallOptions): ReadableStream<Chunk> {
+  assertAccepted(prompt);
+  steps += 1;
+  const [a, b] = [`${process.pid}-${steps}-a`, `${process.pid}-${steps}-b`];
+  const asked = prompt.at(-1)?.role === "user";
+  const step = asked ? calls([a, "slow", { x: steps }], [b, "slow", { x: steps }]) : says("So it is.");
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of step) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+}
 
 const slow = {
   ...add,
@@ -58,11 +40,12 @@ const slow = {
 const say = (acknowledged: object) => writeSync(1, `${JSON.stringify(acknowledged)}\n`);
 
 const sessionStorage = storageOf();
+const model = scripted(...Array.from({ length: 10_000 }, () => answer));
 const options = { model, tools: { slow }, sessionStorage, settings: { maxRetries: 0 } };
 const known = (await sessionStorage.list()).includes(id);
 const session = known ? await resumeSession(id, options) : await createSession({ ...options, id });
 say({ resumed: known });
-for (let turn = 0; mode === "once" ? turn < 1 : true; turn += 1) {
+for (let turn = 0; ; turn += 1) {
   const question = `Question ${turn} of ${process.pid}`;
   await session.send(question);
   say({ sent: question });
@@ -73,4 +56,3 @@ for (let turn = 0; mode === "once" ? turn < 1 : true; turn += 1) {
     if (event.type === "error") say({ failed: event.error.message });
   }
 }
-process.exit(0);

@@ -8,6 +8,8 @@ import { join } from "node:path";
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
+  /** Kills the server with SIGKILL, and starts it again on what it had written. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -22,21 +24,29 @@ export async function startRedis(): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), "stemma-redis-"));
   const port = await freePort();
   const options = ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", ""];
-  const server = spawn(findRedis() ?? "redis-server", [...options, "--appendonly", "yes", "--appendfsync", "always"], {
-    stdio: "ignore",
-  });
-  await reachable(server, port);
+  const durable = [...options, "--appendonly", "yes", "--appendfsync", "always"];
+  const start = async () => {
+    const started = spawn(findRedis() ?? "redis-server", durable, { stdio: "ignore" });
+    await reachable(started, port);
+    return started;
+  };
+  const end = (signal: NodeJS.Signals) =>
+    new Promise((resolve) => {
+      server.once("exit", resolve);
+      server.kill(signal);
+    });
+  let server = await start();
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    stop: () =>
-      new Promise((resolve) => {
-        server.once("exit", () => {
-          rmSync(directory, { recursive: true, force: true });
-          resolve();
-        });
-        server.kill();
-      }),
+    async crash() {
+      await end("SIGKILL");
+      server = await start();
+    },
+    async stop() {
+      await end("SIGTERM");
+      rmSync(directory, { recursive: true, force: true });
+    },
   };
 }
 

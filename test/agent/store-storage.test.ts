@@ -192,6 +192,29 @@ describe("createSessionStorage and cleanupSessions", () => {
     const wrong = cleanupSessions(store, { olderThan: Number.NaN });
     await expect(wrong).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
+
+  it("deletes the others where one session cannot be read, and says so", async () => {
+    const storage = new MemorySessionStorage();
+    for (const id of ["a", "b", "c"]) await storage.save({ ...stateOf([]), id, updatedAt: 1 });
+    const load = async (id: string) => {
+      if (id === "b") throw new RangeError("unreadable");
+      return storage.load(id);
+    };
+    const cleanup = cleanupSessions({ ...bound(storage), load }, { olderThan: 5000 });
+    await expect(cleanup).rejects.toThrow("unreadable");
+    expect(await storage.list()).toEqual(["b"]);
+  });
+
+  it("keeps a session that someone went on with meanwhile", async () => {
+    const store = memory();
+    for (const id of ["a", "b"]) await createSession({ id, sessionStorage: store });
+    const get = async (id: string) => {
+      const info = await store.sessions.get(id);
+      return id === "a" && info ? { ...info, updated_at: new Date(Date.now() + 60_000).toISOString() } : info;
+    };
+    const busy = { ...store, sessions: { ...store.sessions, get } };
+    expect(await cleanupSessions(busy, { olderThan: new Date(Date.now() + 1000) })).toEqual(["b"]);
+  });
 });
 
 /** The same storage as another object, as another process has it. */

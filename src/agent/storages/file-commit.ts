@@ -29,7 +29,7 @@ export interface Commit {
  */
 export async function commitFile({ path, workPrefix, version, text, check }: Commit): Promise<boolean> {
   const { link, open, rename, rm } = await files();
-  const temporary = `${workPrefix}${await ownerName()}.${crypto.randomUUID()}.tmp`;
+  const temporary = `${workPrefix}${await temporaryName()}`;
   const claim = `${workPrefix}${version}.next`;
   const file = await open(temporary, "wx", 0o600);
   try {
@@ -89,25 +89,31 @@ async function workFiles(workPrefix: string, ending: string): Promise<string[]> 
   return names.filter((name) => name.startsWith(start) && name.endsWith(ending)).map((name) => `${directory}/${name}`);
 }
 
-/** Host and process, as they stand in the name of a temporary file. */
-async function ownerName(): Promise<string> {
-  const { hostname } = await import("node:os");
-  const { process } = globalThis as unknown as { process: { pid: number } };
-  return `${hostname().replace(/[^A-Za-z0-9]/g, "-")}~${process.pid}`;
+/** The name of a temporary file: its host and process, then what tells it from their others. At most 34 bytes. */
+export async function temporaryName(pid = currentProcess().pid): Promise<string> {
+  return `${await hostMark()}~${pid}.${crypto.randomUUID().slice(-12)}.tmp`;
+}
+
+// Host names may be longer than a file name has room for.
+async function hostMark(): Promise<string> {
+  const [{ hostname }, { createHash }] = await Promise.all([import("node:os"), import("node:crypto")]);
+  return createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 }
 
 // Of a process on another machine nothing is known.
 async function isDead(temporary: string): Promise<boolean> {
-  const [host, pid] = /([A-Za-z0-9-]*)~(\d+)\.[0-9a-f-]{36}\.tmp$/.exec(temporary)?.slice(1) ?? [];
-  const [ownHost] = (await ownerName()).split("~");
-  if (host !== ownHost || pid === undefined) return false;
-  const { process } = globalThis as unknown as { process: { kill(pid: number, signal: number): void } };
+  const [host, pid] = /([0-9a-f]{8})~(\d+)\.[0-9a-f]{12}\.tmp$/.exec(temporary)?.slice(1) ?? [];
+  if (pid === undefined || host !== (await hostMark())) return false;
   try {
-    process.kill(Number(pid), 0);
+    currentProcess().kill(Number(pid), 0);
     return false;
   } catch (error) {
     return codeOf(error) === "ESRCH";
   }
+}
+
+function currentProcess(): { pid: number; kill(pid: number, signal: number): void } {
+  return (globalThis as unknown as { process: ReturnType<typeof currentProcess> }).process;
 }
 
 /** True for two names of one file. */

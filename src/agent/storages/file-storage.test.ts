@@ -11,10 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionState } from "../types.js";
+import { temporaryName } from "./file-commit.js";
 import { FileSessionStorage } from "./file-storage.js";
 
 let directory: string;
@@ -98,7 +99,21 @@ describe("FileSessionStorage", () => {
     linkSync(join(directory, "chat.json"), join(directory, "CHAT.json"));
     expect(await storage.load("CHAT")).toBeUndefined();
     await expect(storage.save(stateOf("CHAT"))).rejects.toMatchObject({ code: "INVALID_SESSION_ID" });
+    await storage.delete("CHAT");
+    expect(await storage.version("CHAT")).toBe(0);
     expect(await storage.load("chat")).toEqual(stateOf("chat"));
+    expect(existsSync(join(directory, "CHAT.json"))).toBe(true);
+  });
+
+  it("keeps a session of the longest id, and lists no file that could not be a session's", async () => {
+    const storage = new FileSessionStorage(directory);
+    const id = "a".repeat(200);
+    await storage.save(stateOf(id));
+    for (const name of ["my notes.json", "con.json", `${id}a.json`, "b.txt"])
+      writeFileSync(join(directory, name), "{}");
+    expect(await storage.list()).toEqual([id]);
+    const longest = `.${id}.${await temporaryName(9_999_999)}`;
+    expect(longest.length).toBeLessThan(256);
   });
 
   it("follows no link out of the directory", async () => {
@@ -161,8 +176,7 @@ describe("FileSessionStorage", () => {
     const storage = new FileSessionStorage(directory);
     await storage.save(stateOf("a"));
     const dead = spawnSync(process.execPath, ["-e", ""]).pid;
-    const host = hostname().replace(/[^A-Za-z0-9]/g, "-");
-    const temporary = join(directory, `.a.${host}~${dead}.${crypto.randomUUID()}.tmp`);
+    const temporary = join(directory, `.a.${await temporaryName(dead)}`);
     writeFileSync(temporary, "half of a fi");
     linkSync(temporary, join(directory, ".a.2.next"));
     expect(await storage.load("a")).toEqual(stateOf("a"));
@@ -172,16 +186,15 @@ describe("FileSessionStorage", () => {
   it("takes over from a writer that died with its claim, and waits for none that lives", async () => {
     const storage = new FileSessionStorage(directory);
     await storage.save(stateOf("a"));
-    const host = hostname().replace(/[^A-Za-z0-9]/g, "-");
-    const claim = (pid: number) => {
-      const temporary = join(directory, `.a.${host}~${pid}.${crypto.randomUUID()}.tmp`);
+    const claim = async (pid: number) => {
+      const temporary = join(directory, `.a.${await temporaryName(pid)}`);
       writeFileSync(temporary, "x");
       linkSync(temporary, join(directory, ".a.2.next"));
     };
-    claim(process.ppid);
+    await claim(process.ppid);
     await expect(storage.save(stateOf("a", "Two"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
     for (const name of readdirSync(directory)) if (name.startsWith(".")) rmSync(join(directory, name));
-    claim(spawnSync(process.execPath, ["-e", ""]).pid);
+    await claim(spawnSync(process.execPath, ["-e", ""]).pid);
     await storage.save(stateOf("a", "Two"));
     expect((await storage.load("a"))?.messages[0]?.content).toBe("Two");
     expect(readdirSync(directory)).toEqual(["a.json"]);

@@ -1,10 +1,11 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { clearTemporaries, codeOf, commitFile, files } from "./file-commit.js";
-import { assertFileName, invalidId } from "./session-id.js";
+import { assertFileName, invalidId, isFileName } from "./session-id.js";
 import { conflict, parseState, writeState } from "./state-json.js";
 import { Versions } from "./versions.js";
 
+const ENDING = ".json";
 /** Bytes in which the version and the id of a state stand. */
 const HEAD = 512;
 
@@ -49,7 +50,10 @@ export class FileSessionStorage implements SessionStorage {
 
   /** Grows by one with every save; 0 when there is no such session. */
   async version(sessionId: string): Promise<number> {
-    return guarded(sessionId, async () => (await this.#head(this.#path(sessionId))).version);
+    return guarded(sessionId, async () => {
+      const { id, version } = await this.#head(this.#path(sessionId));
+      return id === null || id === sessionId ? version : 0;
+    });
   }
 
   delete(sessionId: string): Promise<void> {
@@ -57,7 +61,8 @@ export class FileSessionStorage implements SessionStorage {
       const path = this.#path(sessionId);
       await guarded(sessionId, async () => {
         const { rm } = await files();
-        await rm(path, { force: true });
+        const { id } = await this.#head(path);
+        if (id === null || id === sessionId) await rm(path, { force: true });
         await clearTemporaries(this.#workPrefix(sessionId));
       });
       this.#versions.forget(sessionId);
@@ -71,7 +76,8 @@ export class FileSessionStorage implements SessionStorage {
         if (codeOf(error) === "ENOENT") return [];
         throw error;
       });
-      return names.filter((name) => /^[^.].*\.json$/.test(name)).map((name) => name.slice(0, -".json".length));
+      const ids = names.filter((name) => name.endsWith(ENDING)).map((name) => name.slice(0, -ENDING.length));
+      return ids.filter(isFileName);
     });
   }
 
@@ -132,7 +138,7 @@ export class FileSessionStorage implements SessionStorage {
 
   #path(id: string): string {
     assertFileName(id);
-    return `${this.#directory}/${id}.json`;
+    return `${this.#directory}/${id}${ENDING}`;
   }
 
   #workPrefix(id: string): string {

@@ -3,13 +3,18 @@ import { StemmaError } from "../../errors.js";
 const MAX_LENGTH = 200;
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Throws `INVALID_SESSION_ID` for an id that as a file name could leave the folder, or be another id's on some file system. */
-export function assertFileName(id: string): void {
+/** True for an id that as a file name stays in its folder, and is no other id's on any file system but for its case. */
+export function isFileName(id: string): boolean {
   const plain = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(id) && !id.endsWith(".");
-  if (plain && id.length <= MAX_LENGTH && !DEVICE.test(id)) return;
+  return plain && id.length <= MAX_LENGTH && !DEVICE.test(id);
+}
+
+/** Errors: `INVALID_SESSION_ID`. */
+export function assertFileName(id: string): void {
+  if (isFileName(id)) return;
   throw invalidId(
     id,
-    `A session kept in a file has an id of letters, digits, "_", "-" and ".", at most ${MAX_LENGTH} of them, neither starting nor ending with ".".`,
+    `A session kept in a file has an id of letters, digits, "_", "-" and ".", at most ${MAX_LENGTH} of them, neither starting nor ending with ".", and no name of a device.`,
   );
 }
 
