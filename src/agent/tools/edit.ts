@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { refusal } from "../../tools/tool.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import { readTextFile } from "./text-file.js";
-import { files } from "./workspace.js";
+import { readTextFile, writeTextFile } from "./text-file.js";
 
 export const createEditTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -16,17 +15,13 @@ export const createEditTool = (settings: BuiltinSettings) =>
       all: z.boolean().optional().describe("Replace every occurrence."),
     }),
     async run({ path, old, new: replacement, all = false }, { workspace }) {
-      const target = await workspace.resolve(path);
-      const text = await readTextFile(target, path);
+      const text = await readTextFile(workspace, path, { exact: true });
       const count = text.split(old).length - 1;
       if (count === 0) return refusal(`The old text does not occur in ${path}; read the file again.`);
       if (count > 1 && !all)
         return refusal(`The old text occurs ${count} times in ${path}; give more of it, or set all.`);
-      const { writeFile } = await files();
-      await writeFile(
-        target,
-        text.replaceAll(old, () => replacement),
-      );
+      const edited = text.replaceAll(old, () => replacement);
+      await writeTextFile(workspace, path, edited, "write");
       return `Replaced ${count} ${count === 1 ? "occurrence" : "occurrences"} in ${path}.`;
     },
   });

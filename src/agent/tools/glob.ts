@@ -2,6 +2,8 @@ import { z } from "zod";
 import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
+import { TimeLimit } from "./time-limit.js";
+import { INCOMPLETE } from "./workspace.js";
 
 const MAX_SHOWN = 500;
 
@@ -15,11 +17,10 @@ export const createGlobTool = (settings: BuiltinSettings) =>
     }),
     async run({ pattern }, { workspace, abortSignal }) {
       const matcher = globPattern(pattern);
-      const found: string[] = [];
-      for await (const { path, directory } of workspace.walk(await workspace.directory())) {
-        abortSignal?.throwIfAborted();
-        if (!directory && matcher.test(path)) found.push(path);
-      }
-      return found.length === 0 ? `No file matches ${pattern}.` : boundedLines(found.sort(), MAX_SHOWN);
+      const { files, complete } = await workspace.walk(await workspace.directory(), abortSignal);
+      const limit = await TimeLimit.create();
+      const found = limit.run(() => files.map(({ path }) => path).filter((path) => matcher.test(path)));
+      const shown = found.length === 0 ? `No file matches ${pattern}.` : boundedLines(found.sort(), MAX_SHOWN);
+      return complete ? shown : shown + INCOMPLETE;
     },
   });

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { StemmaError } from "../../errors.js";
 import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
-import { readTextFile } from "./text-file.js";
-import type { Workspace } from "./workspace.js";
-import { files } from "./workspace.js";
+import { readFound } from "./text-file.js";
+import { TimeLimit } from "./time-limit.js";
+import { files, INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
 
 const MAX_SHOWN = 200;
 /** Lines that match, at most, before the search ends. */
@@ -26,27 +27,33 @@ export const createGrepTool = (settings: BuiltinSettings) =>
     async run({ pattern, path = ".", files: only, ignoreCase = false }, { workspace, abortSignal }) {
       const expression = parseExpression(pattern, ignoreCase);
       if (expression === null) return refusal(`"${pattern}" is not a regular expression.`);
+      const limit = await TimeLimit.create();
+      const { files, complete } = await filesBelow(workspace, path, abortSignal);
       const matcher = only === undefined ? null : globPattern(only);
+      const searched = matcher === null ? files : limit.run(() => files.filter((file) => matcher.test(file.path)));
       const found: string[] = [];
-      for await (const file of filesBelow(workspace, path)) {
+      for (const file of searched) {
         abortSignal?.throwIfAborted();
-        if (matcher !== null && !matcher.test(file.path)) continue;
         // What is no text, or too large, has no lines to show.
-        const text = await readTextFile(file.absolute, file.path).catch(() => "");
-        for (const [index, line] of text.split("\n").entries()) {
-          if (expression.test(line)) found.push(`${file.path}:${index + 1}: ${boundedLine(line.trim(), MAX_LINE)}`);
+        const lines = (await readFound(workspace, file).catch(() => "")).split("\n");
+        const hits = limit.run(() => [...lines.keys()].filter((index) => expression.test(lines[index] ?? "")));
+        for (const index of hits) {
+          found.push(`${file.path}:${index + 1}: ${boundedLine((lines[index] ?? "").trim(), MAX_LINE)}`);
         }
         if (found.length > MAX_FOUND) break;
       }
-      return found.length === 0 ? `Nothing matches ${pattern}.` : boundedLines(found, MAX_SHOWN);
+      const shown = found.length === 0 ? `Nothing matches ${pattern}.` : boundedLines(found, MAX_SHOWN);
+      return complete ? shown : shown + INCOMPLETE;
     },
   });
 
-async function* filesBelow(workspace: Workspace, path: string): AsyncGenerator<{ path: string; absolute: string }> {
+async function filesBelow(workspace: Workspace, path: string, signal: AbortSignal | undefined): Promise<Walk> {
   const absolute = await workspace.resolve(path);
   const { stat } = await files();
-  if ((await stat(absolute)).isFile()) yield { path: await workspace.relative(absolute), absolute };
-  else for await (const entry of workspace.walk(absolute)) if (!entry.directory) yield entry;
+  const found = await stat(absolute).catch(() => null);
+  if (found === null) throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is not there.`);
+  if (found.isDirectory()) return workspace.walk(absolute, signal);
+  return { files: [{ path: await workspace.relative(absolute), absolute }], complete: true };
 }
 
 function parseExpression(pattern: string, ignoreCase: boolean): RegExp | null {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { StemmaError } from "../../errors.js";
 import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { files } from "./workspace.js";
@@ -15,7 +16,11 @@ export const createListTool = (settings: BuiltinSettings) =>
     }),
     async run({ path = "." }, { workspace }) {
       const { readdir } = await files();
-      const entries = await readdir(await workspace.resolve(path), { withFileTypes: true });
+      const entries = await readdir(await workspace.resolve(path), { withFileTypes: true }).catch((cause: unknown) => {
+        throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is not a directory that can be listed.`, {
+          cause,
+        });
+      });
       if (entries.length === 0) return "(The directory is empty.)";
       const names = entries.map(
         (entry) => `${entry.name}${entry.isDirectory() ? "/" : entry.isSymbolicLink() ? "@" : ""}`,

@@ -17,7 +17,7 @@ export const createReadTool = (settings: BuiltinSettings) =>
       limit: z.number().int().min(1).max(MAX_LINES).optional().describe("How many lines."),
     }),
     async run({ path, offset = 1, limit = MAX_LINES }, { workspace }) {
-      const lines = (await readTextFile(await workspace.resolve(path), path)).split("\n");
+      const lines = (await readTextFile(workspace, path)).split("\n");
       if (lines.at(-1) === "") lines.pop();
       const shown = lines.slice(offset - 1, offset - 1 + limit);
       const numbered = shown.map((line, index) => `${offset + index}\t${boundedLine(line, MAX_LINE)}`);

@@ -4,11 +4,13 @@ import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 
 const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 600;
+/** How long the output of an ended command is waited for, in milliseconds. */
+const GRACE = 500;
 
 export const createShellTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
     name: "shell",
-    description: `Run a command with sh, starting in the working directory. It is ended after ${DEFAULT_SECONDS} seconds unless told otherwise.`,
+    description: `Run a command with sh, starting in the working directory. It is ended after ${DEFAULT_SECONDS} seconds unless told otherwise, and with it what it left in the background.`,
     changes: true,
     inputSchema: z.object({
       command: z.string().min(1),
@@ -57,6 +59,14 @@ async function runCommand(
     child.once("error", (error) => {
       done();
       reject(error);
+    });
+    child.once("exit", () => {
+      if (child.pid !== undefined) endGroup(child.pid);
+      // What left the group may keep the output open.
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, GRACE).unref();
     });
     child.once("close", (code, killed) => {
       done();

@@ -1,20 +1,51 @@
+import type { FileHandle } from "node:fs/promises";
 import { StemmaError } from "../../errors.js";
-import { files } from "./workspace.js";
+import type { Entry, Workspace } from "./workspace.js";
 
 /** The largest file that is read, in bytes. */
 const MAX_BYTES = 10_000_000;
 
-/** A file's text. Errors: `INVALID_ARGUMENT` for what is no text file of at most 10 MB. */
-export async function readTextFile(absolute: string, path: string): Promise<string> {
-  const { readFile, stat } = await files();
-  const found = await stat(absolute).catch(() => null);
-  if (found === null) throw wrong(path, "is not there");
-  if (!found.isFile()) throw wrong(path, "is not a file");
-  if (found.size > MAX_BYTES) throw wrong(path, `has ${found.size} bytes; at most ${MAX_BYTES} are read`);
-  const bytes = await readFile(absolute);
-  const text = new TextDecoder().decode(bytes);
-  if (text.includes("\0")) throw wrong(path, "is not a text file");
-  return text;
+/**
+ * The text of a file in the workspace. With `exact` it can be written back as it is; otherwise what is no UTF-8 is replaced.
+ * Errors: `INVALID_ARGUMENT` for what is no text file of at most 10 MB.
+ */
+export async function readTextFile(workspace: Workspace, path: string, { exact = false } = {}): Promise<string> {
+  return textOf(await workspace.open(path, "read"), path, exact);
+}
+
+/** The text of a file that a walk has found. Errors: `INVALID_ARGUMENT`. */
+export async function readFound(workspace: Workspace, entry: Entry): Promise<string> {
+  return textOf(await workspace.openFound(entry, "read"), entry.path, false);
+}
+
+/** Writes a file in the workspace, in place of what it held. Errors: `INVALID_ARGUMENT`. */
+export async function writeTextFile(
+  workspace: Workspace,
+  path: string,
+  text: string,
+  how: "write" | "create",
+): Promise<void> {
+  const file = await workspace.open(path, how);
+  try {
+    await file.truncate(0);
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+}
+
+async function textOf(file: FileHandle, path: string, exact: boolean): Promise<string> {
+  try {
+    const { size } = await file.stat();
+    if (size > MAX_BYTES) throw wrong(path, `has ${size} bytes; at most ${MAX_BYTES} are read`);
+    const bytes = await file.readFile();
+    if (bytes.includes(0)) throw wrong(path, "is not a text file");
+    return new TextDecoder("utf-8", { fatal: exact, ignoreBOM: exact }).decode(bytes);
+  } catch (error) {
+    throw error instanceof TypeError ? wrong(path, "is not written in UTF-8") : error;
+  } finally {
+    await file.close();
+  }
 }
 
 function wrong(path: string, why: string): StemmaError {

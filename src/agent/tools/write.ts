@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import { files, paths } from "./workspace.js";
+import { writeTextFile } from "./text-file.js";
 
 export const createWriteTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -12,11 +12,7 @@ export const createWriteTool = (settings: BuiltinSettings) =>
       content: z.string().describe("The whole text."),
     }),
     async run({ path, content }, { workspace }) {
-      const target = await workspace.resolve(path);
-      const { mkdir, writeFile } = await files();
-      const { dirname } = await paths();
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, content);
+      await writeTextFile(workspace, path, content, "create");
       return `Wrote ${content.length} characters to ${path}.`;
     },
   });
