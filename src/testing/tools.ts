@@ -122,13 +122,15 @@ export const tools = defineTopic("tools", (it) => {
 
   it("keeps what was unloaded out of a fork too", async (workspace) => {
     const session = skilled(workspace);
-    await loadAndAppend(session, "call-1", "m1");
-    await (await session.tools()).unload_context?.execute({ label: "skills", key: "deploy" });
+    // A host need not say which call loaded it: then its place in the history tells.
+    const { load_context, unload_context } = await session.tools();
+    await load_context?.execute({ label: "skills", key: "deploy" });
+    await session.appendMessage(loadMessage("m1", "call-1"));
+    await unload_context?.execute({ label: "skills", key: "deploy" });
     await session.appendMessage(message("m2"));
     const fork = await workspace.manager.fork("s", "m2", "fork");
     const forked = workspace.sessionOf(fork.id).withContext("skills", { provider: skills() });
     expect(JSON.stringify(await forked.getHistory())).toExclude(DOCUMENT);
-    // A host need not say which call loaded it: then its place in the history tells that it came later.
     await (await forked.tools()).load_context?.execute({ label: "skills", key: "deploy" });
     await forked.appendMessage(loadMessage("m3", "call-3"));
     const [first, , third] = await forked.getHistory();
