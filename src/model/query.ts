@@ -11,12 +11,12 @@ export interface SearchQuery {
 }
 
 // Scripts in which a word is not set off by spaces: each character is indexed by itself.
-const UNSPACED =
-  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}々〆ー";
-const TOKEN = new RegExp(`[${UNSPACED}]+|[[\\p{L}\\p{N}\\p{M}\\p{Co}]--[${UNSPACED}]]+`, "gv");
-const UNSPACED_RUN = new RegExp(`^[${UNSPACED}]`, "v");
-const UNSPACED_CHARACTER = new RegExp(`[${UNSPACED}]`, "gv");
-const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, "v");
+const SCRIPTS = "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar".split(" ").map((name) => `\\p{Script=${name}}`);
+const IN_WORDS = "\\p{L}\\p{N}\\p{M}\\p{Co}";
+const UNSPACED = `[[${SCRIPTS.join("")}々〆ー]&&[${IN_WORDS}]]`;
+const TOKEN = new RegExp(`${UNSPACED}+|[[${IN_WORDS}]--${UNSPACED}]+`, "gv");
+const UNSPACED_RUN = new RegExp(`^${UNSPACED}`, "v");
+const HAS_UNSPACED = new RegExp(UNSPACED, "v");
 const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
 
 /** More words, or sequences of them, do not make a query better, only slower. */
@@ -102,9 +102,4 @@ export function wordPattern(): RegExp {
 /** True for a run of characters of a script that is written without spaces. */
 export function isUnspaced(token: string): boolean {
   return UNSPACED_RUN.test(token);
-}
-
-/** A text with a space around each character of an unspaced script, so that a tokeniser takes each for a word. */
-export function spaceOut(text: string): string {
-  return HAS_UNSPACED.test(text) ? text.replace(UNSPACED_CHARACTER, " $& ") : text;
 }

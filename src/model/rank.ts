@@ -15,8 +15,12 @@ export interface Neighbourhood {
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;
 
-/** Of a term with too many matches to score each, so many are scored, to know what a match of it usually gives. */
+/**
+ * Of the rarest terms so many matches are scored however many there are, to know what a match usually gives. The other
+ * words of a long query are looked for where there is room for them.
+ */
 export const FEWEST = 30;
+export const RAREST = 16;
 
 /** How much of its session's best matches a message is given, and how many of them count. */
 const SESSION_SHARE = 0.1;
@@ -64,7 +68,7 @@ export function withNeighbours(bm25: readonly ReadonlyMap<number, number>[]): nu
     for (const n of term.keys())
       for (let other = n - LENT.length; other <= n + LENT.length; other += 1) near.add(other);
   }
-  return [...near].sort((a, b) => a - b);
+  return Array.from(Float64Array.from(near).sort());
 }
 
 /** What a match of a term gives on the average; 0 without one. */

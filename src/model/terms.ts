@@ -20,7 +20,7 @@ export function queryTerms(query: SearchQuery): string[][] {
 export function termOf(word: string): string {
   const known = terms.get(word);
   if (known !== undefined) return known;
-  const term = stem(fold(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
+  const term = stem(foldWord(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
   if (terms.size >= MAX_TERMS) terms.clear();
   terms.set(word, term);
   return term;
@@ -30,8 +30,8 @@ export function termOf(word: string): string {
 const terms = new Map<string, string>();
 const MAX_TERMS = 10_000;
 
-// What SQLite's unicode61 folds with remove_diacritics=2.
-function fold(word: string): string {
+/** A word without what does not tell it from others: case, and the diacritics of Latin letters. */
+export function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (/^[\0-\x7f]*$/.test(lower)) return lower;
   return lower.normalize("NFD").replace(MARKS_ON_LATIN, "").normalize("NFC").replaceAll("ς", "σ");

@@ -103,6 +103,15 @@ export const search = defineTopic("search", (it) => {
     }
   });
 
+  it("takes the vowel signs and points of a word for parts of it", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, { hindi: "दुनिया", consonants: "दनय", thai: "กินข้าว", arabic: "كِتَاب" });
+    expect(await found("दुनिया")).toEqual(["hindi"]);
+    expect(await found("दनय")).toEqual(["consonants"]);
+    expect(await found("กิน")).toEqual(["thai"]);
+    expect(await found("กน")).toEqual([]);
+    expect(await found("كِتَاب")).toEqual(["arabic"]);
+  });
+
   it("finds Chinese, Japanese and Korean text by any substring of one or more characters", NEEDS, async (workspace) => {
     const text = { zh: "我们星期五部署新版本", ja: "明日の会議は東京都庁です", ko: "내일 회의는 서울에서 합니다" };
     const found = await searchIn(workspace, { ...text, other: "nothing of the kind" });
@@ -252,6 +261,7 @@ export const search = defineTopic("search", (it) => {
       ["nul", "before\0after zebra"],
       ["surrogate", "\ud83d zebra \udc00"],
       ["emoji", "🎉zebra🎉"],
+      ["newer emoji", "love this🥰zebra🥰🤔"],
     ] as const) {
       const stored = await session.appendMessage(message(id, text)).catch((error) => error.code as string);
       if (stored === "INVALID_TEXT") continue;

@@ -56,7 +56,7 @@ export interface SearchDialect {
   /**
    * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it: of the rows from
    * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
-   * sequence the newest; of each sequence at least `FEWEST`, or all that there are.
+   * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
    */
   matches(query: SearchQuery, range: RowRange, limit: number): Operation<SequenceMatches[]>;
   /** For each of some sequences of words those of `rows` that hold it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { spaceOut } from "../../model/query.js";
 import { utf8Length } from "../../model/text.js";
 import { fitDocument } from "./fit-document.js";
+import { sqliteWords } from "./sqlite-words.js";
 
 const MAX = 1_000;
 const filler = "so it goes on and on ".repeat(100);
@@ -20,7 +20,7 @@ describe("fitDocument", () => {
 
   it("fits when the characters of an unspaced script are set apart", () => {
     const fitted = fitDocument(`${"会話の続き。 ".repeat(200)}終わり`, MAX);
-    expect(utf8Length(spaceOut(fitted))).toBeLessThanOrEqual(MAX);
+    expect(utf8Length(sqliteWords(fitted))).toBeLessThanOrEqual(MAX);
     expect(fitted).toMatch(/終わり$/);
   });
 

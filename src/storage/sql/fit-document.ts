@@ -1,8 +1,5 @@
-import { spaceOut } from "../../model/query.js";
 import { utf8Length } from "../../model/text.js";
-
-/** Bytes that one UTF-16 unit can become: three, and a space on each side of it. */
-const MAX_UNIT_BYTES = 5;
+import { MAX_UNIT_BYTES, sqliteWords } from "./sqlite-words.js";
 
 /**
  * What an engine indexes of a document when one value holds `maxBytes`. A document that is too large keeps its beginning,
@@ -24,7 +21,7 @@ export function fitDocument(document: string, maxBytes: number): string {
 }
 
 function indexedBytes(text: string): number {
-  return utf8Length(spaceOut(text));
+  return utf8Length(sqliteWords(text));
 }
 
 // Where the beginning ends: between two words, if there are any.

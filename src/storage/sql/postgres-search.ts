@@ -1,4 +1,4 @@
-import { FEWEST, type Ranked } from "../../model/rank.js";
+import { FEWEST, RAREST } from "../../model/rank.js";
 import { documentTerms, queryTerms, termOf } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "./dialect.js";
 import { all, type Operation, run, type SqlValue } from "./operation.js";
@@ -48,7 +48,7 @@ export const postgresSearch: SearchDialect = {
     for (const { i, n, score, documents } of yield* findMatches(sequences, scope, limit)) {
       const matches = found[i - 1] as (typeof found)[number];
       matches.documents = documents;
-      matches.scores.set(n, score);
+      if (n !== null) matches.scores.set(n, score);
     }
     return found;
   },
@@ -76,7 +76,7 @@ export const postgresSearch: SearchDialect = {
     const scope = { table: TABLES.entries, rows, values: [sessionId, label] };
     const scores = new Map<number, number>();
     for (const { n, score } of yield* findMatches(queryTerms(query), scope, SAMPLE)) {
-      scores.set(n, (scores.get(n) ?? 0) + score);
+      if (n !== null) scores.set(n, (scores.get(n) ?? 0) + score);
     }
     const ranked = [...scores].map(([n, score]) => ({ n, score }));
     return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
@@ -93,9 +93,11 @@ interface Scope {
   readonly values: readonly SqlValue[];
 }
 
-/** A row that holds the sequence with the ordinal `i`, how well it matches, and how many rows hold it. */
-interface Match extends Ranked {
+/** A row that holds the sequence with the ordinal `i`, null when none is scored; how well it matches; how many rows hold it. */
+interface Match {
   readonly i: number;
+  readonly n: number | null;
+  readonly score: number;
   readonly documents: number;
 }
 
@@ -131,9 +133,10 @@ function* findMatches(sequences: readonly string[][], scope: Scope, limit: numbe
        SELECT *, count(*) OVER (PARTITION BY i) AS documents, row_number() OVER (PARTITION BY i ORDER BY n DESC) AS place
        FROM found
      ), budget AS (
-       SELECT i, documents, greatest(${FEWEST}, ?::bigint - coalesce(sum(documents) OVER (
-         ORDER BY documents, i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS places
-       FROM counted WHERE place = 1
+       SELECT i, documents, greatest(?::bigint - coalesce(sum(documents) OVER (rarest_first
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0),
+         CASE WHEN row_number() OVER rarest_first <= ${RAREST} THEN ${FEWEST} END) AS places
+       FROM counted WHERE place = 1 WINDOW rarest_first AS (ORDER BY documents, i)
      ), sample AS (
        SELECT d.n, d.length FROM ${scope.rows} ORDER BY d.n DESC LIMIT ${SAMPLE}
      ), size AS MATERIALIZED (
@@ -143,9 +146,9 @@ function* findMatches(sequences: readonly string[][], scope: Scope, limit: numbe
               avg(length)::float8 AS length
        FROM sample
      )
-     SELECT c.i, c.n, c.documents, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
+     SELECT b.i, c.n, b.documents, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
                       * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
-     FROM budget b JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
+     FROM budget b LEFT JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
      CROSS JOIN LATERAL (SELECT coalesce(c.times, (
        SELECT cardinality(array_positions(d.terms, c.terms[1])) FROM ${scope.table} d WHERE d.n = c.n)) AS times) AS t`,
     JSON.stringify(sequences),

@@ -61,22 +61,23 @@ export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
   };
 }
 
-// The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those
-// near a match that is scored are taken to be as good as usual: the others could not be among the best.
+// The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those near
+// matches of others are taken to be as good as usual; the rest could not be among the best.
 function* findMatches(search: SearchDialect, query: SearchQuery, range: RowRange, depth: number) {
   const sequences = querySequences(query);
   const found = yield* search.matches(query, range, depth);
   const matches = found.map(({ scores }) => scores);
-  const cut = [...found.keys()].filter((index) => (matches[index]?.size ?? 0) < (found[index]?.documents ?? 0));
-  if (cut.length === 0) return { matches, complete: true };
-  const near = withNeighbours(matches);
-  const wanted = cut.map((index) => sequences[index] as string[]);
-  for (const [place, holders] of (yield* search.holding(wanted, range, near)).entries()) {
-    const scores = matches[cut[place] as number] as Map<number, number>;
-    const usual = usualScore(scores);
-    for (const n of holders) if (!scores.has(n)) scores.set(n, usual);
+  const cut = [...found.entries()].filter(([, { documents, scores }]) => scores.size < documents);
+  const sampled = cut.filter(([, { scores }]) => scores.size > 0);
+  if (sampled.length > 0 && matches.filter(({ size }) => size > 0).length > 1) {
+    const wanted = sampled.map(([index]) => sequences[index] as string[]);
+    const held = yield* search.holding(wanted, range, withNeighbours(matches));
+    for (const [place, [, { scores }]] of sampled.entries()) {
+      const usual = usualScore(scores);
+      for (const n of held[place] ?? []) if (!scores.has(n)) scores.set(n, usual);
+    }
   }
-  return { matches, complete: false };
+  return { matches, complete: cut.length === 0 };
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.

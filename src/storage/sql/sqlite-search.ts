@@ -1,7 +1,8 @@
-import { querySequences, type SearchQuery, spaceOut } from "../../model/query.js";
-import { FEWEST, type Ranked } from "../../model/rank.js";
+import { querySequences, type SearchQuery } from "../../model/query.js";
+import { FEWEST, RAREST, type Ranked } from "../../model/rank.js";
 import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "./dialect.js";
 import { all, column, first, type Operation, run, type SqlValue } from "./operation.js";
+import { sqliteWords } from "./sqlite-words.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 const ADD: Record<SearchIndex, string> = {
@@ -15,7 +16,7 @@ const INTEGER = "CAST(? AS INTEGER)";
 /** Full-text search with FTS5: porter stemming, any script, BM25. The tables keep no text of their own. */
 export const sqliteSearch: SearchDialect = {
   *add(index, n, document) {
-    yield* run(ADD[index], n, spaceOut(document.toWellFormed()));
+    yield* run(ADD[index], n, sqliteWords(document));
   },
 
   *remove(index, lo, hi) {
@@ -26,8 +27,9 @@ export const sqliteSearch: SearchDialect = {
     const found: Counted[] = [];
     for (const sequence of querySequences(query)) found.push(yield* countMatches(quote(sequence), range));
     let left = limit;
-    for (const matches of [...found].sort((a, b) => a.documents - b.documents)) {
-      const take = Math.min(matches.documents, Math.max(left, FEWEST));
+    const rarestFirst = found.filter(({ documents }) => documents > 0).sort((a, b) => a.documents - b.documents);
+    for (const [place, matches] of rarestFirst.entries()) {
+      const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
       if (take > 0) yield* scoreNewest(matches, take);
       left -= take;
     }
@@ -117,5 +119,5 @@ function matchExpression(query: SearchQuery): string | null {
 
 // Everything is quoted, so that nothing is an operator.
 function quote(sequence: readonly string[]): string {
-  return `"${sequence.join(" ").replaceAll('"', '""')}"`;
+  return `"${sqliteWords(sequence.join(" ")).replaceAll('"', '""')}"`;
 }
