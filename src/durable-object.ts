@@ -1,21 +1,24 @@
 import { StemmaError } from "./errors.js";
 import { MAX_TEXT_BYTES } from "./storage/agent-sql.js";
-import type { Store } from "./storage/contract.js";
+import type { EmbeddableStore } from "./storage/embeddings.js";
 import type { SyncConnection } from "./storage/sql/connection.js";
+import { embeddable } from "./storage/sql/embed-store.js";
 import type { Row } from "./storage/sql/operation.js";
 import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
-import { sqlStore } from "./storage/sql/store.js";
+import { sqliteVectors } from "./storage/sql/sqlite-vectors.js";
+import { openStore } from "./storage/sql/store.js";
 import { sqliteError } from "./storage/sql/sync-client.js";
 
 /** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
 export interface DurableObjectContext {
   readonly storage: DurableObjectSqlStorage;
+  waitUntil?(work: Promise<unknown>): void;
 }
 
 export interface DurableObjectSqlStorage {
   readonly sql: {
     readonly databaseSize: number;
-    exec(query: string, ...values: (string | number | null)[]): DurableObjectCursor;
+    exec(query: string, ...values: (string | number | null | Uint8Array)[]): DurableObjectCursor;
   };
   transactionSync<T>(work: () => T): T;
 }
@@ -35,14 +38,27 @@ export interface DurableObjectOptions {
  * call wrote is durable before anything that the object sends afterwards leaves it. The database stays the object's:
  * `close()` ends this store only. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite.
  */
-export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): Store {
+export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
   const dialect = sqliteDialect({
     name: "durable-object",
     maxTextBytes: MAX_TEXT_BYTES,
     search: options.search ?? true,
   });
-  return sqlStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
+  const open = openStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
+  return embeddable(
+    open,
+    { ...sqliteVectors, findSimilarity: null },
+    {
+      memory: VECTOR_BYTES,
+      // No one else writes to an object's database.
+      interval: null,
+      waitUntil: ctx.waitUntil?.bind(ctx),
+    },
+  );
 }
+
+/** Of the 128 MB that an object has. */
+const VECTOR_BYTES = 16_000_000;
 
 function connect(storage: DurableObjectSqlStorage): SyncConnection {
   const { sql } = storage;

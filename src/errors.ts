@@ -32,6 +32,8 @@ export const ERROR_CODES = {
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
+  EMBEDDER_FAILED: "The embedder threw, or gave something that is no vector for each text.",
+  EMBEDDER_REPLACED: "Another process embeds the same database with another model.",
   // stores
   STORE_CLOSED: "The store was closed.",
   CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",

@@ -1,9 +1,11 @@
 import { StemmaError } from "./errors.js";
-import type { Store } from "./storage/contract.js";
+import type { EmbeddableStore } from "./storage/embeddings.js";
+import { embeddable } from "./storage/sql/embed-store.js";
 import { type PostgresSource, postgresDriver } from "./storage/sql/postgres-client.js";
 import { printSchema } from "./storage/sql/postgres-schema.js";
-import { type PostgresOptions, postgresStore, schemaOf } from "./storage/sql/postgres-store.js";
+import { openPostgres, type PostgresOptions, schemaOf } from "./storage/sql/postgres-store.js";
 import { openUrl } from "./storage/sql/postgres-url.js";
+import { postgresVectors, VECTOR_TABLES } from "./storage/sql/postgres-vectors.js";
 
 export type {
   PGliteDatabase,
@@ -20,21 +22,21 @@ export type { PostgresOptions } from "./storage/sql/postgres-store.js";
  * closed. A single `Client` serves one call at a time; meanwhile do not begin transactions on it yourself.
  * Errors at the first use: `DRIVER_MISSING`, `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
-export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): Store {
-  if (typeof source !== "string") return postgresStore(postgresDriver(source), options);
+export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
+  if (typeof source !== "string") return embeddable(openPostgres(postgresDriver(source), options), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
     throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
   const { driver, close } = openUrl(source);
-  return postgresStore(driver, options, close);
+  return embeddable(openPostgres(driver, options, close), postgresVectors);
 }
 
 /**
  * The SQL that creates the tables, or upgrades those of the documents' DDL, for a console: use it where the role that the
  * application runs as may not. It may be run again. The application's role then needs USAGE on the schema, and
- * SELECT, INSERT, UPDATE and DELETE on the tables.
+ * SELECT, INSERT, UPDATE and DELETE on the tables. With `embeddings` the tables of `withEmbedder` are among them.
  */
-export function schemaSql(options: PostgresOptions = {}): string {
-  return printSchema(schemaOf(options));
+export function schemaSql({ embeddings = false, ...options }: PostgresOptions & { embeddings?: boolean } = {}): string {
+  return printSchema(schemaOf(options), embeddings ? VECTOR_TABLES : []);
 }

@@ -60,4 +60,13 @@ export type {
   StoredCompaction,
   TreeNode,
 } from "./storage/contract.js";
+export type {
+  EmbeddableStore,
+  EmbeddedStore,
+  Embedder,
+  EmbedderOptions,
+  EmbeddingModel,
+  Embeddings,
+  EmbedFunction,
+} from "./storage/embeddings.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

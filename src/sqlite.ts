@@ -1,9 +1,11 @@
 import { closeSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
-import type { Store } from "./storage/contract.js";
+import type { EmbeddableStore } from "./storage/embeddings.js";
+import { embeddable } from "./storage/sql/embed-store.js";
 import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
-import { sqlStore } from "./storage/sql/store.js";
+import { sqliteVectors } from "./storage/sql/sqlite-vectors.js";
+import { openStore } from "./storage/sql/store.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sql/sync-client.js";
 
 export type { SqliteClient, SqliteStatement } from "./storage/sql/sync-client.js";
@@ -28,14 +30,15 @@ const MAX_TEXT_BYTES = 900_000_000;
  * database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with the settings that you gave it.
  * Errors: `DRIVER_MISSING`, `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; the file's own at first use.
  */
-export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): Store {
+export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
   const client = typeof source === "string" ? openFile(source, options) : source;
   if (!isSqliteClient(client)) {
     const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
-  return sqlStore(connectClient(client), dialect, { transactions: true, durable: source !== ":memory:" });
+  const durable = source !== ":memory:";
+  return embeddable(openStore(connectClient(client), dialect, { transactions: true, durable }), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {

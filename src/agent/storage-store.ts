@@ -32,7 +32,12 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
   const write = held.write.bind(held);
   return {
     name: "storage",
-    capabilities: { search: true, transactions: true, durable: !(storage instanceof MemorySessionStorage) },
+    capabilities: {
+      search: true,
+      embeddings: false,
+      transactions: true,
+      durable: !(storage instanceof MemorySessionStorage),
+    },
     messages: {
       append: (id, list, parent) => write([id], () => messages.append(id, list, parent)),
       update: (id, message) =>

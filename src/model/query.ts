@@ -2,6 +2,8 @@ import { stopWordsOf } from "./stop-words.js";
 
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
+  /** As the user typed it. */
+  readonly text: string;
   /** Words to look for, lower case, without stop-words unless there is nothing else; each once. */
   readonly words: readonly string[];
   /** Runs of characters of scripts that are written without spaces, as typed; each once. */
@@ -38,6 +40,7 @@ export function parseQuery(text: string): SearchQuery {
     if (phrase.length > 1) phrases.push(phrase);
   }
   return {
+    text,
     words: content.length > 0 || runs.size > 0 ? content : [...words],
     runs: [...runs],
     phrases,

@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
 import type { Store } from "./contract.js";
 import type { SyncConnection } from "./sql/connection.js";
-import type { Row, Statement } from "./sql/operation.js";
+import type { Row, SqlValue, Statement } from "./sql/operation.js";
 import { sqliteDialect } from "./sql/sqlite-dialect.js";
 import { sqlStore } from "./sql/store.js";
 import { sqliteError } from "./sql/sync-client.js";
@@ -25,6 +25,9 @@ export function agentStore(host: SqlHost): Store {
   return sqlStore(connection, dialect, { transactions: transactionOf(host) !== null, durable: true });
 }
 
+// Bytes are vectors, which a store on an agent does not keep.
+type TextValue = Exclude<SqlValue, Uint8Array>;
+
 function connectAgent(host: SqlHost): SyncConnection {
   const templates = new Map<string, TemplateStringsArray>();
   const template = (sql: string): TemplateStringsArray => {
@@ -37,7 +40,7 @@ function connectAgent(host: SqlHost): SyncConnection {
     kind: "sync",
     query: ({ sql, values }: Statement) => {
       try {
-        return rowsOf(host.sql(templates.get(sql) ?? template(sql), ...values));
+        return rowsOf(host.sql(templates.get(sql) ?? template(sql), ...(values as TextValue[])));
       } catch (error) {
         throw sqliteError(error);
       }

@@ -28,6 +28,8 @@ export interface Store {
 export interface StoreCapabilities {
   /** Messages are indexed, and `history.search` works. */
   readonly search: boolean;
+  /** `withEmbedder` gives a store that searches by meaning too (`EmbeddableStore`). */
+  readonly embeddings: boolean;
   /** Several statements can be made one atomic write. False only for a bare `sql` object. */
   readonly transactions: boolean;
   /** What is written outlives the process. */

@@ -4,6 +4,7 @@ import { compacting } from "./compacting.js";
 import { compaction } from "./compaction.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
+import { embeddings } from "./embeddings.js";
 import { faults } from "./faults.js";
 import { fidelity } from "./fidelity.js";
 import { forks } from "./forks.js";
@@ -33,6 +34,7 @@ const TOPICS: readonly Topic[] = [
   forks,
   search,
   searchOptions,
+  embeddings,
   concurrency,
   isolation,
   faults,

@@ -31,6 +31,7 @@ export type Need = keyof StoreCapabilities | "corrupt" | "openWithFaults";
 
 const REASONS: Record<Need, string> = {
   search: "the store has no search",
+  embeddings: "the store takes no embedder",
   transactions: "the store cannot make several statements one atomic write",
   durable: "the store keeps nothing after it is closed",
   corrupt: "the target has no corrupt() to damage a stored message with",
@@ -45,7 +46,13 @@ export function reasonToSkip(target: StoreTarget, needs: readonly Need[]): strin
 
 /** The capabilities that a target claims. */
 export function capabilitiesOf(target: StoreTarget): StoreCapabilities {
-  return { search: true, transactions: true, durable: target.reopen !== undefined, ...target.capabilities };
+  return {
+    search: true,
+    embeddings: true,
+    transactions: true,
+    durable: target.reopen !== undefined,
+    ...target.capabilities,
+  };
 }
 
 function has(target: StoreTarget, need: Need): boolean {

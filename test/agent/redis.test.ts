@@ -141,6 +141,7 @@ describe.skipIf(findRedis() === null)(
     describeStore(
       {
         name: "a store on RedisSessionStorage",
+        capabilities: { embeddings: false },
         open: () => open(`${crypto.randomUUID()}:`),
         reopen: (store) => open(prefixes.get(store) ?? ""),
       },

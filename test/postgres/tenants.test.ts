@@ -6,7 +6,7 @@ import { AgentSearchProvider, type Session, SessionManager } from "../../src/ses
 import type { Store } from "../../src/storage/contract.js";
 import { TABLES } from "../../src/storage/sql/postgres-names.js";
 import { expectError } from "../../src/testing/assert.js";
-import { describeStore, type StoreTarget } from "../../src/testing.js";
+import { describeStore, hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { ROOT } from "../package/manifest.js";
 import { openPool } from "./databases.js";
 import { describeServer, type RunningServer } from "./server.js";
@@ -23,7 +23,7 @@ async function createTenants(server: RunningServer) {
   const url = await server.createDatabase();
   await server.query(url, "DROP ROLE IF EXISTS app; CREATE ROLE app LOGIN");
   const owner = postgres(url);
-  await owner.migrate();
+  await owner.withEmbedder(hashingEmbedder()).embeddings.backlog();
   await owner.close();
   await server.query(url, POLICIES);
   const asApp = url.replace("postgres@", "app@");

@@ -49,9 +49,10 @@ it("runs a write in the transactionSync of the agent, or of the storage that it 
   }
 });
 
-describeStore(fileTarget("agent", folder, openDatabase, open), { describe, it });
+const capabilities = { embeddings: false };
+describeStore({ ...fileTarget("agent", folder, openDatabase, open), capabilities }, { describe, it });
 
 const target = fileTarget("agent without transactionSync", folder, openDatabase, (path, before) =>
   open(path, before, { transactionSync: undefined }),
 );
-describeStore({ ...target, capabilities: { transactions: false } }, { describe, it });
+describeStore({ ...target, capabilities: { ...capabilities, transactions: false } }, { describe, it });

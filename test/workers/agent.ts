@@ -3,7 +3,7 @@ export interface TestContext {
   readonly storage: {
     readonly sql: {
       readonly databaseSize: number;
-      exec(query: string, ...values: (string | number | boolean | null)[]): TestCursor;
+      exec(query: string, ...values: (string | number | boolean | null | Uint8Array)[]): TestCursor;
     };
     transactionSync<T>(work: () => T): T;
     sync(): Promise<void>;

@@ -14,6 +14,9 @@ export const TABLES = [
 ] as const;
 
 const OTHERS = [
+  "assistant_embedder",
+  "assistant_vectors",
+  "assistant_vectors_edited",
   "assistant_append",
   "assistant_path",
   "agents_before_upgrade_assistant_messages",

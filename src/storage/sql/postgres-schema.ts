@@ -164,8 +164,8 @@ END $$`;
 const createSchema = (schema: string) => `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(schema)}`;
 
 /** The tables and functions as one SQL script, which may be run again. See `schemaSql` of `stemma/postgres`. */
-export function printSchema(schema: string | null): string {
-  const statements = STATEMENTS.map((statement) => qualify(statement, schema));
+export function printSchema(schema: string | null, more: readonly string[] = []): string {
+  const statements = [...STATEMENTS, ...more].map((statement) => qualify(statement, schema));
   if (schema !== null) statements.unshift(createSchema(schema));
   return `-- The tables of stemma, version ${SCHEMA_VERSION}. Creates them, or upgrades those of the documents; may be run again.
 BEGIN;

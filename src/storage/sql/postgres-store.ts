@@ -6,7 +6,7 @@ import { connectPostgres } from "./postgres-connection.js";
 import { postgresDialect } from "./postgres-dialect.js";
 import { isMissing } from "./postgres-error.js";
 import { READ_VERSION, SCHEMA_VERSION } from "./postgres-schema.js";
-import { sqlStore } from "./store.js";
+import { type OpenStore, openStore } from "./store.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
@@ -14,11 +14,11 @@ export interface PostgresOptions {
 }
 
 /** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */
-export function postgresStore(
+export function openPostgres(
   driver: PostgresDriver,
   options: PostgresOptions = {},
   close: () => Promise<void> = async () => {},
-): Store {
+): OpenStore {
   const schema = schemaOf(options);
   const connection = connectPostgres(driver, schema, close);
   const isPrepared = async (): Promise<boolean> => {
@@ -30,7 +30,7 @@ export function postgresStore(
       throw error;
     }
   };
-  return sqlStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
+  return openStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
 }
 
 const stores = new WeakMap<object, Store>();
@@ -38,7 +38,7 @@ const stores = new WeakMap<object, Store>();
 /** The store on a client, the same each time; a store is its own. Errors: `STORE_UNSUPPORTED`. */
 export function postgresStoreOf(source: PostgresSource | Store): Store {
   if (isStore(source)) return source;
-  const store = stores.get(source) ?? postgresStore(postgresDriver(source));
+  const store = stores.get(source) ?? openPostgres(postgresDriver(source)).store;
   stores.set(source, store);
   return store;
 }

@@ -11,7 +11,7 @@ import { importTree } from "./import-tree.js";
 import * as messages from "./messages.js";
 import type { Operation } from "./operation.js";
 import { createQueue, type Queue } from "./queue.js";
-import { createRunner } from "./run.js";
+import { createRunner, type Runner } from "./run.js";
 import { searchMessages } from "./search.js";
 import * as sessions from "./sessions.js";
 import { streamPath } from "./stream.js";
@@ -23,8 +23,20 @@ export interface SqlStoreOptions {
   readonly isPrepared?: (() => Promise<boolean>) | undefined;
 }
 
+/** A store, and what it runs operations with. */
+export interface OpenStore {
+  readonly store: Store;
+  readonly runner: Runner;
+  readonly sql: Dialect;
+}
+
 /** A store on a SQL engine: the operations of this folder, run on a connection in its dialect. */
 export function sqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): Store {
+  return openStore(connection, sql, options).store;
+}
+
+/** The same, for what runs operations of its own beside those of the store. */
+export function openStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { read, write, single, ready, close } = runner;
@@ -44,9 +56,9 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
     inTurn(`${kind}\0${sessionId}\0${label}`, () => write(operation));
   const writeEntries = <T>({ sessionId, label }: EntryScope, operation: () => Operation<T>): Promise<T> =>
     inTurn(`entries\0${sessionId}\0${label}`, () => write(operation));
-  return {
+  const store: Store = {
     name: sql.name,
-    capabilities: { search: sql.search !== null, durable, transactions },
+    capabilities: { search: sql.search !== null, embeddings: false, durable, transactions },
     messages: {
       append: (id, list, parent) =>
         hot?.mayAppend(list, parent)
@@ -109,4 +121,5 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
     migrate: ready,
     close,
   };
+  return { store, runner, sql };
 }

@@ -72,6 +72,7 @@ const targets: StoreTarget[] = [
   {
     ...common,
     name: "agent",
+    capabilities: { embeddings: false },
     open: async () => {
       await empty();
       return agentStore(new Agent());

@@ -1,0 +1,169 @@
+import type { Dialect } from "./dialect.js";
+import { all, column, first, type Operation } from "./operation.js";
+import type { VectorDialect } from "./vectors.js";
+
+const PAGE = 500;
+
+interface VectorRow {
+  readonly id: number;
+  readonly n: number;
+  readonly vector: unknown;
+}
+
+/** A message by its number, how alike its vector is, and the row that the vector stands in. */
+export interface Near {
+  readonly id: number;
+  readonly n: number;
+  readonly score: number;
+}
+
+/**
+ * The newest vectors of a model in one array, up to a size in bytes. Rows of the database are written once and have
+ * numbers that grow, so what is new is found by number; whether what is found is still there, the database is asked.
+ */
+export class VectorMemory {
+  readonly #capacity: number;
+  #ids = new Float64Array(0);
+  #messages = new Float64Array(0);
+  #vectors = new Float32Array(0);
+  #size = 0;
+  #newest: number | null = null;
+  #oldest = 0;
+  /** No vector is left out. */
+  isWhole = false;
+
+  constructor(
+    readonly embedder: number,
+    readonly dimensions: number,
+    bytes: number,
+  ) {
+    this.#capacity = Math.max(1, Math.floor(bytes / (4 * dimensions)));
+  }
+
+  /** Reads a page of what is not here yet. True while there is more to read. */
+  *load(dialect: VectorDialect): Operation<boolean> {
+    if (this.#newest === null) {
+      const last = yield* first<{ id: number | null }>("SELECT max(id) AS id FROM assistant_vectors");
+      this.#newest = Number(last?.id ?? 0);
+      this.#oldest = this.#newest + 1;
+    }
+    const newer = yield* this.#read(dialect, "v.id > ? ", this.#newest, "");
+    this.#newest = newer.at(-1)?.id ?? this.#newest;
+    if (newer.length === PAGE) return true;
+    if (this.isWhole || this.#size === this.#capacity) return false;
+    const older = yield* this.#read(dialect, "v.id < ?", this.#oldest, "DESC");
+    this.#oldest = older.at(-1)?.id ?? this.#oldest;
+    this.isWhole = older.length < PAGE;
+    return !this.isWhole && this.#size < this.#capacity;
+  }
+
+  *#read(dialect: VectorDialect, where: string, id: number, order: "" | "DESC"): Operation<VectorRow[]> {
+    const rows = yield* all<VectorRow>(
+      `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM assistant_vectors v
+       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ${PAGE}`,
+      id,
+      this.embedder,
+    );
+    for (const row of rows) {
+      if (order === "" || this.#size < this.#capacity) this.#add(row.id, row.n, dialect.decode(row.vector));
+    }
+    return rows;
+  }
+
+  #add(id: number, n: number, vector: Float32Array): void {
+    if (vector.length !== this.dimensions) return;
+    let place = this.#size;
+    if (place === this.#capacity) {
+      place = this.#ids.indexOf(this.#ids.reduce((least, each) => Math.min(least, each)));
+      this.isWhole = false;
+    } else {
+      if (place === this.#ids.length) this.#grow();
+      this.#size += 1;
+    }
+    this.#ids[place] = id;
+    this.#messages[place] = n;
+    this.#vectors.set(vector, place * this.dimensions);
+  }
+
+  #grow(): void {
+    const length = Math.min(this.#capacity, Math.max(PAGE, 2 * this.#ids.length));
+    const [ids, messages, vectors] = [this.#ids, this.#messages, this.#vectors];
+    this.#ids = new Float64Array(length);
+    this.#messages = new Float64Array(length);
+    this.#vectors = new Float32Array(length * this.dimensions);
+    this.#ids.set(ids);
+    this.#messages.set(messages);
+    this.#vectors.set(vectors);
+  }
+
+  /** The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. */
+  *nearest(
+    sql: Dialect,
+    query: Float32Array,
+    [lo, hi]: readonly [number, number],
+    limit: number,
+    least: number,
+  ): Operation<Near[]> {
+    for (;;) {
+      const best = createBest(limit, least);
+      for (let place = 0; place < this.#size; place += 1) {
+        const n = this.#messages[place] as number;
+        if (n >= lo && n <= hi) best.add(this.#ids[place] as number, n, product(query, this.#vectors, place));
+      }
+      const near = best.take();
+      const there = new Set(
+        yield* column<number>(
+          `SELECT v.id FROM ${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.id = s.lo AND v.embedder = ?`,
+          JSON.stringify(near.map(({ id }) => [0, id, id])),
+          this.embedder,
+        ),
+      );
+      const gone = new Set(near.map(({ id }) => id).filter((id) => !there.has(id)));
+      if (gone.size === 0) return near;
+      this.#forget(gone);
+    }
+  }
+
+  // The places are the first to be used again.
+  #forget(ids: ReadonlySet<number>): void {
+    for (let place = 0; place < this.#size; place += 1) {
+      if (!ids.has(this.#ids[place] as number)) continue;
+      this.#ids[place] = 0;
+      this.#messages[place] = -1;
+    }
+  }
+}
+
+/** Collects the best of what it is shown, above `least`. */
+export function createBest(limit: number, least: number) {
+  let best: Near[] = [];
+  let worst = Number.NEGATIVE_INFINITY;
+  const sort = () => {
+    best.sort((a, b) => b.score - a.score || b.n - a.n);
+    best = best.slice(0, limit);
+  };
+  return {
+    add(id: number, n: number, score: number): void {
+      if (score <= least || score < worst) return;
+      best.push({ id, n, score });
+      if (best.length < 2 * limit + 1000) return;
+      sort();
+      worst = best.at(-1)?.score ?? worst;
+    },
+    /** Best first; of equals the later message. */
+    take(): Near[] {
+      sort();
+      return best;
+    },
+  };
+}
+
+/** The product of a vector and the one at `place` among others of its length. */
+export function product(vector: Float32Array, others: Float32Array, place = 0): number {
+  const start = place * vector.length;
+  let sum = 0;
+  for (let index = 0; index < vector.length; index += 1) {
+    sum += (vector[index] as number) * (others[start + index] as number);
+  }
+  return sum;
+}

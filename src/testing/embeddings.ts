@@ -1,0 +1,347 @@
+import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings.js";
+import { expect, expectError } from "./assert.js";
+import { hashingEmbedder } from "./hashing-embedder.js";
+import { forkedTree, idsOf, message, numbered } from "./samples.js";
+import { defineTopic } from "./topic.js";
+import { Workspace } from "./workspace.js";
+
+const NEEDS = ["search", "embeddings"] as const;
+const DURABLE = ["search", "embeddings", "durable"] as const;
+
+interface EmbeddedWorkspace extends Workspace {
+  readonly store: EmbeddedStore;
+}
+
+/** An embedder that counts the texts it is given, and fails while it is told to. */
+function watched(options: Partial<Embedder> = {}) {
+  const hashing = hashingEmbedder({ dimensions: 64 });
+  const watch = {
+    texts: [] as string[],
+    failing: false,
+    refuses: (_text: string) => false,
+    errors: [] as unknown[],
+  };
+  const embedder = {
+    ...hashing,
+    minSimilarity: 0.3,
+    onError: (error: unknown) => void watch.errors.push(error),
+    ...options,
+    embed: async (texts: string[], given: { signal: AbortSignal }) => {
+      if (watch.failing || texts.some(watch.refuses)) throw new RangeError("the model is away");
+      watch.texts.push(...texts);
+      return hashing.embed(texts, given);
+    },
+  } as Embedder;
+  return { watch, embedder };
+}
+
+async function embed({ target, store }: Workspace, embedder: Embedder): Promise<EmbeddedWorkspace> {
+  return (await Workspace.open(target, (store as EmbeddableStore).withEmbedder(embedder))) as EmbeddedWorkspace;
+}
+
+/** Search by vectors, beside words. */
+export const embeddings = defineTopic("embeddings", (it) => {
+  it("ranks as without an embedder until something is embedded", NEEDS, async (workspace) => {
+    await workspace.session.appendAll(
+      numbered("m", 40).map((id, index) => message(id, `zebra ${"x ".repeat(index % 7)}`)),
+    );
+    const { watch, embedder } = watched();
+    watch.failing = true;
+    const { session, manager } = await embed(workspace, embedder);
+    expect(await session.search("zebra x")).toEqual(await workspace.session.search("zebra x"));
+    expect(await manager.search("zebra x", { limit: 7 })).toEqual(
+      await workspace.manager.search("zebra x", { limit: 7 }),
+    );
+  });
+
+  it("finds what is alike though it shares no word, once it is embedded", NEEDS, async (workspace) => {
+    const { embedder } = watched();
+    const { session, manager, store } = await embed(workspace, embedder);
+    // Through the other store, which does not wake the work.
+    await workspace.session.appendAll([
+      message("a", "a lovely restaurant downtown"),
+      message("b", "the weather in Lisbon"),
+    ]);
+    expect(await store.embeddings.backlog()).toBe(2);
+    await store.embeddings.flush();
+    expect(await store.embeddings.backlog()).toBe(0);
+    const [hit, ...others] = await session.search("restaurnat");
+    expect([hit?.id, hit?.content, hit?.snippet, others.length]).toEqual([
+      "a",
+      "a lovely restaurant downtown",
+      "a lovely restaurant downtown",
+      0,
+    ]);
+    expect(idsOf(await manager.search("restaurnat"))).toEqual(["a"]);
+    expect(await session.search("?!")).toEqual([]);
+    expect(await workspace.session.search("restaurnat")).toEqual([]);
+  });
+
+  it("puts first what both words and vectors find", NEEDS, async (workspace) => {
+    const { embedder } = watched();
+    const { session, store } = await embed(workspace, embedder);
+    await session.appendAll([
+      message("v", "photographs"),
+      message("w", "a photography course, and much else beside"),
+      message("o", "zebra"),
+    ]);
+    await store.embeddings.flush();
+    const found = await session.search("photography course");
+    expect(idsOf(found).slice(0, 1)).toEqual(["w"]);
+    expect(found.every(({ score }) => (score ?? 0) > 0)).toBe(true);
+  });
+
+  it("weighs the two as it is told", NEEDS, async (workspace) => {
+    const plain = workspace.session;
+    await plain.appendAll([message("a", "restaurant"), message("b", "restaurants and more words of other things")]);
+    const words = await embed(workspace, watched({ weights: { vectors: 0 } }).embedder);
+    await words.store.embeddings.flush();
+    expect(idsOf(await words.session.search("restaurnat"))).toEqual([]);
+    expect(idsOf(await words.session.search("other things"))).toEqual(idsOf(await plain.search("other things")));
+    const vectors = await embed(workspace, watched({ weights: { words: 0 } }).embedder);
+    expect(idsOf(await vectors.session.search("restaurnat"))).toEqual(["a", "b"]);
+  });
+
+  it("narrows what vectors find as it does what words find", NEEDS, async (workspace) => {
+    const { session, manager, sessionOf, store } = await embed(workspace, watched().embedder);
+    await forkedTree(session);
+    await sessionOf("other").appendMessage({
+      ...message("x", "text of x", "tool"),
+      createdAt: "2024-02-01T00:00:00.000Z",
+    });
+    await store.embeddings.flush();
+    // Misspelled, so that no word is found.
+    const found = async (options: object) => idsOf(await manager.search("txet text_", options)).sort();
+    expect(idsOf(await session.search("textt", { leafId: "c" })).sort()).toEqual(["a", "b", "c", "root"]);
+    expect(idsOf(await session.search("textt", { leafId: "e" })).sort()).toEqual(["a", "d", "e", "root"]);
+    expect(idsOf(await manager.search("textt", { sessionIds: ["other"] }))).toEqual(["x"]);
+    expect(idsOf(await manager.search("textt", { role: "tool" }))).toEqual(["x"]);
+    expect(idsOf(await manager.search("textt", { before: "2024-03-01" }))).toEqual(["x"]);
+    expect((await found({ limit: 3 })).length).toBe(3);
+    const [hit] = await session.search("textt", { leafId: "c", limit: 1, context: 1 });
+    expect((hit?.context?.before.length ?? 0) + (hit?.context?.after.length ?? 0) > 0).toBe(true);
+  });
+
+  it("gives pages that neither repeat nor leave out a result", NEEDS, async (workspace) => {
+    const { session, store } = await embed(workspace, watched().embedder);
+    const words = ["zebra", "zebras", "zebraa", "zebbra"];
+    await session.appendAll(
+      numbered("m", 700).map((id, index) => message(id, `${words[index % 4]}${" x".repeat(index % 7)}`)),
+    );
+    await store.embeddings.flush();
+    const whole = idsOf(await session.search("zebra", { limit: 700 }));
+    expect(new Set(whole).size).toBe(whole.length);
+    expect(whole.length > 350).toBe(true);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof session.searchPage>> = await session.searchPage("zebra", {
+        limit: 99,
+        cursor,
+      });
+      seen.push(...idsOf(page.results));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(whole);
+  });
+
+  it("embeds a message anew when it is edited, and finds none that was deleted", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session, manager, sessionOf, store } = await embed(workspace, embedder);
+    await session.appendAll([message("a", "restaurant"), message("b", "restaurants"), message("c", "weather")]);
+    await sessionOf("gone").appendMessage(message("d", "restaurante"));
+    await store.embeddings.flush();
+    const found = async () => idsOf(await manager.search("restaurnat")).sort();
+    expect(await found()).toEqual(["a", "b", "d"]);
+    await session.updateMessage(message("a", "umbrella"));
+    await session.deleteMessages(["b"]);
+    await manager.delete("gone");
+    expect(await found()).toEqual([]);
+    await store.embeddings.flush();
+    expect(idsOf(await session.search("umbrela"))).toEqual(["a"]);
+    expect(watch.texts.filter((text) => text === "umbrella").length).toBe(1);
+    await session.clearMessages();
+    expect(idsOf(await session.search("umbrela"))).toEqual([]);
+    // The numbers of rows start again.
+    await session.appendAll([message("e", "weather"), message("f", "restaurant")]);
+    await store.embeddings.flush();
+    expect(await found()).toEqual(["f"]);
+  });
+
+  it("keeps right what is changed through a store without the embedder", NEEDS, async (workspace) => {
+    const { session, store } = await embed(workspace, watched().embedder);
+    await session.appendAll([message("a", "restaurant"), message("b", "restaurants")]);
+    await store.embeddings.flush();
+    await workspace.session.updateMessage(message("a", "umbrella"));
+    await workspace.session.deleteMessages(["b"]);
+    await workspace.session.appendMessage(message("c", "the restaurante"));
+    expect(await store.embeddings.backlog()).toBe(2);
+    await store.embeddings.flush();
+    expect(idsOf(await session.search("restaurnat"))).toEqual(["c"]);
+    expect(idsOf(await session.search("umbrela"))).toEqual(["a"]);
+  });
+
+  it("takes the vectors along into a fork, without asking the embedder again", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session, manager, sessionOf, store } = await embed(workspace, embedder);
+    await session.appendAll([message("a", "restaurant"), message("b", "weather"), message("c", "umbrella")]);
+    await store.embeddings.flush();
+    const count = watch.texts.length;
+    const fork = await manager.fork("main", "b", "fork");
+    await sessionOf(fork.id).appendMessage(message("d", "restaurants"));
+    await store.embeddings.flush();
+    expect(watch.texts.slice(count)).toEqual(["restaurants"]);
+    expect(idsOf(await sessionOf(fork.id).search("restaurnat")).sort()).toEqual(["a", "d"]);
+    await session.deleteMessages(["a"]);
+    expect(idsOf(await sessionOf(fork.id).search("restaurnat")).sort()).toEqual(["a", "d"]);
+  });
+
+  it("appends and searches by words while the embedder fails, and says so", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session, store } = await embed(workspace, embedder);
+    await session.appendMessage(message("a", "restaurant"));
+    await store.embeddings.flush();
+    watch.failing = true;
+    await session.appendMessage(message("b", "restaurants downtown"));
+    expect(idsOf(await session.search("downtown"))).toEqual(["b"]);
+    expect(watch.errors.length > 0).toBe(true);
+    await expectError(store.embeddings.flush(), "EMBEDDER_FAILED");
+    expect(store.embeddings.lastError === null).toBe(false);
+    expect(await store.embeddings.backlog()).toBe(1);
+    watch.failing = false;
+    await store.embeddings.flush();
+    expect([await store.embeddings.backlog(), store.embeddings.lastError]).toEqual([0, null]);
+    expect(idsOf(await session.search("restaurnat")).sort()).toEqual(["a", "b"]);
+  });
+
+  it("embeds the others when the embedder refuses one text, which goes on waiting", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session, store } = await embed(workspace, embedder);
+    watch.refuses = (text) => text.includes("poison");
+    await session.appendAll([message("a", "restaurant"), message("b", "poison"), message("c", "restaurants")]);
+    await expectError(store.embeddings.flush(), "EMBEDDER_FAILED");
+    expect(await store.embeddings.backlog()).toBe(1);
+    expect(idsOf(await session.search("restaurnat")).sort()).toEqual(["a", "c"]);
+    expect(idsOf(await session.search("poison"))).toEqual(["b"]);
+    await session.updateMessage(message("b", "a restaurante"));
+    await store.embeddings.flush();
+    expect(idsOf(await session.search("restaurnat")).sort()).toEqual(["a", "b", "c"]);
+  });
+
+  it("refuses vectors that are none", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session, store } = await embed(workspace, embedder);
+    await session.appendMessage(message("a", "restaurant"));
+    await store.embeddings.flush();
+    expect(watch.texts.length).toBe(1);
+    for (const vector of [[], [1], new Array(64).fill(Number.NaN), "x"]) {
+      const id = `${JSON.stringify(vector)}`;
+      const wrong = await embed(workspace, { embed: async () => [vector] as number[][], id, dimensions: 64 });
+      await expectError(wrong.store.embeddings.flush(), "EMBEDDER_FAILED");
+      expect(idsOf(await wrong.session.search("restaurant"))).toEqual(["a"]);
+    }
+    expect(idsOf(await session.search("restaurnat"))).toEqual(["a"]);
+  });
+
+  it(
+    "embeds everything anew with another model, and never compares vectors of different ones",
+    NEEDS,
+    async (workspace) => {
+      const old = await embed(workspace, watched().embedder);
+      await old.session.appendAll(numbered("m", 100).map((id) => message(id, `restaurant ${id}`)));
+      await old.store.embeddings.flush();
+      const { watch, embedder } = watched({ id: "another" });
+      const next = await embed(workspace, embedder);
+      expect(await next.store.embeddings.backlog()).toBe(100);
+      expect(idsOf(await old.session.search("restaurnat")).length).toBe(20);
+      expect(idsOf(await next.session.search("restaurnat"))).toEqual([]);
+      await next.store.embeddings.flush();
+      expect([await next.store.embeddings.backlog(), watch.texts.length >= 100]).toEqual([0, true]);
+      expect(idsOf(await next.session.search("restaurnat")).length).toBe(20);
+      // The one that was opened before stops, and searches by words.
+      expect(idsOf(await old.session.search("restaurnat"))).toEqual([]);
+      await old.session.appendMessage(message("new", "restaurant"));
+      await expectError(old.store.embeddings.flush(), "EMBEDDER_REPLACED");
+      await next.store.embeddings.flush();
+      expect(await next.store.embeddings.backlog()).toBe(0);
+    },
+  );
+
+  it("begins by itself after an append", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched();
+    const { session } = await embed(workspace, embedder);
+    await session.appendMessage(message("a", "restaurant"));
+    for (let waits = 0; waits < 200 && watch.texts.length === 0; waits += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    expect(watch.texts).toEqual(["restaurant"]);
+  });
+
+  it("goes on where it stopped, and embeds what others appended", DURABLE, async (workspace) => {
+    const { watch, embedder } = watched();
+    const first = await embed(workspace, embedder);
+    await first.session.appendMessage(message("a", "restaurant"));
+    await first.store.embeddings.flush();
+    await first.session.appendMessage(message("b", "restaurants"));
+    await first.store.close();
+    const other = await workspace.connect();
+    await other.session.appendMessage(message("c", "restaurante"));
+    const again = await embed(await workspace.connect(), embedder);
+    await again.store.embeddings.flush();
+    expect(idsOf(await again.session.search("restaurnat")).sort()).toEqual(["a", "b", "c"]);
+    expect(watch.texts.filter((text) => text !== "restaurnat")).toEqual(["restaurant", "restaurants", "restaurante"]);
+  });
+
+  it("ends with each message embedded when two work at once", DURABLE, async (workspace) => {
+    const [one, two] = [watched({ batchSize: 8 }), watched({ batchSize: 8 })];
+    const first = await embed(workspace, one.embedder);
+    const second = await embed(await workspace.connect(), two.embedder);
+    await Promise.all(
+      [first, second].map(({ sessionOf }, index) =>
+        sessionOf(`s${index}`).appendAll(numbered("m", 40).map((id) => message(id, `restaurant ${id}`))),
+      ),
+    );
+    await Promise.all([first.store.embeddings.flush(), second.store.embeddings.flush()]);
+    expect([await first.store.embeddings.backlog(), await second.store.embeddings.backlog()]).toEqual([0, 0]);
+    expect((await first.manager.search("restaurnat", { limit: 100 })).length).toBe(80);
+    const count = one.watch.texts.length + two.watch.texts.length;
+    await Promise.all([first.store.embeddings.flush(), second.store.embeddings.flush()]);
+    expect(one.watch.texts.length + two.watch.texts.length).toBe(count);
+  });
+
+  it("stops when the store is closed", NEEDS, async (workspace) => {
+    let aborted = false;
+    const { session, store } = await embed(workspace, {
+      id: "slow",
+      dimensions: 3,
+      embed: (_texts, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+            reject(signal.reason);
+          });
+        }),
+    });
+    await session.appendMessage(message("a", "restaurant"));
+    const flushed = store.embeddings.flush().catch(() => null);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await store.close();
+    await flushed;
+    expect(aborted).toBe(true);
+    await expectError(store.embeddings.backlog(), "STORE_CLOSED");
+  });
+
+  it("refuses an embedder that is none", NEEDS, async ({ store }) => {
+    const hashing = hashingEmbedder();
+    const wrong: unknown[] = [
+      null, {}, { ...hashing, id: "" }, { ...hashing, dimensions: 0 }, { ...hashing, dimensions: undefined }, { ...hashing, embed: 1 },
+      { ...hashing, batchSize: 0 }, { ...hashing, minSimilarity: 2 }, { ...hashing, weights: { words: -1 } },
+    ]; // biome-ignore format: one list
+    for (const embedder of wrong) {
+      await expectError(
+        (async () => (store as EmbeddableStore).withEmbedder(embedder as Embedder))(),
+        "INVALID_ARGUMENT",
+      );
+    }
+  });
+});
