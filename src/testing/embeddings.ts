@@ -310,25 +310,32 @@ export const embeddings = defineTopic("embeddings", (it) => {
   });
 
   it("stops when the store is closed", NEEDS, async (workspace) => {
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     let aborted = false;
     const { session, store } = await embed(workspace, {
       id: "slow",
       dimensions: 3,
-      embed: (_texts, { signal }) =>
-        new Promise((_resolve, reject) => {
+      embed: (_texts, { signal }) => {
+        begin();
+        return new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => {
             aborted = true;
             reject(signal.reason);
           });
-        }),
+        });
+      },
     });
     await session.appendMessage(message("a", "restaurant"));
-    const flushed = store.embeddings.flush().catch(() => null);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const flushed = expectError(store.embeddings.flush(), "STORE_CLOSED");
+    await begun;
     await store.close();
     await flushed;
     expect(aborted).toBe(true);
     await expectError(store.embeddings.backlog(), "STORE_CLOSED");
+    await expectError(session.search("restaurant"), "STORE_CLOSED");
   });
 
   it("refuses an embedder that is none", NEEDS, async ({ store }) => {

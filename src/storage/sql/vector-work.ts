@@ -39,6 +39,9 @@ const QUERY_PATIENCE = 5_000;
 const QUERY_LENGTH = 2_000;
 const QUERIES_KEPT = 50;
 
+const CLOSED =
+  "The store was closed while messages still waited for their vectors; the next one that is opened goes on.";
+
 /** How long a text that the embedder refused is left alone, in milliseconds. */
 const REFUSAL = 600_000;
 
@@ -88,6 +91,7 @@ export class VectorWork {
     await this.#prepare();
     this.#refused.clear();
     await this.background.finish();
+    if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.#store.name }, CLOSED);
     if (this.#refused.size === 0) return;
     const details = { id: this.#embedder.id, messages: this.#refused.size };
     const message = `The embedder "${details.id}" refuses the texts of ${details.messages} messages, which are found by their words only.`;
