@@ -68,7 +68,7 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
     }
     return client;
   } catch (error) {
-    throw sqliteError(error);
+    throw sqliteError(error, `"${path}"`);
   }
 }
 

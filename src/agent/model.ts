@@ -84,6 +84,7 @@ async function compatibleModel(model: string, baseURL: string, givenKey: string 
 
 function splitName(model: string): [provider: string, modelId: string] {
   const slash = model.indexOf("/");
+  if (model.endsWith("/")) throw unavailable(model, `"${model}" names no model: write provider/model.`);
   if (slash > 0) return [model.slice(0, slash), model.slice(slash + 1)];
   const family = FAMILIES.find(([pattern]) => pattern.test(model));
   if (family === undefined) {

@@ -1,5 +1,12 @@
 import { StemmaError } from "../errors.js";
-import type { BlockKey, EntryScope, SessionInfo, Store, StoredBlock } from "../storage/contract.js";
+import {
+  type BlockKey,
+  type EntryScope,
+  promptKey,
+  type SessionInfo,
+  type Store,
+  type StoredBlock,
+} from "../storage/contract.js";
 import { HeldSessions } from "./held-sessions.js";
 import { blockName, entryName } from "./session-snapshot.js";
 import { MemorySessionStorage } from "./storages/memory-storage.js";
@@ -57,9 +64,10 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
           held.removed(id, removed);
           return removed;
         }),
-      clear: (id) =>
+      clear: (id, prompt) =>
         write([id], async () => {
-          await messages.clear(id);
+          await messages.clear(id, prompt);
+          if (prompt !== undefined) noteBlock(held, promptKey(id));
           held.removed(id, null);
         }),
       importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
@@ -169,12 +177,7 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
 // A block that came from the storage goes on counting its versions from there.
 function blocksOf(held: HeldSessions, inner: Store): Store["blocks"] {
   const { blocks } = inner;
-  const before = (key: BlockKey) => held.keys(key.sessionId).blocks.get(blockName(key))?.before ?? 0;
-  const counted = (key: BlockKey, block: StoredBlock) => ({ ...block, version: before(key) + block.version });
-  const note = (key: BlockKey) => {
-    const { kind, label } = key;
-    held.keys(key.sessionId).blocks.set(blockName(key), { kind, label, before: before(key) });
-  };
+  const counted = (key: BlockKey, block: StoredBlock) => ({ ...block, version: before(held, key) + block.version });
   return {
     get: (key) =>
       held.read(key.sessionId, async () => {
@@ -183,15 +186,15 @@ function blocksOf(held: HeldSessions, inner: Store): Store["blocks"] {
       }),
     set: (key, content, { expectedVersion } = {}) =>
       held.write([key.sessionId], async () => {
-        const expected = expectedVersion === undefined ? undefined : expectedVersion - before(key);
+        const expected = expectedVersion === undefined ? undefined : expectedVersion - before(held, key);
         const block = await blocks.set(key, content, { expectedVersion: expected });
-        note(key);
+        noteBlock(held, key);
         return counted(key, block);
       }),
     append: (key, text, options) =>
       held.write([key.sessionId], async () => {
         const block = await blocks.append(key, text, options);
-        note(key);
+        noteBlock(held, key);
         return counted(key, block);
       }),
     delete: (key) =>
@@ -200,6 +203,15 @@ function blocksOf(held: HeldSessions, inner: Store): Store["blocks"] {
         held.keys(key.sessionId).blocks.delete(blockName(key));
       }),
   };
+}
+
+function before(held: HeldSessions, key: BlockKey): number {
+  return held.keys(key.sessionId).blocks.get(blockName(key))?.before ?? 0;
+}
+
+function noteBlock(held: HeldSessions, key: BlockKey): void {
+  const { kind, label } = key;
+  held.keys(key.sessionId).blocks.set(blockName(key), { kind, label, before: before(held, key) });
 }
 
 function noteEntry(held: HeldSessions, { sessionId, label }: EntryScope, key: string): void {

@@ -37,7 +37,7 @@ export function openStore({ db, schema }: DatabaseOptions): Store {
     const message = "A SQLite file has no schemas: name a database of Postgres with --db, or leave --schema out.";
     throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
   }
-  if (place !== ":memory:") mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+  if (place !== ":memory:") makeFolder(dirname(place));
   return sqlite(place);
 }
 
@@ -47,4 +47,11 @@ function placeOf(option: string | undefined): string {
 
 function isUrl(place: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(place);
+}
+
+// One by one: where no folder can be made (/proc), Node's own way tries for ever.
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }

@@ -11,6 +11,7 @@ import { registerShow } from "./commands/show.js";
 import { registerTree } from "./commands/tree.js";
 import { describeError, reportError } from "./errors.js";
 import type { Io } from "./io.js";
+import { nonEmpty } from "./options.js";
 
 /** A command adds itself to the program. */
 export type Register = (program: Command, io: Io) => void;
@@ -45,7 +46,7 @@ export async function runCli(
       "Conversations of agents, kept in a SQLite file or in Postgres: talk, look, search, branch, compact, import, export.",
     )
     .version(version)
-    .option("--db <path>", "a SQLite file or postgres://…; default: STEMMA_DB, else ~/.stemma/sessions.db")
+    .option("--db <path>", "a SQLite file or postgres://…; default: STEMMA_DB, else ~/.stemma/sessions.db", nonEmpty)
     .option("--schema <name>", "the schema of Postgres that holds the tables; default: the first of the search path")
     .option("--json", "write JSON: one document, or one per line where there may be many")
     .addHelpText("after", HELP)

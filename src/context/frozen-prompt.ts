@@ -44,9 +44,15 @@ export class FrozenPrompt {
     });
   }
 
-  /** Stores what `render` makes in place of what was frozen. */
-  refresh(render: () => Promise<string>): Promise<string> {
-    return enqueue(this, async () => this.#write(await render()));
+  /** Stores what `render` makes in place of what was frozen; with `store`, that does. */
+  refresh(render: () => Promise<string>, store?: (prompt: string) => Promise<void>): Promise<string> {
+    return enqueue(this, async () => {
+      const prompt = await render();
+      if (store === undefined) return this.#write(prompt);
+      await store(prompt);
+      this.#known = prompt;
+      return prompt;
+    });
   }
 
   async #read(): Promise<string | null> {

@@ -115,12 +115,12 @@ export class SessionContext implements ContextAccess {
     return prompt;
   }
 
-  /** Reads every block anew, renders the prompt and stores it as the frozen one. */
-  refreshPrompt(): Promise<string> {
+  /** Reads every block anew, renders the prompt and stores it as the frozen one; with `store`, that does. */
+  refreshPrompt(store?: (prompt: string) => Promise<void>): Promise<string> {
     return this.#prompt.refresh(async () => {
       await readAll([...this.#blocks.values()]);
       return renderPrompt(this.blocks());
-    });
+    }, store);
   }
 
   /** The frozen prompt as this process last saw it; null when it has not. */

@@ -39,6 +39,12 @@ export function isSummaryMessage(message: { id: string }): boolean {
   return message.id.startsWith(SUMMARY_ID_PREFIX);
 }
 
+/** The message that a host gives: for an object of a class of its own that has `toJSON`, what that makes of it. */
+export function givenMessage(value: unknown): SessionMessage {
+  const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+  return (typeof toJSON === "function" ? toJSON.call(value, "") : value) as SessionMessage;
+}
+
 const MAX_ID_LENGTH = 1024;
 
 /** Throws `INVALID_MESSAGE` unless `value` has an id, a role and parts that can be stored. */

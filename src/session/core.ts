@@ -2,7 +2,7 @@ import { isWritable, type WritableContextProvider } from "../context/provider.js
 import { AgentContextProvider } from "../context/providers/agent-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import type { Store } from "../storage/contract.js";
+import { promptKey, type Store } from "../storage/contract.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
@@ -10,6 +10,7 @@ import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
 import { storeSkillLog } from "./skill-log.js";
+import { storablePrompt } from "./store-backend.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 
 /** What stands behind a session once it is used. */
@@ -19,6 +20,8 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly expandableSummaries: boolean;
+  /** Removes all messages and renders anew what prompt was frozen: both, or neither. */
+  clear(): Promise<void>;
 }
 
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
@@ -42,7 +45,17 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,
   });
-  return { backend, context, compactor, events, expandableSummaries: config.expandableSummaries };
+  const clear = async (): Promise<void> => {
+    if ((await context.knownPrompt()) === null) return backend.clear();
+    if (config.cachedPrompt === true) {
+      await context.refreshPrompt((prompt) => backend.clear(prompt));
+    } else {
+      // Kept elsewhere: a failure may leave a fresh prompt, but never one that tells of messages that are gone.
+      await context.refreshPrompt();
+      await backend.clear();
+    }
+  };
+  return { backend, context, compactor, events, expandableSummaries: config.expandableSummaries, clear };
 }
 
 function promptStoreFor(
@@ -61,11 +74,10 @@ function promptStoreFor(
   throw new StemmaError("INVALID_ARGUMENT", {}, "withCachedPrompt() takes a provider with get() and set().");
 }
 
-// Not a block: no label can name it.
 function storedPrompt(store: Store, sessionId: string): WritableContextProvider {
-  const key = { sessionId, kind: "prompt", label: "" } as const;
+  const key = promptKey(sessionId);
   return {
     get: async () => (await store.blocks.get(key))?.content ?? null,
-    set: (content, options) => store.blocks.set(key, content.replaceAll("\0", "").toWellFormed(), options),
+    set: (content, options) => store.blocks.set(key, storablePrompt(content), options),
   };
 }

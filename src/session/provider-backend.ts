@@ -16,13 +16,23 @@ import type { CompactionRequest, SessionBackend, SessionProvider } from "./provi
 export function providerBackend(provider: SessionProvider, sessionId: string): SessionBackend {
   const message = async (id: string) => (await provider.getMessage(id)) ?? null;
 
-  const history = async (leafId: string | undefined): Promise<SessionMessage[]> => {
-    if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
-    return applyOverlays(await provider.getHistory(leafId), await provider.getCompactions());
+  const compactions = async () => [...(await provider.getCompactions())];
+
+  // The id of a summary stands for the last message under it.
+  const named = async <Id extends string | null | undefined>(id: Id): Promise<Id | string> => {
+    if (!id || !isSummaryMessage({ id })) return id;
+    return (await compactions()).find((each) => SUMMARY_ID_PREFIX + each.id === id)?.toMessageId ?? id;
   };
 
-  const insert = async (given: SessionMessage, parentId: string | null | undefined): Promise<boolean> => {
+  const history = async (given: string | undefined): Promise<SessionMessage[]> => {
+    const leafId = await named(given);
+    if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
+    return applyOverlays(await provider.getHistory(leafId), await compactions());
+  };
+
+  const insert = async (given: SessionMessage, parent: string | null | undefined): Promise<boolean> => {
     if ((await message(given.id)) !== null) return false;
+    const parentId = await named(parent);
     if (typeof parentId === "string" && (await message(parentId)) === null) {
       const text = `Message "${parentId}" is not in this session. Pass null to start a new root, or the id of a message that exists.`;
       throw new StemmaError("PARENT_NOT_FOUND", { parentId }, text);
@@ -37,10 +47,9 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     (...args: A): Promise<R> =>
       enqueue(provider, () => write(...args));
 
-  const compactions = async () => [...(await provider.getCompactions())];
-
   return {
     sessionId,
+    ready: async () => {},
     message,
     history: async (leafId, onCorrupt) => {
       const messages = await history(leafId);
@@ -63,11 +72,12 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
     },
     leaf: async () => (await provider.getLatestLeaf()) ?? null,
-    branches: async (messageId) => {
+    branches: async (given) => {
+      const messageId = await named(given);
       if ((await message(messageId)) === null) throw notFound(messageId);
       return [...(await provider.getBranches(messageId))];
     },
-    pathLength: async (leafId) => provider.getPathLength(leafId),
+    pathLength: async (leafId) => provider.getPathLength(await named(leafId)),
     visibleTokens: async () => (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
     tree: async () => treeOf(await provider.getHistory()),
     append: inTurn(async (messages, parentId) => {

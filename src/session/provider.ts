@@ -88,6 +88,8 @@ export type LenientHistory<M extends SessionMessage = SessionMessage> = M[] & {
 export interface SessionBackend {
   /** The session's id; "" for the unnamed one. */
   readonly sessionId: string;
+  /** Errors: `STORE_CLOSED`. */
+  ready(): Promise<void>;
   message(id: string): Promise<SessionMessage | null>;
   history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<SessionMessage[]>;
   stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
@@ -103,7 +105,8 @@ export interface SessionBackend {
   update(message: SessionMessage): Promise<void>;
   /** Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<readonly string[]>;
-  clear(): Promise<void>;
+  /** A `prompt` becomes the frozen one in the same write, where the session's store keeps it. */
+  clear(prompt?: string): Promise<void>;
   setActiveLeaf(id: string): Promise<void>;
   compactions(): Promise<StoredCompaction[]>;
   addCompaction(request: CompactionRequest): Promise<StoredCompaction>;

@@ -1,8 +1,11 @@
+// One class, because the documents give it these methods: each checks its arguments, hands over to what does the work
+// (`backend`, `context`, `compactor`) and tells the listeners.
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
+import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { givenMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
@@ -126,7 +129,7 @@ export class Session {
    * Errors: `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`.
    */
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
-    const given = message as SessionMessage;
+    const given = givenMessage(message);
     const { insertedIds } = await this.#append([given], parentId);
     const inserted = insertedIds.length > 0;
     if (!inserted && !isOwnSummary(given)) {
@@ -149,14 +152,15 @@ export class Session {
    */
   async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
     assertList(messages, "appendAll() takes an array of messages.");
-    return [...(await this.#append(messages as SessionMessage[], parentId)).insertedIds];
+    return [...(await this.#append(messages.map(givenMessage), parentId)).insertedIds];
   }
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`. */
   async updateMessage(message: unknown): Promise<void> {
     const { backend, events, compactor } = this.#started;
-    await backend.update(message as SessionMessage);
-    events.emit({ type: "messages", change: "update", ids: [(message as SessionMessage).id] });
+    const given = givenMessage(message);
+    await backend.update(given);
+    events.emit({ type: "messages", change: "update", ids: [given.id] });
     await compactor.afterChange();
   }
 
@@ -166,10 +170,10 @@ export class Session {
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     const { backend, events, compactor } = this.#started;
-    if (isOwnSummary(message) && (await this.#withoutOwnSummaries([message as SessionMessage])).length === 0)
-      return false;
-    const inserted = await backend.upsert(message as SessionMessage, parentId);
-    events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [(message as SessionMessage).id] });
+    const given = givenMessage(message);
+    if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
+    const inserted = await backend.upsert(given, parentId);
+    events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(null);
     return inserted;
   }
@@ -186,10 +190,9 @@ export class Session {
 
   /** Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. */
   async clearMessages(): Promise<void> {
-    const { backend, context, events, compactor } = this.#started;
-    await backend.clear();
+    const { clear, events, compactor } = this.#started;
+    await clear();
     events.emit({ type: "messages", change: "clear", ids: [] });
-    if ((await context.knownPrompt()) !== null) await context.refreshPrompt();
     await compactor.afterChange();
   }
 
@@ -295,17 +298,17 @@ export class Session {
     content: string,
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
-    return this.#started.context.replace(label, content, options);
+    return (await this.#context()).replace(label, content, options);
   }
 
   /** Adds `content`, as it is, to the end of a block; concurrent appends are all kept. Errors as for `replaceContextBlock`. */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
-    return this.#started.context.append(label, content);
+    return (await this.#context()).append(label, content);
   }
 
   /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    return this.#started.context.add(label, options);
+    return (await this.#context()).add(label, options);
   }
 
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
@@ -315,12 +318,12 @@ export class Session {
 
   /** The system prompt: rendered once, and the same from then on until it is refreshed. */
   async freezeSystemPrompt(): Promise<string> {
-    return this.#started.context.freezePrompt();
+    return (await this.#context()).freezePrompt();
   }
 
   /** Reads all blocks, renders the prompt anew and freezes that. */
   async refreshSystemPrompt(): Promise<string> {
-    return this.#started.context.refreshPrompt();
+    return (await this.#context()).refreshPrompt();
   }
 
   /**
@@ -328,13 +331,13 @@ export class Session {
    * latest user message, so that the cached prefix stays whole. Null when nothing did.
    */
   async reminder(): Promise<string | null> {
-    return this.#started.context.reminder();
+    return (await this.#context()).reminder();
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
   async tools(): Promise<SessionTools> {
-    const { context, backend, expandableSummaries } = this.#started;
-    const tools = await context.tools();
+    const { backend, expandableSummaries } = this.#started;
+    const tools = await (await this.#context()).tools();
     if (!expandableSummaries) return tools;
     return {
       ...tools,
@@ -383,6 +386,13 @@ export class Session {
   get #started(): SessionCore {
     this.#core ??= createCore(this.#provider, this.#sessionId, this.#config);
     return this.#core;
+  }
+
+  // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same.
+  async #context(): Promise<SessionContext> {
+    const { backend, context } = this.#started;
+    await backend.ready();
+    return context;
   }
 
   #configure(change: Partial<SessionConfig>): this {

@@ -10,6 +10,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
   assertStorableText(sessionId, "A session id");
   return {
     sessionId,
+    ready: () => store.migrate(),
     message: (id) => store.history.message(sessionId, id),
     history: async (leafId, onCorrupt) => {
       const { options, label } = lenient({ leafId, onCorrupt });
@@ -31,7 +32,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     upsert: async (message, parentId) => store.messages.upsert(sessionId, encodeMessage(message), parentId),
     update: async (message) => store.messages.update(sessionId, encodeMessage(message)),
     delete: (ids) => store.messages.delete(sessionId, ids),
-    clear: () => store.messages.clear(sessionId),
+    clear: (prompt) => store.messages.clear(sessionId, prompt === undefined ? undefined : storablePrompt(prompt)),
     setActiveLeaf: (id) => store.messages.setActiveLeaf(sessionId, id),
     compactions: () => store.compactions.list(sessionId),
     addCompaction: async ({ summary, fromMessageId, toMessageId, expect }: CompactionRequest) => {
@@ -42,6 +43,11 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     originals: (compactionId) => store.compactions.originals(sessionId, compactionId),
     search: (query, request) => store.history.search(parseQuery(query), { ...request, sessionId }),
   };
+}
+
+/** What a store can keep of a rendered prompt: what blocks of other providers hold is not checked when it is written. */
+export function storablePrompt(prompt: string): string {
+  return prompt.replaceAll("\0", "").toWellFormed();
 }
 
 // Collects what a lenient read leaves out, and hangs the list on the history.

@@ -73,8 +73,11 @@ export interface MessageStore {
   upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<boolean>;
   /** Removes messages; children move to the parent, overlays shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
-  /** Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. */
-  clear(sessionId: string): Promise<void>;
+  /**
+   * Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. A `prompt`
+   * becomes the frozen one in the same write.
+   */
+  clear(sessionId: string, prompt?: string): Promise<void>;
   /**
    * Writes a whole tree, each message below its own parent, with its overlays, active leaf, registry entry and usage. What
    * is known already stays as it is.
@@ -286,6 +289,11 @@ export interface BlockKey {
   readonly sessionId: string;
   readonly kind: "block" | "prompt";
   readonly label: string;
+}
+
+/** The key of a session's frozen prompt. No label of a block can name it. */
+export function promptKey(sessionId: string): BlockKey {
+  return { sessionId, kind: "prompt", label: "" };
 }
 
 export interface StoredBlock {

@@ -34,6 +34,29 @@ export const branches = defineTopic("branches", (it) => {
     await expectError(session.getHistory("unknown"), "MESSAGE_NOT_FOUND");
   });
 
+  it("takes the id of a summary for the last message under it", async ({ manager, session }) => {
+    await chain(session, ["a", "b", "c", "d"]);
+    const { id } = await session.addCompaction("summary", "b", "c");
+    const summary = (await historyIds(session))[1] as string;
+    expect(summary).toBe(`compaction_${id}`);
+    expect(await historyIds(session, summary)).toEqual(["a", summary]);
+    expect(await session.getPathLength(summary)).toBe(3);
+    expect(idsOf(await session.getBranches(summary))).toEqual(["d"]);
+    await session.appendMessage(message("e"), summary);
+    expect(await historyIds(session)).toEqual(["a", summary, "e"]);
+    expect(idsOf(await session.getBranches("c"))).toEqual(["d", "e"]);
+    await session.setActiveLeaf(summary);
+    expect((await session.getLatestLeaf())?.id).toBe("c");
+    const fork = await manager.fork(session.id, summary, "fork");
+    expect(idsOf(await manager.getHistory(fork.id))).toEqual(["a", summary]);
+    expect(idsOf(await session.search("text", { leafId: summary })).sort()).toEqual(["a", "b", "c"]);
+    expect(await session.getMessage(summary)).toBe(null);
+    await session.deleteMessages([summary]);
+    await expectError(session.setActiveLeaf("compaction_unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(session.appendMessage(message("f"), "compaction_unknown"), "PARENT_NOT_FOUND");
+    expect(await session.getPathLength()).toBe(3);
+  });
+
   it("makes the last appended message the active leaf, on whatever branch it is", async ({ session }) => {
     await forkedTree(session);
     await session.appendMessage(message("f"), "b");

@@ -15,14 +15,19 @@ export const capabilities = defineTopic("capabilities", (it) => {
     expect(await session.getPathLength()).toBe(1);
   });
 
-  it("refuses any call after close(), which may be called twice", async ({ store, session, manager }) => {
+  it("refuses any call after close(), which may be called twice", async ({ store, session, sessionOf, manager }) => {
     await session.appendMessage(message("a"));
+    const withBlocks = sessionOf("b").withContext("memory").withCachedPrompt();
+    await withBlocks.freezeSystemPrompt();
     await store.close();
     await store.close();
     await expectError(session.appendMessage(message("b")), "STORE_CLOSED");
     await expectError(session.getHistory(), "STORE_CLOSED");
     await expectError(session.history()[Symbol.asyncIterator]().next(), "STORE_CLOSED");
     await expectError(manager.list(), "STORE_CLOSED");
+    await expectError(withBlocks.tools(), "STORE_CLOSED");
+    await expectError(withBlocks.freezeSystemPrompt(), "STORE_CLOSED");
+    await expectError(withBlocks.appendContextBlock("memory", "more"), "STORE_CLOSED");
     await expectError(store.migrate(), "STORE_CLOSED");
   });
 

@@ -4,7 +4,7 @@ import { ConformanceError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
 import { fill, richManager } from "./forks.js";
 import { chain, forkedTree, importedTree, message } from "./samples.js";
-import type { Workspace } from "./workspace.js";
+import { MAIN, type Workspace } from "./workspace.js";
 
 /** A public call that writes, on a state that makes it write all that it can. */
 export interface Scenario {
@@ -123,6 +123,19 @@ export const SCENARIOS: readonly Scenario[] = [
       async ({ session }) =>
       () =>
         session.clearMessages(),
+  },
+  {
+    title: "a clear of a session with a frozen prompt",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      const session = workspace.sessionOf(MAIN).withContext("memory").withCachedPrompt();
+      await session.freezeSystemPrompt();
+      await session.replaceContextBlock("memory", "not in the frozen prompt yet");
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf(MAIN).withContext("memory").withCachedPrompt();
+      return () => session.clearMessages();
+    },
   },
   {
     title: "setActiveLeaf",

@@ -35,6 +35,16 @@ export const fidelity = defineTopic("fidelity", (it) => {
     expect(await session.getMessage("a")).toEqual(message("a"));
   });
 
+  it("stores what a message of a class of the host's says of itself", async ({ session }) => {
+    const own = { secret: 1, toJSON: () => message("a") };
+    const { inserted, message: stored } = await session.appendMessage(own);
+    expect([inserted, stored]).toEqual([true, message("a")]);
+    expect((await session.appendMessage(own)).message).toEqual(message("a"));
+    await session.upsertMessage({ toJSON: () => message("a", "new") });
+    expect(await session.getHistory()).toEqual([message("a", "new")]);
+    await expectError(session.appendMessage({ ...message("b"), toJSON: () => ({ id: "b" }) }), "INVALID_MESSAGE");
+  });
+
   it("accepts empty parts", async (workspace) => {
     await roundTrip(workspace, { id: "a", role: "system", parts: [] });
   });

@@ -361,6 +361,26 @@ export const messages = defineTopic("messages", (it) => {
     expect(await build().freezeSystemPrompt()).toInclude("after");
   });
 
+  it("removes nothing with clearMessages when the frozen prompt cannot be rendered anew", async ({ sessionOf }) => {
+    let fails = false;
+    const soul = {
+      get: async () => {
+        if (fails) throw new Error("out of order");
+        return "kind";
+      },
+    };
+    const session = sessionOf("s").withContext("soul", { provider: soul }).withCachedPrompt();
+    await session.appendMessage(message("a"));
+    const prompt = await session.freezeSystemPrompt();
+    fails = true;
+    await expectError(session.clearMessages(), "PROVIDER_FAILED");
+    expect(await historyIds(session)).toEqual(["a"]);
+    expect(await sessionOf("s").withCachedPrompt().freezeSystemPrompt()).toBe(prompt);
+    fails = false;
+    await session.clearMessages();
+    expect(await historyIds(session)).toEqual([]);
+  });
+
   it("tells subscribers what changed, after it is stored", async ({ session }) => {
     const seen: string[] = [];
     const unsubscribe = session.subscribe((event) => {

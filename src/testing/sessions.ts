@@ -1,4 +1,5 @@
 import { AgentContextProvider } from "../context/providers/agent-context.js";
+import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { Session } from "../session/session.js";
@@ -57,12 +58,18 @@ export const sessions = defineTopic("sessions", (it) => {
     );
   });
 
-  it("lists sessions by their latest change, newest first, writes through getSession included", async ({ manager }) => {
+  it("lists sessions by their latest change, newest first, writes through getSession included", async ({
+    manager,
+    sessionOf,
+    store,
+  }) => {
     for (const id of ["a", "b", "c"]) {
       await manager.create(id, { id });
       await later();
     }
     expect(idsOf(await manager.list())).toEqual(["c", "b", "a"]);
+    const withBlock = (id: string) => sessionOf(id).withContext("memory");
+    const notes = new AgentSearchProvider(store, "notes");
     const steps: [string, () => Promise<unknown>][] = [
       ["a", () => manager.append("a", message("m"))],
       ["b", () => manager.getSession("b").appendAll([message("m"), message("n")])],
@@ -73,6 +80,10 @@ export const sessions = defineTopic("sessions", (it) => {
       ["c", () => manager.addUsage("c", 1, 2, 0.5)],
       ["b", () => manager.getSession("b").setActiveLeaf("m")],
       ["a", () => manager.clearMessages("a")],
+      ["c", () => withBlock("c").replaceContextBlock("memory", "one")],
+      ["b", () => withBlock("b").appendContextBlock("memory", "two")],
+      ["a", () => notes.forSession("a").set("tea", "three")],
+      ["b", () => withBlock("b").appendContextBlock("memory", "four")],
     ];
     for (const [id, change] of steps) {
       const before = await manager.get(id);

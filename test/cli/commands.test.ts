@@ -46,6 +46,26 @@ beforeAll(async () => {
   stemma = await filled("commands.db");
 });
 
+describe("a wrong argument", () => {
+  it.each([
+    ["a format", ["export", "garden", "-f", "nope"]],
+    ["a format of files", ["import", "garden.jsonl", "-f", "nope"]],
+    ["a cursor", ["sessions", "--cursor", "zzz"]],
+    ["a number", ["sessions", "-n", "none"]],
+    ["a path", ["--db", "", "sessions"]],
+  ])("ends with exit code 2: %s", async (_what, args) => {
+    expect(await run(["--db", stemma.db, ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^stemma: /),
+    });
+  });
+
+  it("is told with the name of the file, when that is no database", async () => {
+    const file = stemma.file("notes.txt", "not a database ".repeat(100));
+    expect(await run(["--db", file, "sessions"])).toMatchObject({ code: 1, err: expect.stringContaining(file) });
+  });
+});
+
 describe("stemma sessions", () => {
   it("lists the latest changed session first", async () => {
     const { sessions, nextCursor } = await stemma.json<{ sessions: object[]; nextCursor: null }>("sessions");

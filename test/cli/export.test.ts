@@ -134,7 +134,7 @@ describe("stemma export", () => {
 
   it("refuses a format that it does not know, and sessions that are not there", async () => {
     expect(await stemma.run("export", "plans", "--format", "word")).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringContaining("markdown"),
     });
     expect(await stemma.run("export", "attic")).toMatchObject({ code: 1 });

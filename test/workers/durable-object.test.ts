@@ -133,11 +133,11 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
       await chat.call("replaceContextBlock", "notes", "A note.");
       const before = await chat.tables();
       for (const refused of [
-        chat.call("appendContextBlock", "notes", large),
-        chat.call("replaceContextBlock", "notes", large),
-        chat.call("addCompaction", large, "a", "b"),
+        () => chat.call("appendContextBlock", "notes", large),
+        () => chat.call("replaceContextBlock", "notes", large),
+        () => chat.call("addCompaction", large, "a", "b"),
       ]) {
-        await expect(refused).rejects.toMatchObject({ code: "MESSAGE_TOO_LARGE" });
+        await expect(refused()).rejects.toMatchObject({ code: "MESSAGE_TOO_LARGE" });
       }
       expect(await chat.tables()).toEqual(before);
       expect(await chat.call("getContextBlock", "notes")).toMatchObject({ content: "A note." });

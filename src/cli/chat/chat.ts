@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { databaseName, openStore } from "../open-store.js";
+import { count } from "../text.js";
 import type { ChatOptions } from "./command.js";
 import { Conversation } from "./conversation.js";
 import { findCommand } from "./slash/registry.js";
@@ -61,7 +62,7 @@ function argumentOf(line: string): string {
 async function greet({ conversation, terminal }: Chat, options: ChatOptions): Promise<void> {
   const { session, modelName } = conversation;
   const messages = await session.session.getPathLength();
-  const what = messages === 0 ? "a new conversation" : `${await conversation.name()} — ${messages} messages`;
+  const what = messages === 0 ? "a new conversation" : `${await conversation.name()} — ${count(messages, "message")}`;
   terminal.note(`stemma · ${what} · ${databaseName(options)}`);
   if (modelName !== null) terminal.note(`Model: ${modelName}. /help lists the commands.`);
   else {

@@ -3,6 +3,7 @@ import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import { EXPORT_FORMATS, findExportFormat } from "../formats/export-formats.js";
 import type { Io } from "../io.js";
+import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
 import { writeFile } from "../write-file.js";
 
@@ -19,7 +20,7 @@ export function registerExport(program: Command, io: Io): void {
     .command("export")
     .description("Write sessions as text.")
     .argument("[sessions...]", "id, beginning of an id, or name")
-    .option("-f, --format <format>", "see below", "jsonl")
+    .option("-f, --format <format>", "see below", oneOf(EXPORT_FORMATS.map(({ name }) => name)), "jsonl")
     .option("-o, --output <file>", "the file to write, whole or not at all; default: standard output")
     .option("-a, --all", "every session")
     .addHelpText("after", `\nFormats:\n${formats}`)
@@ -27,7 +28,6 @@ export function registerExport(program: Command, io: Io): void {
       if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
       await withStore(command, io, "read", async (context) => {
         const { manager, json } = context;
-        findExportFormat(options.format);
         const sessions = [];
         for (const text of texts) sessions.push((await findSession(manager, text)).id);
         // Oldest first: what an import writes last is then the latest changed again.

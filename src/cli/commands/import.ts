@@ -9,6 +9,7 @@ import { decodeUtf8, readItems } from "../formats/json-items.js";
 import type { ParsedSession } from "../formats/session-file.js";
 import { type ImportReport, importSession } from "../import/import-session.js";
 import type { Io } from "../io.js";
+import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
 import { count, oneLine } from "../text.js";
 
@@ -32,7 +33,11 @@ export function registerImport(program: Command, io: Io): void {
       "Read sessions from files. What is there already stays as it is, so that importing again adds nothing.",
     )
     .argument("<files...>", "- is standard input")
-    .option("-f, --format <format>", "the files' format; default: found by their content")
+    .option(
+      "-f, --format <format>",
+      "the files' format; default: found by their content",
+      oneOf(IMPORT_FORMATS.map(({ name }) => name)),
+    )
     .option("-s, --session <id>", "the session to import into, for a file that holds one")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (files: string[], options: ImportOptions, command: Command) => {

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { StemmaError } from "../../errors.js";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
-import { positiveNumber } from "../options.js";
+import { nonEmpty, positiveNumber } from "../options.js";
 import { columns, localTime, oneLine, shortIds } from "../text.js";
 
 /** Adds `stemma sessions`. As JSON: `{ sessions: [{ …the registry's fields, messages }], nextCursor }`. */
@@ -10,10 +11,13 @@ export function registerSessions(program: Command, io: Io): void {
     .command("sessions")
     .description("List sessions, the latest changed first.")
     .option("-n, --limit <number>", "how many", positiveNumber, 50)
-    .option("--cursor <cursor>", "go on after an earlier page: its nextCursor")
+    .option("--cursor <cursor>", "go on after an earlier page: its nextCursor", nonEmpty)
     .action(async (options: { limit: number; cursor?: string }, command: Command) => {
       await withStore(command, io, "read", async ({ store, manager, json }) => {
-        const page = await manager.listPage({ limit: options.limit, cursor: options.cursor ?? null });
+        const page = await manager.listPage({ limit: options.limit, cursor: options.cursor ?? null }).catch((error) => {
+          if (StemmaError.isInstance(error, "INVALID_ARGUMENT")) command.error(error.message);
+          throw error;
+        });
         const sessions = [];
         for (const info of page.sessions) sessions.push({ ...info, messages: await store.history.length(info.id) });
         if (json) return writeJson(io, { sessions, nextCursor: page.nextCursor });

@@ -3,7 +3,7 @@ import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
-import { isoNow } from "./session-row.js";
+import { isoNow, register } from "./session-row.js";
 
 /** See `BlockStore.get`. */
 export function readBlock(key: BlockKey): Operation<StoredBlock | null> {
@@ -63,6 +63,7 @@ export function assertBudget(label: string, content: string, maxTokens: number):
 
 // A first version is inserted and nothing else: of two writers that saw no block, one must fail and see the other's.
 function* storeBlock(key: BlockKey, block: StoredBlock): Operation<StoredBlock> {
+  if (block.version === 1) yield* register(key.sessionId);
   const write =
     block.version === 1
       ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"

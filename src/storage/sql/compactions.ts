@@ -8,7 +8,7 @@ import type { Dialect } from "./dialect.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
-import { findPlace, findTip, isoNow, openTip, type Place, touchSession } from "./session-row.js";
+import { findNamed, findPlace, findTip, isoNow, openTip, type Place, touchSession } from "./session-row.js";
 
 interface CompactionRow {
   readonly n: number;
@@ -159,10 +159,9 @@ function* followOnPath(no: number, to: number, n: number): Operation<{ n: number
 
 // An end may be named by the summary that stands for it.
 function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<Place | null> {
-  if (!isSummaryMessage({ id })) return yield* findPlace(sessionId, id);
+  if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
   const overlay = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
-  if (overlay === null) return null;
-  return yield* findPlace(sessionId, end === "from" ? overlay.from_message_id : overlay.to_message_id);
+  return overlay === null ? null : yield* findPlace(sessionId, overlay.from_message_id);
 }
 
 function* holds(no: number, sessionId: string, guard: CompactionGuard, from: Place, to: Place): Operation<boolean> {

@@ -4,7 +4,7 @@ import { assertBudget } from "./blocks.js";
 import type { Dialect } from "./dialect.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { searchOf } from "./search.js";
-import { isoNow } from "./session-row.js";
+import { isoNow, register } from "./session-row.js";
 
 /** See `EntryStore.count`. */
 export function* countEntries(scope: EntryScope): Operation<number> {
@@ -51,6 +51,7 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
     if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument(entry));
     return;
   }
+  yield* register(scope.sessionId);
   yield* run(
     `INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
     scope.sessionId,

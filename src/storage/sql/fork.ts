@@ -10,14 +10,14 @@ import { appendMessages } from "./messages.js";
 import { all, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, type Segment } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
-import { findPlace, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
+import { findNamed, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
   const source = yield* getSession(id);
   const from = (yield* findTip(id)) as Tip;
-  const at = (yield* findPlace(id, atMessageId)) ?? messageNotFound(id, atMessageId);
+  const at = (yield* findNamed(id, atMessageId)) ?? messageNotFound(id, atMessageId);
   const info = yield* continueSession(source, fork);
   const to = (yield* findTip(fork.id)) as Tip;
   yield* copyPath(sql, from, at, to.no, fork.id);

@@ -20,7 +20,7 @@ import {
 } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import {
-  findPlace,
+  findNamed,
   findTip,
   messageNotFound,
   type Place,
@@ -50,7 +50,7 @@ export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
 
 /** See `HistoryStore.children`. */
 export function* readChildren(sessionId: string, id: string): Operation<SessionMessage[]> {
-  const place = (yield* findPlace(sessionId, id)) ?? messageNotFound(sessionId, id);
+  const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
   const { no } = (yield* findTip(sessionId)) as Tip;
   const branches = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",

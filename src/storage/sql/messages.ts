@@ -1,13 +1,15 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
-import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
+import { type AppendResult, type ImportedTree, type ParentRef, promptKey } from "../contract.js";
+import { writeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { first, insert, type Operation, run } from "./operation.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
 import {
   activeLeaf,
+  findNamed,
   findPlace,
   findTip,
   isoNow,
@@ -98,14 +100,15 @@ export function* upsertMessage(
 
 /** See `MessageStore.setActiveLeaf`. */
 export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
-  const place = (yield* findPlace(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const tip = yield* openTip(sessionId);
   yield* touchSession(tip.no, place.n === tip.newest?.n ? null : place.n, tip.stale);
 }
 
 /** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
-export function* clearMessages(sql: Dialect, sessionId: string): Operation<void> {
+export function* clearMessages(sql: Dialect, sessionId: string, prompt: string | undefined): Operation<void> {
   const { no } = yield* openTip(sessionId);
+  if (prompt !== undefined) yield* writeBlock(sql, promptKey(sessionId), prompt, undefined);
   yield* removeRows(sql, no);
   yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
   yield* touchSession(no, null, null);
@@ -188,7 +191,7 @@ function* branchFor(no: number, n: number, newest: Place | null, parent: Place |
 function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: string): Operation<Place | null> {
   if (parent === undefined) return yield* activeLeaf(tip);
   if (parent === null) return null;
-  const place = yield* findPlace(sessionId, parent);
+  const place = yield* findNamed(sessionId, parent);
   if (place !== null || (yield* findPlace(sessionId, messageId)) !== null) return place;
   const advice = "Pass null to start a new root, or the id of a message that exists.";
   throw new StemmaError(

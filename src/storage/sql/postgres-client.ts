@@ -82,8 +82,9 @@ interface ClientShape {
   getTransactionStatus?(): string | null;
 }
 
-interface PoolShape extends ClientShape {
+interface PoolShape extends Omit<ClientShape, "on"> {
   connect(): Promise<ClientShape & { release(destroy?: boolean): void }>;
+  on?(event: "error" | "connect", listener: (client: ClientShape) => void): unknown;
 }
 
 // Values come as the server wrote them: a host may have parsers of its own.
@@ -104,12 +105,22 @@ const ignore = () => {};
 
 // A connection that ends while nothing waits for it is an event, which ends the process where no one listens. Whoever
 // uses the connection next is told by the failure of the call.
-function listen(client: ClientShape): void {
+function listen(client: ClientShape | PoolShape): void {
   if (client.listenerCount?.("error") === 0) client.on?.("error", ignore);
+}
+
+const heard = new WeakSet<object>();
+
+// A new connection may end in the very packet that hands it out, before there is anyone to listen to it.
+function listenToConnections(pool: PoolShape): void {
+  if (heard.has(pool)) return;
+  heard.add(pool);
+  pool.on?.("connect", (client) => client.on?.("error", ignore));
 }
 
 function poolDriver(pool: PoolShape): PostgresDriver {
   listen(pool);
+  listenToConnections(pool);
   return {
     reconnects: true,
     query: pgQuery(pool),

@@ -1,5 +1,5 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import type { SessionMessage } from "../../model/message.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
@@ -19,7 +19,7 @@ const IMPORTED_AT_ONCE = 500;
 /** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
 export const postgresHotPaths: HotPaths = {
   mayAppend(messages, parent) {
-    if (messages.length === 0 || !isStorable(parent ?? "")) return false;
+    if (messages.length === 0 || !isMessageId(parent ?? "")) return false;
     return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;
   },
 
@@ -37,7 +37,7 @@ export const postgresHotPaths: HotPaths = {
   },
 
   *path(sessionId, { leafId }) {
-    if (!isStorable(leafId ?? "")) return null;
+    if (!isMessageId(leafId ?? "")) return null;
     const [head, ...rows] = yield* all<PathRow>(
       "SELECT n, key, content FROM assistant_path(?, ?)",
       sessionId,
@@ -145,6 +145,7 @@ function* batches(messages: ImportedTree["messages"]): Generator<ImportedTree["m
   if (start < messages.length) yield messages.slice(start);
 }
 
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes("\0");
+// What the functions can look up: text that Postgres takes, and not the id of a summary.
+function isMessageId(id: string): boolean {
+  return id.isWellFormed() && !id.includes("\0") && !isSummaryMessage({ id });
 }

@@ -6,7 +6,7 @@ import type { Dialect } from "./dialect.js";
 import { all, column, type Operation } from "./operation.js";
 import { findSegments, type Segment } from "./path.js";
 import { ceilingOf, floorOf, sessionOf } from "./position.js";
-import { findPlace, findTip, messageNotFound } from "./session-row.js";
+import { findNamed, findTip, messageNotFound } from "./session-row.js";
 
 /** What a search may find. */
 export interface Scope {
@@ -26,7 +26,7 @@ export function* openScope(request: SearchRequest): Operation<Scope | null> {
   }
   const tip = sessionIds?.includes(sessionId) === false ? null : yield* findTip(sessionId);
   if (leafId === undefined) return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: null };
-  const leaf = (yield* findPlace(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
   return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, leaf) };
 }
 

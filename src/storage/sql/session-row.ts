@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { first, firstTuple, type Operation, run } from "./operation.js";
 import { floorOf, SESSION_RANGE } from "./position.js";
 
@@ -57,18 +58,27 @@ export function* findTip(sessionId: string): Operation<Tip | null> {
 export function* openTip(sessionId: string): Operation<Tip> {
   const tip = yield* findTip(sessionId);
   if (tip !== null) return tip;
+  yield* makeRow(sessionId);
+  const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
+  const no = row?.no as number;
+  floorOf(no);
+  return { no, leaf: null, stale: null, skills: null, newest: null };
+}
+
+/** Registers a session that has no row yet: something is kept for it. The unnamed one waits for its first message. */
+export function* register(sessionId: string): Operation<void> {
+  if (sessionId !== "") yield* makeRow(sessionId);
+}
+
+function* makeRow(sessionId: string): Operation<void> {
   const now = isoNow();
   yield* run(
-    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?)",
+    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
     sessionId,
     sessionId,
     now,
     now,
   );
-  const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
-  const no = row?.no as number;
-  floorOf(no);
-  return { no, leaf: null, stale: null, skills: null, newest: null };
 }
 
 const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
@@ -76,6 +86,16 @@ const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
 /** Where a message of the session is, or null. */
 export function* findPlace(sessionId: string, id: string): Operation<Place | null> {
   return (yield* first<Place>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
+}
+
+/** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
+export function* findNamed(sessionId: string, id: string): Operation<Place | null> {
+  if (!isSummaryMessage({ id })) return yield* findPlace(sessionId, id);
+  const under = `SELECT m.n, m.id, m.branch, m.total FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+    WHERE c.session_id = ? AND c.id = ?`;
+  const place = yield* first<Place>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  // An upgrade may have brought a message along whose id looks like a summary's.
+  return place ?? (yield* findPlace(sessionId, id));
 }
 
 /** Where the active leaf is, or null in a session without one. */
@@ -88,7 +108,7 @@ export function* activeLeaf(tip: Tip): Operation<Place | null> {
 /** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`. */
 export function* resolveLeaf(sessionId: string, tip: Tip, leafId: string | undefined): Operation<Place | null> {
   if (leafId === undefined) return yield* activeLeaf(tip);
-  return (yield* findPlace(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  return (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
 }
 
 /** Stores what changed in a session's row other than by a plain append. */

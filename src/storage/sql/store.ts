@@ -67,7 +67,7 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
       update: (id, message) => writeTo(id, () => messages.updateMessage(sql, id, message)),
       upsert: (id, message, parent) => writeTo(id, () => messages.upsertMessage(sql, id, message, parent)),
       delete: (id, ids) => writeTo(id, () => deleteMessages(sql, id, ids)),
-      clear: (id) => writeTo(id, () => messages.clearMessages(sql, id)),
+      clear: (id, prompt) => writeTo(id, () => messages.clearMessages(sql, id, prompt)),
       importTree: (id, tree) => writeTo(id, () => importTree(sql, id, tree), "idempotent"),
       setActiveLeaf: (id, messageId) => writeTo(id, () => messages.setActiveLeaf(id, messageId)),
     },

@@ -118,8 +118,8 @@ function executorOf(statement: PreparedStatement, form: Form, sql: string): Exec
   return READS.test(sql) ? (values) => statement.all(...values) : (values) => statement.run(...values);
 }
 
-/** The error that a caller sees for what a SQLite module threw; the module's own error is its cause. */
-export function sqliteError(error: unknown): unknown {
+/** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
+export function sqliteError(error: unknown, file = "The file"): unknown {
   if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   const text = `${typeof code === "string" ? code : ""} ${error.message}`;
@@ -133,7 +133,7 @@ export function sqliteError(error: unknown): unknown {
     );
   }
   if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
-    return fail("NOT_A_DATABASE", "The file is not a SQLite database. Name another file.");
+    return fail("NOT_A_DATABASE", `${file} is not a SQLite database. Name another file.`);
   }
   if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
     return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can hold in one place.");

@@ -1,3 +1,4 @@
+import { count } from "../../text.js";
 import type { SlashCommand } from "./slash-command.js";
 
 export const compact: SlashCommand = {
@@ -7,6 +8,8 @@ export const compact: SlashCommand = {
   async run({ conversation, terminal }) {
     const done = await conversation.compact();
     if (done === null) return terminal.line("There is too little to summarise.");
-    terminal.line(`The model now sees ${done.after} messages instead of ${done.before}; summarised by ${done.by}.`);
+    terminal.line(
+      `The model now sees ${count(done.after, "message")} instead of ${done.before}; summarised by ${done.by}.`,
+    );
   },
 };

@@ -1,5 +1,5 @@
 import { findSession } from "../../find.js";
-import { columns, localTime, oneLine, shortIds } from "../../text.js";
+import { columns, count, localTime, oneLine, shortIds } from "../../text.js";
 import type { SlashCommand } from "./slash-command.js";
 
 const SHOWN = 20;
@@ -13,7 +13,7 @@ export const sessions: SlashCommand = {
     if (argument !== "") {
       await conversation.enter((await findSession(manager, argument)).id);
       const messages = await conversation.session.session.getPathLength();
-      return terminal.line(`In ${oneLine(await conversation.name())} (${messages} messages).`);
+      return terminal.line(`In ${oneLine(await conversation.name())} (${count(messages, "message")}).`);
     }
     const page = await manager.listPage({ limit: SHOWN });
     const short = shortIds((await manager.list()).map(({ id }) => id));

@@ -1,3 +1,4 @@
+import { count } from "../../text.js";
 import type { SlashCommand } from "./slash-command.js";
 
 export const usage: SlashCommand = {
@@ -12,6 +13,6 @@ export const usage: SlashCommand = {
     ] as const;
     terminal.line(`${spent.input_tokens} tokens in, ${spent.output_tokens} out`);
     for (const [what, tokens] of cached) if (tokens !== undefined) terminal.line(`${tokens} tokens ${what}`);
-    terminal.line(`${await conversation.session.session.getPathLength()} messages`);
+    terminal.line(count(await conversation.session.session.getPathLength(), "message"));
   },
 };
