@@ -77,12 +77,22 @@ for (const engine of ENGINES) {
       });
 
       describe("connections that are killed", () => {
-        /** Ends every connection to the database again and again while `work` runs. */
-        async function amidKills<T>(work: () => Promise<T>): Promise<{ result: T; killed: number }> {
+        /**
+         * Ends every connection to the database again and again while `work` runs, each time after something more was done:
+         * on a slow machine no call would otherwise come to an end.
+         */
+        async function amidKills<T>(work: (done: () => void) => Promise<T>): Promise<{ result: T; killed: number }> {
           let killed = 0;
           let working = true;
+          let calls = 0;
           const kill = async () => {
+            let before = 0;
             while (working) {
+              if (calls === before) {
+                await new Promise((resolve) => setTimeout(resolve, 5));
+                continue;
+              }
+              before = calls;
               const rows = await server.query(
                 server.url,
                 `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${url.split("/").at(-1)}'`,
@@ -93,7 +103,10 @@ for (const engine of ENGINES) {
           };
           const killing = kill();
           try {
-            return { result: await work(), killed };
+            const result = await work(() => {
+              calls += 1;
+            });
+            return { result, killed };
           } finally {
             working = false;
             await killing;
@@ -103,11 +116,14 @@ for (const engine of ENGINES) {
         it("during 500 appends lose and double no acknowledged message", async () => {
           await store.migrate();
           const names = ["one", "two", "three", "four", "five"];
-          const { killed } = await amidKills(() =>
+          const { killed } = await amidKills((done) =>
             Promise.all(
               names.map(async (name) => {
                 const session = Session.create(store).forSession(name);
-                for (let index = 0; index < 100; index += 1) await session.appendMessage(say(`${name}${index}`));
+                for (let index = 0; index < 100; index += 1) {
+                  await session.appendMessage(say(`${name}${index}`));
+                  done();
+                }
               }),
             ),
           );
@@ -122,8 +138,8 @@ for (const engine of ENGINES) {
           await store.migrate();
           const session = Session.create(store).withContext("memory");
           const ids = Array.from({ length: 200 }, (_, index) => `id${index}`);
-          const { result: outcomes } = await amidKills(() =>
-            Promise.allSettled(ids.map((id) => session.appendContextBlock("memory", `${id};`))),
+          const { result: outcomes } = await amidKills((done) =>
+            Promise.allSettled(ids.map((id) => session.appendContextBlock("memory", `${id};`).finally(done))),
           );
           const stored = (await store.blocks.get({ sessionId: "", kind: "block", label: "memory" }))?.content ?? "";
           const kept = stored.split(";").filter(Boolean);
