@@ -21,7 +21,7 @@ export default defineConfig({
   },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     pool: "forks",
     reporters: ["default", file("test/conformance-table.ts"), ...(process.env.CI ? ["json"] : [])],
     outputFile: { json: "node_modules/.cache/test-results.json" },
