@@ -1,22 +1,24 @@
-// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK, each
-// installed from npm into a temporary folder. `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--`
+// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK and with
+// version 13 of better-sqlite3, each installed from npm into a temporary folder. `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--`
 // goes to vitest.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installNode, run } from "./shell.mjs";
 
 const given = process.argv.slice(2);
 const end = given.includes("--") ? given.indexOf("--") : given.length;
-const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7"];
+const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7", "sqlite13"];
 const toVitest = given.slice(end + 1);
 const folder = mkdtempSync(join(tmpdir(), "stemma-runtimes-"));
 const failed = [];
+/** @type {Record<string, () => [program: string, args: string[], cwd?: string]>} */
+const special = { bun, ai7: aiSdk7, sqlite13 };
 
 try {
   for (const runtime of wanted) {
-    const [program, args, cwd] = runtime === "bun" ? bun() : runtime === "ai7" ? aiSdk7() : node(Number(runtime));
+    const [program, args, cwd] = (special[runtime] ?? (() => node(Number(runtime))))();
     console.log(`\n── ${runtime}: ${run(program, ["--version"]).trim()}`);
     // Where CI is set, better-sqlite3 must load; here node:sqlite is to stand in for it.
     const env = { ...process.env, CI: "" };
@@ -42,11 +44,31 @@ function bun() {
 }
 
 function aiSdk7() {
-  const cwd = join(folder, "ai7");
+  const cwd = installPackage("ai7", ["--omit=optional", "ai@7", "zod@4"]);
+  copyFileSync("test/runtimes/ai-sdk-7.mjs", join(cwd, "ai-sdk-7.mjs"));
+  return [installNode(22, join(folder, "node22-ai7")), ["--no-warnings", "ai-sdk-7.mjs"], cwd];
+}
+
+function sqlite13() {
+  const cwd = installPackage("sqlite13", ["better-sqlite3@13", "zod@4", "--omit=optional"]);
+  // Of the sources they import types only, and those Node 22 leaves out.
+  for (const file of ["test/runtimes/better-sqlite3-13.mjs", "test/store/file-target.ts"]) {
+    cpSync(file, join(cwd, file));
+  }
+  const program = installNode(22, join(folder, "node22-sqlite13"));
+  return [program, ["--no-warnings", "--test-reporter=dot", "test/runtimes/better-sqlite3-13.mjs"], cwd];
+}
+
+/**
+ * Packs the package and installs it beside others. Gives the folder.
+ * @param {string} name
+ * @param {readonly string[]} others
+ */
+function installPackage(name, others) {
+  const cwd = join(folder, name);
   mkdirSync(cwd);
   writeFileSync(join(cwd, "package.json"), '{ "private": true, "type": "module" }');
   const [{ filename }] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cwd]));
-  run("npm", ["install", "--no-package-lock", "--omit=optional", "ai@7", "zod@4", `./${filename}`], { cwd });
-  copyFileSync("test/runtimes/ai-sdk-7.mjs", join(cwd, "ai-sdk-7.mjs"));
-  return [installNode(22, join(folder, "node22-ai7")), ["--no-warnings", "ai-sdk-7.mjs"], cwd];
+  run("npm", ["install", "--no-package-lock", ...others, `./${filename}`], { cwd });
+  return cwd;
 }

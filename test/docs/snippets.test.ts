@@ -47,7 +47,7 @@ describe("the code in the docs", () => {
       }),
     );
     expect(problems).toEqual([]);
-  });
+  }, 120_000);
 
   describe("prints what the page says", () => {
     const start = process.cwd();

@@ -31,6 +31,8 @@ export interface Server {
   readonly url: string;
   /** A URL of another role or database. */
   urlFor(role: string, database?: string): string;
+  /** Ends every process of it at once, as a crash does, and starts it again on what is on the disk. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -64,28 +66,40 @@ export async function startServer({ name, binaries }: Engine): Promise<Server> {
     `unix_socket_directories=${folder}`,
     "max_connections=80",
   ];
-  const server = spawn(
-    join(binaries, "postgres"),
-    ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
-    { ...as, stdio: ["ignore", "ignore", "pipe"] },
-  );
-  let log = "";
-  server.stderr.on("data", (chunk) => {
-    log += chunk;
-  });
-  const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
   const urlFor = (role: string, database = "postgres") => `postgres://${role}@127.0.0.1:${port}/${database}`;
   const url = urlFor("postgres");
-  while (!(await answers(url))) {
-    if (server.exitCode !== null) throw new Error(`${name} did not start: ${log}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  /** Gives a function that ends it by a signal. */
+  const start = async () => {
+    const server = spawn(
+      join(binaries, "postgres"),
+      ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
+      { ...as, stdio: ["ignore", "ignore", "pipe"] },
+    );
+    let log = "";
+    server.stderr.on("data", (chunk) => {
+      log += chunk;
+    });
+    const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
+    while (!(await answers(url))) {
+      if (server.exitCode !== null) throw new Error(`${name} did not start: ${log}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return (signal: NodeJS.Signals) => {
+      server.kill(signal);
+      return ended;
+    };
+  };
+  let end = await start();
   return {
     url,
     urlFor,
+    crash: async () => {
+      // To Postgres, SIGQUIT means to end without a checkpoint: it recovers from its log.
+      await end("SIGQUIT");
+      end = await start();
+    },
     stop: async () => {
-      server.kill("SIGINT");
-      await ended;
+      await end("SIGINT");
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -6,6 +6,8 @@ import { ENGINE, type Engine, reasonToSkip, type Server, startServer } from "./e
 export interface RunningServer {
   readonly url: string;
   urlFor(role: string, database?: string): string;
+  /** See `Server.crash`. */
+  crash(): Promise<void>;
   /** A new database, and its URL. */
   createDatabase(): Promise<string>;
   /** Runs SQL as the superuser. */
@@ -36,6 +38,7 @@ export function describeServer(title: string, body: (server: RunningServer) => v
         return server.url;
       },
       urlFor: (role, database) => server.urlFor(role, database),
+      crash: () => server.crash(),
       query,
       createDatabase: async () => {
         databases += 1;

@@ -22,6 +22,25 @@ describeStore(
   { describe, it },
 );
 
+// Another module, of which no more is known than `sqlite()` asks for.
+const minimal = (path: string): SqliteClient => {
+  const database = openDatabase(path);
+  return {
+    prepare: (sql) => {
+      const statement = database.prepare(sql);
+      return { all: (...values) => statement.all(...values), run: (...values) => statement.run(...values) };
+    },
+    close: () => database.close(),
+  };
+};
+
+describeStore(
+  fileTarget("SQLite client of the least shape", folder, minimal, (path, before = () => {}) =>
+    sqlite(failingClient(minimal(path), before)),
+  ),
+  { describe, it },
+);
+
 const DatabaseSync = findNodeSqlite();
 describe.skipIf(DatabaseSync === null)(DatabaseSync ? "node:sqlite" : "node:sqlite (it is not in this Node)", () => {
   const open = (path: string): SqliteClient => {

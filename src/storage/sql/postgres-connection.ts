@@ -35,41 +35,59 @@ export function connectPostgres(
     }
   };
 
+  const transact = async <T>(mode: TransactionMode, work: (query: Query) => Promise<T>): Promise<T> => {
+    const failed = new Set<unknown>();
+    try {
+      return await driver.transaction(CHARACTERISTICS[mode], async (query) => {
+        try {
+          return await work((statement) => run(query, statement));
+        } catch (error) {
+          failed.add(error);
+          throw error;
+        }
+      });
+    } catch (error) {
+      // What the work itself threw is the caller's, whatever it is.
+      throw failed.has(error) ? error : postgresError(error);
+    }
+  };
+
   return {
     kind: "async",
-    query: (statement) =>
-      persist(
-        driver,
-        () => run(driver.query, statement),
-        () => true,
-      ),
+    query: (statement) => {
+      // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
+      // conflict, it is tried again with an isolation that makes it wait for them.
+      let isAlone = true;
+      const attempt = async () => {
+        try {
+          return isAlone
+            ? await run(driver.query, statement)
+            : await transact("idempotent", (query) => query(statement));
+        } catch (error) {
+          isAlone &&= failureOf(error) !== "conflict";
+          throw error;
+        }
+      };
+      return persist(driver, attempt, () => true);
+    },
     transaction: (mode, work) => {
       // Once the end of the transaction was asked for, only the server knows whether it was committed.
       let ending = false;
-      const attempt = async () => {
+      const attempt = () => {
         ending = false;
-        const failed = new Set<unknown>();
-        try {
-          return await driver.transaction(CHARACTERISTICS[mode], async (query) => {
-            try {
-              const result = await work((statement) => run(query, statement));
-              ending = true;
-              return result;
-            } catch (error) {
-              failed.add(error);
-              throw error;
-            }
-          });
-        } catch (error) {
-          // What the work itself threw is the caller's, whatever it is.
-          throw failed.has(error) ? error : postgresError(error);
-        }
+        return transact(mode, async (query) => {
+          const result = await work(query);
+          ending = true;
+          return result;
+        });
       };
       return persist(driver, attempt, () => mode !== "write" || !ending);
     },
     close,
   };
 }
+
+type Query = (statement: Statement) => Promise<Row[]>;
 
 async function persist<T>(driver: PostgresDriver, attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
   for (let attempts = 1; ; attempts += 1) {

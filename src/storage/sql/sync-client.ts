@@ -15,7 +15,9 @@ export interface SqliteClient {
 }
 
 export interface SqliteStatement {
+  /** Gives the rows, as objects. */
   all(...values: never[]): unknown;
+  /** Gives `{ changes }`, the number of rows that were written. */
   run(...values: never[]): unknown;
 }
 

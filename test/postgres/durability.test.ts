@@ -1,0 +1,111 @@
+import pg from "pg";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
+import { Session } from "../../src/session.js";
+import type { Store } from "../../src/storage/contract.js";
+import { describeServer } from "./server.js";
+
+const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
+
+describeServer("a store on a server", (server) => {
+  let url = "";
+  const stores: Store[] = [];
+  const open = (): Store => {
+    const store = postgres(url);
+    stores.push(store);
+    return store;
+  };
+  const idsOf = async (store: Store, sessionId: string) =>
+    (await Session.create(store).forSession(sessionId).getHistory()).map(({ id }) => id);
+
+  beforeEach(async () => {
+    url = await server.createDatabase();
+  });
+
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close();
+  });
+
+  it("loses and doubles no acknowledged message when the server crashes amid appends, and goes on by itself", async () => {
+    const store = open();
+    const session = Session.create(store).forSession("s");
+    const acknowledged: string[] = [];
+    let crashed = false;
+    const crash = async () => {
+      while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+      await server.crash();
+      crashed = true;
+    };
+    const crashing = crash();
+    let unknown = 0;
+    for (let index = 0; !crashed || index % 20 !== 0; ) {
+      const id = `m${index}`;
+      try {
+        await session.appendMessage(say(id));
+        acknowledged.push(id);
+        index += 1;
+      } catch (error) {
+        // Appended again under the same id: whether the first attempt was stored does not matter.
+        expect(error).toMatchObject({ code: "CONNECTION_LOST" });
+        unknown += 1;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+    await crashing;
+    expect(acknowledged.length).toBeGreaterThanOrEqual(20);
+    expect(await idsOf(store, "s")).toEqual(acknowledged);
+    expect(await idsOf(open(), "s")).toEqual(acknowledged);
+    expect(unknown).toBeLessThan(200);
+  }, 60_000);
+
+  it("lets a session go on while the rows of another one are locked, whose writes wait", async () => {
+    const store = open();
+    const [one, two] = ["one", "two"].map((id) => Session.create(store).forSession(id)) as [Session, Session];
+    await one.appendMessage(say("a"));
+    await two.appendMessage(say("a"));
+    const holder = new pg.Client(url);
+    await holder.connect();
+    await holder.query("BEGIN; SELECT FROM assistant_sessions WHERE id = 'one' FOR UPDATE");
+    let waits = true;
+    const waiting = one.appendMessage(say("b")).then(() => {
+      waits = false;
+    });
+    const elsewhere = Session.create(open()).forSession("two");
+    for (const id of ["b", "c", "d"]) await elsewhere.appendMessage(say(id));
+    await two.deleteMessages(["b"]);
+    expect((await one.getHistory()).map(({ id }) => id)).toEqual(["a"]);
+    expect(waits).toBe(true);
+    await holder.query("COMMIT");
+    await waiting;
+    await holder.end();
+    expect([await idsOf(store, "one"), await idsOf(store, "two")]).toEqual([
+      ["a", "b"],
+      ["a", "c", "d"],
+    ]);
+  });
+
+  it.each(["serializable", "repeatable read"])(
+    "tries conflicts again, where transactions are %s unless they say otherwise",
+    async (isolation) => {
+      await server.query(
+        url,
+        `ALTER DATABASE ${url.split("/").at(-1)} SET default_transaction_isolation = '${isolation}'`,
+      );
+      const connections = [open(), open(), open(), open()];
+      await Promise.all(
+        connections.map(async (store, writer) => {
+          const session = Session.create(store).forSession("s").withContext("memory");
+          for (let index = 0; index < 15; index += 1) {
+            await session.appendMessage(say(`${writer}-${index}`));
+            await session.appendContextBlock("memory", `${writer}-${index};`);
+          }
+        }),
+      );
+      const ids = await idsOf(open(), "s");
+      expect([ids.length, new Set(ids).size]).toEqual([60, 60]);
+      const block = await open().blocks.get({ sessionId: "s", kind: "block", label: "memory" });
+      expect([block?.content.split(";").filter(Boolean).length, block?.version]).toEqual([60, 60]);
+    },
+    60_000,
+  );
+});
