@@ -12,7 +12,7 @@ const port = await freePort();
 
 const definition: WorkerDefinition<typeof worker> = {
   entry: "hyperdrive/worker.ts",
-  objects: { PostgresObject: true },
+  objects: { PostgresObject: true, DocumentsObject: true },
   hyperdrives: { HYPERDRIVE: `postgresql://postgres:secret@127.0.0.1:${port}/postgres` },
   node: true,
 };
@@ -47,6 +47,24 @@ describeWorkerd("a Hyperdrive binding", definition, (workerd) => {
     expect(await again.call("search", "deployments")).toMatchObject([{ id: "3" }]);
     expect(await again.call("freezeSystemPrompt")).toBe(prompt);
     expect(await again.list()).toEqual(["hyperdrive"]);
+  });
+
+  it("runs the sample of the documents, which remembers across objects", async () => {
+    const agent = workerd.object("DocumentsObject", "a");
+    await agent.call("appendMessage", say("m1", "My name is Ada."));
+    expect(await agent.useTool("set_context", { label: "memory", content: "User is Ada." })).toContain("memory");
+    const metadata = { title: "Deploys" };
+    await agent.useTool("set_context", { label: "knowledge", content: "Deploys happen on Fridays.", metadata });
+    const prompt = await agent.call("freezeSystemPrompt");
+    expect(prompt).toContain("You are a helpful assistant.");
+    expect(prompt).toContain("User is Ada.");
+    await agent.stop();
+    const again = workerd.object("DocumentsObject", "b");
+    expect(((await again.call("getHistory")) as SessionMessage[]).map(({ id }) => id)).toEqual(["m1"]);
+    expect(await again.call("freezeSystemPrompt")).toBe(prompt);
+    expect(await again.useTool("search_context", { label: "knowledge", query: "deploying" })).toContain("Fridays");
+    expect(await again.call("search", "names")).toMatchObject([{ id: "m1" }]);
+    await again.stop();
   });
 });
 

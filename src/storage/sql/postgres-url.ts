@@ -8,32 +8,28 @@ type Open = (url: string) => { source: PostgresSource; end: () => Promise<void> 
  * `DRIVER_MISSING` where neither is installed.
  */
 export function openUrl(url: string): { driver: PostgresDriver; close: () => Promise<void> } {
-  let opened: Promise<{ driver: PostgresDriver; end: () => Promise<void> }> | undefined;
-  const open = () => {
-    opened ??= findClient().then((openClient) => {
-      const { source, end } = openClient(url);
-      return { driver: postgresDriver(source), end };
-    });
-    return opened;
+  let opened: { readonly driver: PostgresDriver; readonly end: () => Promise<void> } | undefined;
+  const open = (): PostgresDriver => {
+    if (opened === undefined) {
+      const { source, end } = findClient()(url);
+      opened = { driver: postgresDriver(source), end };
+    }
+    return opened.driver;
   };
   return {
     driver: {
       reconnects: true,
-      query: async (sql, values) => (await open()).driver.query(sql, values),
-      transaction: async (characteristics, work) => (await open()).driver.transaction(characteristics, work),
+      query: async (sql, values) => open().query(sql, values),
+      transaction: async (characteristics, work) => open().transaction(characteristics, work),
     },
-    close: async () => {
-      if (opened === undefined) return;
-      const [result] = await Promise.allSettled([opened]);
-      if (result.status === "fulfilled") await result.value.end();
-    },
+    close: async () => opened?.end(),
   };
 }
 
-async function findClient(): Promise<Open> {
+function findClient(): Open {
   const failures: unknown[] = [];
   try {
-    const { Pool } = (await load("pg")) as { Pool: new (config: object) => PostgresSource & { end(): Promise<void> } };
+    const { Pool } = load("pg") as { Pool: new (config: object) => PostgresSource & { end(): Promise<void> } };
     return (url) => {
       const pool = new Pool({ connectionString: url });
       return { source: pool, end: () => pool.end() };
@@ -42,7 +38,7 @@ async function findClient(): Promise<Open> {
     failures.push(error);
   }
   try {
-    const connect = (await load("postgres")) as (url: string) => PostgresSource & { end(): Promise<void> };
+    const connect = load("postgres") as (url: string) => PostgresSource & { end(): Promise<void> };
     return (url) => {
       const sql = connect(url);
       return { source: sql, end: () => sql.end() };
@@ -55,8 +51,8 @@ async function findClient(): Promise<Open> {
   throw new StemmaError("DRIVER_MISSING", {}, message, { cause: new AggregateError(failures) });
 }
 
-// The name is no literal: a bundler would otherwise want to have the package.
-async function load(name: string): Promise<unknown> {
-  const module = (await import(/* @vite-ignore */ name)) as { default?: unknown };
-  return module.default ?? module;
+// No import(): bundlers would want to have the package, and those for workerd refuse a name that is no literal.
+function load(name: string): unknown {
+  const { createRequire } = process.getBuiltinModule("node:module");
+  return createRequire(import.meta.url)(name);
 }

@@ -1,7 +1,14 @@
 import { Client } from "pg";
 import { postgres } from "../../../src/postgres.js";
-import { Session, SessionManager, type Store } from "../../../src/session.js";
-import { RemoteObject, route } from "../agent.js";
+import {
+  PostgresContextProvider,
+  PostgresSearchProvider,
+  PostgresSessionProvider,
+  Session,
+  SessionManager,
+  type Store,
+} from "../../../src/session.js";
+import { Agent, RemoteObject, route } from "../agent.js";
 
 interface Env {
   readonly HYPERDRIVE: { readonly connectionString: string };
@@ -35,6 +42,57 @@ export class PostgresObject extends RemoteObject<Env> {
     const client = new Client({ connectionString: this.env.HYPERDRIVE.connectionString });
     await client.connect();
     return postgres(client);
+  }
+}
+
+/** The sample of the documents' page, word for word but for import specifiers and what calls it from outside. */
+export class DocumentsObject extends Agent<Env> {
+  private session?: Session;
+  private pgClient?: Client;
+
+  async onStart(): Promise<void> {
+    const client = new Client({
+      connectionString: this.env.HYPERDRIVE.connectionString,
+    });
+    await client.connect();
+    this.pgClient = client;
+
+    const sessionId = "documents";
+    this.session = Session.create(new PostgresSessionProvider(client, sessionId))
+      .withContext("soul", {
+        provider: {
+          get: async () => "You are a helpful assistant.",
+        },
+      })
+      .withContext("memory", {
+        description: "Short facts",
+        maxTokens: 1100,
+        provider: new PostgresContextProvider(client, `memory_${sessionId}`),
+      })
+      .withContext("knowledge", {
+        description: "Searchable knowledge base",
+        provider: new PostgresSearchProvider(client),
+      })
+      .withCachedPrompt(new PostgresContextProvider(client, `_prompt_${sessionId}`));
+  }
+
+  async call(method: keyof Session, ...args: unknown[]): Promise<unknown> {
+    const session = await this.#start();
+    return (session as unknown as Record<string, (...args: unknown[]) => unknown>)[method]?.(...args);
+  }
+
+  async useTool(name: string, input: Record<string, unknown>): Promise<unknown> {
+    const tools = await (await this.#start()).tools();
+    return tools[name]?.execute(input);
+  }
+
+  async stop(): Promise<void> {
+    await this.pgClient?.end();
+  }
+
+  async #start(): Promise<Session> {
+    if (this.session === undefined) await this.onStart();
+    return this.session as Session;
   }
 }
 
