@@ -183,13 +183,12 @@ describe("a prompt with hostile contents", () => {
     );
   });
 
+  // In quadratic time this would go on for minutes, so its timeout tells: a busy machine does not.
   it("takes linear time", () => {
-    const started = performance.now();
     for (const text of ["\\".repeat(200_000), "═\\".repeat(100_000), "═".repeat(200_000), " \\".repeat(100_000)]) {
       const content = `${text}x`;
       expect(parsePrompt(renderPrompt([block("a", content, { description: content })]))[0]?.content).toBe(content);
     }
-    expect(performance.now() - started).toBeLessThan(3000);
   });
 });
 

@@ -138,6 +138,25 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await snapshot(workspace)).toEqual(before);
   });
 
+  it("refuses an overlay whose maker saw another history than is visible now", async (workspace) => {
+    const { session, store } = workspace;
+    await chain(session, LETTERS);
+    const add = (leafId: string, ...visibleIds: string[]) =>
+      store.compactions.add(
+        "main",
+        { id: crypto.randomUUID(), summary: "s", fromMessageId: "a", toMessageId: "c" },
+        { leafId, visibleIds },
+      );
+    const before = await snapshot(workspace);
+    await expectError(add("f", "a", "c"), "COMPACTION_STALE");
+    await expectError(add("f", "a", "x", "b", "c"), "COMPACTION_STALE");
+    await expectError(add("gone", "a", "b", "c"), "COMPACTION_STALE");
+    expect(await snapshot(workspace)).toEqual(before);
+    await add("f", "a", "b", "c");
+    expect(await historyTexts(session)).toEqual(["s", "text of d", "text of e", "text of f"]);
+    await expectError(add("f", "a", "b", "c"), "COMPACTION_STALE");
+  });
+
   it("does not register a session whose overlay was refused", ["transactions"], async ({ session, manager }) => {
     await expectError(session.addCompaction("summary", "a", "b"), "COMPACTION_INVALID_RANGE");
     expect(await manager.list()).toEqual([]);

@@ -211,6 +211,11 @@ export const messages = defineTopic("messages", (it) => {
     for (const metadata of [cyclic, { big: 1n }]) {
       await expectError(session.appendMessage({ ...message("a"), metadata }), "INVALID_MESSAGE");
     }
+    // What JavaScript says of a text that is longer than it takes.
+    const tooLong = () => {
+      throw new RangeError("Invalid string length");
+    };
+    await expectError(session.appendMessage({ ...message("a"), metadata: { toJSON: tooLong } }), "MESSAGE_TOO_LARGE");
     expect(await session.getMessage("a")).toBe(null);
   });
 

@@ -83,6 +83,28 @@ describe("a stored message that cannot be read", () => {
   });
 });
 
+describe("the numbers that rows are counted with", () => {
+  const SPAN = 2 ** 28;
+
+  it("end: a session whose last number is taken refuses another message", async () => {
+    const { database, session } = openSession();
+    await session.appendMessage(text("a"));
+    const { no } = database.prepare("SELECT no FROM assistant_sessions").get() as { no: number };
+    database.prepare("UPDATE assistant_messages SET n = ?").run(no * SPAN + SPAN - 1);
+    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
+    expect(await session.getHistory()).toEqual([text("a")]);
+  });
+
+  it("end: a database whose last number is taken refuses another session", async () => {
+    const { database, session } = openSession();
+    await session.appendMessage(text("a"));
+    database.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'assistant_sessions'").run(2 ** 53 / SPAN - 1);
+    const other = Session.create(sqlite(database)).forSession("other");
+    await expect(other.appendMessage(text("a"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
+    expect(database.prepare("SELECT count(*) FROM assistant_sessions").pluck().get()).toBe(1);
+  });
+});
+
 describe("what is not a database of ours", () => {
   it("refuses a database that a newer program wrote", async () => {
     const { database, session } = openSession();
