@@ -1,0 +1,69 @@
+import pg from "pg";
+import { expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
+import { Session } from "../../src/session.js";
+import { describeServer } from "./server.js";
+
+// What calls cost in statements, which no busy machine changes. pg sends a statement in one piece and waits for its
+// answer, so each is one round trip.
+
+const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
+
+class CountingClient extends pg.Client {
+  readonly statements: string[] = [];
+
+  override query(...args: unknown[]): never {
+    const [query] = args as [string | { text: string }];
+    this.statements.push(typeof query === "string" ? query : query.text);
+    return (super.query as (...args: unknown[]) => unknown).apply(this, args) as never;
+  }
+}
+
+describeServer("on Postgres", (server) => {
+  /** A session, and how to count the statements of a call. */
+  async function counting() {
+    const client = new CountingClient(await server.createDatabase());
+    await client.connect();
+    const session = Session.create(postgres(client))
+      .withContext("memory", { maxTokens: 1100 })
+      .withCachedPrompt()
+      .onCompaction(async () => null)
+      .compactAfter(1_000_000);
+    await session.freezeSystemPrompt();
+    const count = async (call: () => Promise<unknown>) => {
+      client.statements.length = 0;
+      await call();
+      return client.statements.length;
+    };
+    return { session, count, close: () => client.end() };
+  }
+
+  it("an append is one statement, whatever the length of the history and with everything configured", async () => {
+    const { session, count, close } = await counting();
+    await session.appendMessage(text("first"));
+    expect(await count(() => session.appendMessage(text("short")))).toBe(1);
+    await session.appendAll(Array.from({ length: 500 }, (_, index) => text(`m${index}`)));
+    expect(await count(() => session.appendMessage(text("long")))).toBe(1);
+    expect(await count(() => session.appendMessage(text("branch"), "m100"))).toBe(1);
+    await close();
+  });
+
+  it("a batch is one statement", async () => {
+    const { session, count, close } = await counting();
+    const messages = Array.from({ length: 500 }, (_, index) => text(`m${index}`));
+    expect(await count(() => session.appendAll(messages))).toBe(1);
+    expect(await session.getPathLength()).toBe(500);
+    await close();
+  });
+
+  it("a history is one statement, with branches and summaries", async () => {
+    const { session, count, close } = await counting();
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
+    expect(await count(() => session.getHistory())).toBe(1);
+    await session.appendMessage(text("branch"), "m50");
+    await session.addCompaction("summary", "m0", "m40");
+    expect(await count(() => session.getHistory())).toBe(1);
+    expect((await session.getHistory()).length).toBe(12);
+    await close();
+  });
+});
