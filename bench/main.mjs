@@ -25,6 +25,7 @@ await buildStemma();
 
 // Loaded late: they need what was installed and built.
 const { FAMILIES } = await import("./families/index.mjs");
+const { cpuTime } = await import("./race.mjs");
 const { createReport } = await import("./report.mjs");
 const { createWorld } = await import("./world.mjs");
 
@@ -43,15 +44,16 @@ const context = {
   world,
   report,
   scales: quick ? { small: 1_000, medium: 10_000, large: 20_000 } : { small: 1_000, medium: 10_000, large: 100_000 },
-  clock: { rounds: quick ? 5 : 9, cpu: values.cpu },
+  clock: { rounds: quick ? 5 : 7, cpu: values.cpu },
   turns: quick ? 10 : 24,
 };
 try {
   for (const [name, measure] of Object.entries(FAMILIES)) {
     if (!chosen.includes(name)) continue;
     const start = performance.now();
+    const cpuStart = cpuTime();
     await measure(context);
-    report.progress(name, performance.now() - start);
+    report.progress(name, (performance.now() - start) / 1000, (cpuTime() - cpuStart) / 1000);
   }
   report.finish();
 } finally {

@@ -7,25 +7,27 @@ const TOP = 96;
 const LINE = 34;
 const BOTTOM = 46;
 
-const COLOURS = [
-  "#111111",
-  "#d6336c",
-  "#f2a5be",
-  "#1c7ed6",
-  "#74b0e8",
-  "#2f9e44",
-  "#8ccf98",
-  "#e8590c",
-  "#7048e8",
-  "#868e96",
-  "#b08900",
-  "#0c8599",
-];
+const CAPTION = "Time as a multiple of hand-written SQL on the same database (1×); further left is faster";
+
+/** A colour of its own for each; the last ones are drawn over the others. */
+const COLOURS = {
+  "one file per session": "#b08900",
+  "one row per session": "#868e96",
+  "JSONL log": "#8ccf98",
+  "OpenAI MemorySession": "#2f9e44",
+  "LangGraph checkpointer": "#7048e8",
+  "agents@0.22 Session": "#74b0e8",
+  "agents@0.22 provider": "#1c7ed6",
+  "agents@0.32": "#ffc078",
+  "agents@0.32 with its index": "#e8590c",
+  "stemma, search off": "#f2a5be",
+  stemma: "#d6336c",
+};
 
 /** Draws each subject's time as a multiple of the limit's; `comparisons` are the report's. */
 export function drawPlot(comparisons) {
   const measures = [...new Set(comparisons.map(({ measure }) => measure))];
-  const subjects = [...new Set(comparisons.map(({ subject }) => subject))];
+  const subjects = Object.keys(COLOURS).filter((name) => comparisons.some(({ subject }) => subject === name));
   const medians = comparisons.map(({ median }) => median);
   const low = 10 ** Math.floor(Math.log10(Math.min(...medians, 0.5)));
   const high = 10 ** Math.ceil(Math.log10(Math.max(...medians, 2)));
@@ -33,7 +35,7 @@ export function drawPlot(comparisons) {
     LEFT + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (WIDTH - LEFT - RIGHT);
   const y = (measure) => TOP + (measures.indexOf(measure) + 0.5) * LINE;
   const bottom = TOP + measures.length * LINE;
-  const colour = (subject) => COLOURS[subjects.indexOf(subject) % COLOURS.length];
+  const dots = subjects.flatMap((name) => comparisons.filter(({ subject }) => subject === name));
 
   const ticks = [];
   for (let power = Math.log10(low); power <= Math.log10(high); power += 1) ticks.push(10 ** power);
@@ -43,33 +45,28 @@ export function drawPlot(comparisons) {
       text(x(tick), bottom + 18, `${Number(tick.toPrecision(1))}×`, 'text-anchor="middle"'),
     ]),
     ...measures.map((measure) => text(LEFT - 12, y(measure) + 4, measure, 'text-anchor="end"')),
-    ...comparisons
-      .filter(({ subject }) => subject !== "limit")
-      .map(({ measure, subject, median }) => {
-        const title = `<title>${escapeXml(subject)}, ${escapeXml(measure)}: ${median.toPrecision(3)}×</title>`;
-        const radius = subject === "stemma" ? 7 : 5;
-        return `<circle cx="${x(median).toFixed(1)}" cy="${y(measure)}" r="${radius}" fill="${colour(subject)}" stroke="#fff">${title}</circle>`;
-      }),
-    ...legend(
-      subjects.filter((subject) => subject !== "limit"),
-      colour,
-    ),
-    text(LEFT, bottom + 38, "Time as a multiple of hand-written SQL on the same database (1×); further left is faster"),
+    ...dots.map(({ measure, subject, median }) => {
+      const title = `<title>${escapeXml(subject)}, ${escapeXml(measure)}: ${median.toPrecision(3)}×</title>`;
+      const radius = subject === "stemma" ? 7 : 5;
+      return `<circle cx="${x(median).toFixed(1)}" cy="${y(measure)}" r="${radius}" fill="${COLOURS[subject]}" stroke="#fff">${title}</circle>`;
+    }),
+    ...legend([...subjects].reverse()),
+    text(LEFT, bottom + 38, CAPTION),
   ];
   const height = bottom + BOTTOM;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="system-ui, sans-serif" font-size="12">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${CAPTION}">
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
 ${shapes.join("\n")}
 </svg>
 `;
 }
 
-function legend(subjects, colour) {
+function legend(subjects) {
   const columns = 4;
   return subjects.flatMap((subject, index) => {
     const left = 24 + (index % columns) * ((WIDTH - 24) / columns);
     const top = 24 + Math.floor(index / columns) * 20;
-    return [`<circle cx="${left}" cy="${top}" r="5" fill="${colour(subject)}"/>`, text(left + 10, top + 4, subject)];
+    return [`<circle cx="${left}" cy="${top}" r="5" fill="${COLOURS[subject]}"/>`, text(left + 10, top + 4, subject)];
   });
 }
 

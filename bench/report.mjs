@@ -1,19 +1,21 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { arch, cpus, platform } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { arch, cpus, loadavg, platform } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cellsOf, show, spreadOf } from "./cells.mjs";
 import { sqliteVersion } from "./database.mjs";
 import { drawPlot } from "./plot.mjs";
+import { publishTables } from "./publish.mjs";
 import { spread } from "./race.mjs";
 
-const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-
 /** Where a run leaves its results, and where those that the documents show are. */
-const FOLDER = at("./results");
-const PUBLISHED = at("../docs/benchmark");
+const FOLDER = fileURLToPath(new URL("./results", import.meta.url));
+const PUBLISHED = fileURLToPath(new URL("../docs/benchmark", import.meta.url));
 
 /** Collects what is measured, and says it as soon as it is known. `run` says how this was run. */
 export function createReport({ run, out, publish }) {
+  // What else this machine did when it began.
+  const load = loadavg()[0];
   const rows = [];
   const comparisons = [];
   const counts = [];
@@ -40,22 +42,20 @@ export function createReport({ run, out, publish }) {
       const rows = `reads ${read}, writes ${written}`;
       console.log(lineOf(["", "", "", rows, `${measure}, ${subject}`]));
     },
-    progress: (name, milliseconds) => console.log(`— ${name}: ${(milliseconds / 1000).toFixed(1)} s\n`),
+    /** Says how long a family took, and how long this process worked. */
+    progress: (name, seconds, cpuSeconds) =>
+      console.log(`— ${name}: ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of CPU\n`),
     finish() {
       const judged = rows.filter(({ met }) => met !== null);
       const met = judged.filter((row) => row.met).length;
       console.log(`${met} of ${judged.length} targets met.`);
+      const results = { run, machine: { ...machine(), load }, rows, comparisons, counts };
       const folder = publish ? PUBLISHED : (out ?? FOLDER);
       mkdirSync(folder, { recursive: true });
-      const results = { run, machine: machine(), rows, comparisons, counts };
       writeFileSync(join(folder, "results.json"), `${JSON.stringify(results, rounded, 1)}\n`);
       if (comparisons.length > 0) writeFileSync(join(folder, "plot.svg"), drawPlot(comparisons));
+      if (publish) publishTables(results);
       console.log(`Written to ${folder}.`);
-      if (!publish) return;
-      const { date, node, sqlite, cpu } = results.machine;
-      const made = `\`${run.command}\` on ${date} with Node ${node}, SQLite ${sqlite}, ${cpu}.`;
-      replaceSection(at("../README.md"), `${tableOf(judged)}\n\n${made}`);
-      replaceSection(join(PUBLISHED, "../benchmark.md"), `${tableOf(rows)}\n\n${made}`);
     },
   };
 }
@@ -68,41 +68,6 @@ function machine() {
 
 const rounded = (_key, value) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
 
-const digits = (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2);
-const show = (value, unit) => `${unit === "" && Number.isInteger(value) ? value : value.toFixed(digits(value))}${unit}`;
-const spreadOf = ({ min, max, values }, unit) =>
-  values.length === 1 ? "exact" : `${show(min, "")}–${show(max, unit)}`;
-
-function cellsOf(row) {
-  const { work, against, target, unit, median, met } = row;
-  const goal =
-    target === undefined
-      ? ""
-      : target.atLeast === undefined
-        ? `≤ ${target.atMost}${unit}`
-        : `≥ ${target.atLeast}${unit}`;
-  const verdict = met === null ? "" : met ? "met" : "missed";
-  return [verdict, goal, show(median, unit), spreadOf(row, unit), against ? `${work}, vs ${against}` : work];
-}
-
 function lineOf([verdict, goal, measured, range, work]) {
   return `${verdict.padEnd(7)}${goal.padEnd(9)}${measured.padEnd(10)}${range.padEnd(18)}${work}`;
-}
-
-function tableOf(rows) {
-  const lines = rows.map((row) => {
-    const [verdict, goal, measured, range, work] = cellsOf(row);
-    return `| ${work} | ${goal} | ${measured} | ${range} | ${verdict === "missed" ? "**missed**" : verdict} |`;
-  });
-  return ["| Work | Target | Measured | Rounds | |", "| --- | --- | --- | --- | --- |", ...lines].join("\n");
-}
-
-const OPENING = "<!-- benchmark -->";
-const CLOSING = "<!-- /benchmark -->";
-
-function replaceSection(path, text) {
-  const before = readFileSync(path, "utf8");
-  const [head, tail] = [before.indexOf(OPENING) + OPENING.length, before.indexOf(CLOSING)];
-  if (tail < head) throw new Error(`${path} has no place for the table, between ${OPENING} and ${CLOSING}.`);
-  writeFileSync(path, `${before.slice(0, head)}\n${text}\n${before.slice(tail)}`);
 }

@@ -11,12 +11,17 @@ const OTHERS = 50;
 const MESSAGES_OF_OTHERS = 40;
 const POOL = 5000;
 
+const others = new Map();
+
 /** Gives an opened subject 50 other sessions, and then the conversation; and checks that it has it. */
 export async function fillWorld(name, opened, messages) {
-  for (let other = 0; other < OTHERS; other += 1) {
+  while (others.size < OTHERS) {
+    const id = `other${others.size}`;
+    others.set(id, makeMessages(MESSAGES_OF_OTHERS, { seed: others.size + 2, prefix: `${id}-` }));
+  }
+  for (const [id, conversation] of others) {
     opened.startSession?.();
-    const others = makeMessages(MESSAGES_OF_OTHERS, { seed: other + 2, prefix: `other${other}-` });
-    await opened.fill(`other${other}`, others);
+    await opened.fill(id, conversation);
   }
   opened.startSession?.();
   await opened.fill(MAIN, messages);

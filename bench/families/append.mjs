@@ -25,7 +25,7 @@ export async function measureAppend({ world, scales, clock, turns, report }) {
     run: (messages) => opened.appendEach(MAIN, messages),
   });
   const entries = Object.entries(subjects).map(([name, opened]) => [name, contestant(opened)]);
-  const times = await race(Object.fromEntries(entries), { ...clock, turns: 5 * turns });
+  const times = await race(Object.fromEntries(entries), { ...clock, turns: 4 * turns });
   const appended = batches.all();
   for (const [name, opened] of Object.entries(subjects)) {
     verifyMessages(name, (await opened.history(MAIN)).slice(-appended.length), appended);

@@ -22,7 +22,7 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
     for (const opened of subjects.values()) await opened.analyze();
     await countMessages({ report, proxy, messages: world.batches(2).batch(0) });
     const run = async (measure, turns, contestantOf) => {
-      const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(opened)]);
+      const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(opened, subject)]);
       const times = await race(Object.fromEntries(entries), { ...clock, cpu: false, turns });
       for (const { name } of subjects.keys()) {
         const values = ratios(times[name], times[barePostgres.name]);
@@ -32,14 +32,15 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
     };
     const histories = await run("history of", 1, (opened) => ({ run: () => opened.history(MAIN) }));
     const batches = world.batches(BATCH);
-    const appends = await run("append at", turns, (opened) => ({
-      size: BATCH,
-      prepare: batches.batch,
+    const appends = await run("append at", turns, (opened, { appendsPerTurn = BATCH }) => ({
+      size: appendsPerTurn,
+      prepare: (number) => batches.batch(number).slice(0, appendsPerTurn),
       run: (messages) => opened.appendEach(MAIN, messages),
     }));
     const appended = batches.all();
-    for (const [{ name }, opened] of subjects) {
-      verifyMessages(`${name} on Postgres`, (await opened.history(MAIN)).slice(-appended.length), appended);
+    for (const [{ name, appendsPerTurn = BATCH }, opened] of subjects) {
+      const expected = appended.filter((_, index) => index % BATCH < appendsPerTurn);
+      verifyMessages(`${name} on Postgres`, (await opened.history(MAIN)).slice(-expected.length), expected);
     }
     const row = (work, times, atMost, against) =>
       report.row({

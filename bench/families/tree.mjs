@@ -4,6 +4,9 @@ import { stemma } from "../subjects/stemma.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
 import { MAIN } from "../world.mjs";
 
+/** Deletes of a turn. */
+const BATCH = 15;
+
 /** A copy of a conversation under another id: the same rows and index entries by INSERT … SELECT. */
 export async function measureFork({ world, scales, clock, report }) {
   const count = scales.medium;
@@ -63,12 +66,18 @@ export async function measureDelete({ world, scales, clock, turns, report }) {
     deleteEntry.run(first + index + 1);
   });
   // No two of them are neighbours.
-  const middle = (number) => Math.floor(count / 4) + 2 * number;
+  const middle = (number) =>
+    Array.from({ length: BATCH }, (_, index) => Math.floor(count / 8) + 2 * (BATCH * number + index));
   const contestants = {
-    stemma: { prepare: middle, run: (index) => ours.session(MAIN).deleteMessages([ids[index]]) },
-    bare: { prepare: middle, run: deleteBoth },
+    stemma: {
+      prepare: middle,
+      run: async (indexes) => {
+        for (const index of indexes) await ours.session(MAIN).deleteMessages([ids[index]]);
+      },
+    },
+    bare: { prepare: middle, run: (indexes) => indexes.forEach(deleteBoth) },
   };
-  const times = await race(contestants, { ...clock, turns: 4 * turns });
+  const times = await race(contestants, { ...clock, turns });
   const left = await ours.history(MAIN);
   verify(left.length < count, "delete", "nothing is deleted.");
   verifyMessages("delete", left, bare.history(MAIN));

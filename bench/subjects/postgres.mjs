@@ -6,7 +6,7 @@ import { postgres, Session } from "../stemma.mjs";
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
 
 /** The limit on Postgres: a bare INSERT into the documented table, and one ordered SELECT. */
-export const barePostgres = subject("bare", async (client) => {
+export const barePostgres = subject("limit", async (client) => {
   await client.query(DOCUMENTED_TABLES);
   const insert = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
                   VALUES ($1, $2, $3, $4, $5, $6)`;
@@ -35,21 +35,22 @@ export const stemmaPostgres = subject("stemma", async (client) => {
   };
 });
 
-export const agents22Postgres = subject("agents@0.22 provider", async (client) => {
+const startAgents22 = async (client) => {
   await client.query(DOCUMENTED_TABLES);
   const provider = (id) => new PostgresSessionProvider(client, id);
   return {
     append: (sessionId, message) => provider(sessionId).appendMessage(message),
     history: (sessionId) => provider(sessionId).getHistory(),
   };
-});
+};
+export const agents22Postgres = { ...subject("agents@0.22 provider", startAgents22), appendsPerTurn: 1 };
 
 function subject(name, start) {
   return {
     name,
     /** On a schema of its own. */
     async open(port) {
-      const schema = name.replace(/\W+/g, "_");
+      const schema = `bench_${name.replace(/\W+/g, "_")}`;
       const client = new pg.Client({
         connectionString: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
         options: `-c search_path=${schema}`,

@@ -20,7 +20,8 @@ export async function startWorkerd(folder) {
     modules: [{ type: "ESModule", path: "worker.js", contents: outputFiles[0].text }],
     compatibilityDate: "2026-04-01",
     compatibilityFlags: ["nodejs_compat"],
-    durableObjects: { CONVERSATION: { className: "Conversation", useSQLite: true } },
+    // The limit keeps its place in memory, however long the others take.
+    durableObjects: { CONVERSATION: { className: "Conversation", useSQLite: true, unsafePreventEviction: true } },
     durableObjectsPersist: join(folder, "workerd"),
   });
   await miniflare.ready;

@@ -1,0 +1,55 @@
+// Puts the tables of a run into README and docs.
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { cellsOf, show } from "./cells.mjs";
+
+const README = fileURLToPath(new URL("../README.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../docs/benchmark.md", import.meta.url));
+
+/** Writes the rows with a target into the README, and all that was measured into docs/benchmark.md. */
+export function publishTables({ run, machine, rows, comparisons, counts }) {
+  const { date, node, sqlite, cpu, load } = machine;
+  const made = `\`${run.command}\` on ${date}: Node ${node}, SQLite ${sqlite}, ${cpu}, load ${load.toFixed(1)} before it began.`;
+  const judged = rows.filter(({ met }) => met !== null);
+  replaceSection(README, [tableOf(judged), made]);
+  replaceSection(PAGE, [
+    tableOf(rows),
+    "Times, as multiples of the limit's:",
+    matrixOf(comparisons, ({ median }) => show(median, "×")),
+    "Rows read / rows written by one call, as workerd counts them:",
+    matrixOf(counts, ({ read, written }) => `${read} / ${written}`),
+    made,
+  ]);
+}
+
+function tableOf(rows) {
+  const lines = rows.map((row) => {
+    const [verdict, goal, measured, range, work] = cellsOf(row);
+    return `| ${work} | ${goal} | ${measured} | ${range} | ${verdict === "missed" ? "**missed**" : verdict} |`;
+  });
+  return ["| Work | Target | Measured | Rounds | |", "| --- | --- | --- | --- | --- |", ...lines].join("\n");
+}
+
+// A line per subject, a column per measure.
+function matrixOf(entries, cellOf) {
+  const measures = [...new Set(entries.map(({ measure }) => measure))];
+  const subjects = [...new Set(entries.map(({ subject }) => subject))];
+  const lines = subjects.map((subject) => {
+    const cells = measures.map((measure) => {
+      const entry = entries.find((one) => one.subject === subject && one.measure === measure);
+      return entry === undefined ? "–" : cellOf(entry);
+    });
+    return `| ${[subject, ...cells].join(" | ")} |`;
+  });
+  return [`| | ${measures.join(" | ")} |`, `|${" --- |".repeat(measures.length + 1)}`, ...lines].join("\n");
+}
+
+const OPENING = "<!-- benchmark -->";
+const CLOSING = "<!-- /benchmark -->";
+
+function replaceSection(path, blocks) {
+  const before = readFileSync(path, "utf8");
+  const [head, tail] = [before.indexOf(OPENING) + OPENING.length, before.indexOf(CLOSING)];
+  if (tail < head) throw new Error(`${path} has no place for the table, between ${OPENING} and ${CLOSING}.`);
+  writeFileSync(path, `${before.slice(0, head)}\n${blocks.join("\n\n")}\n${before.slice(tail)}`);
+}
