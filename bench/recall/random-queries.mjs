@@ -81,14 +81,14 @@ function generator(seed) {
     () => many(1, 12, common).join(" "),
     () => many(1, 15, () => pick([common, () => pick(OPERATORS), () => pick(ODD), anything])()).join(pick(["", " "])),
     () => `"${many(1, 4, common).join(" ")}" ${many(0, 4, common).join(" ").toUpperCase()}`,
-    () => many(1, 300, () => pick([common, word, () => pick(OPERATORS)])()).join(" "),
   ];
+  const long = () => many(1, 300, () => pick([common, word, () => pick(OPERATORS)])()).join(" ");
   return {
     message: () =>
       many(1, 40, () => (random() < 0.03 ? anything() : common())).join(
         random() < 0.9 ? " " : pick(["", ", ", "🥰", "\n"]),
       ),
-    query: () => pick(kinds)(),
+    query: () => (random() < 0.02 ? long() : pick(kinds)()),
   };
 }
 

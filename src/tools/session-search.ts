@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
 import { beginning, snippet } from "./snippet.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** Characters of each message that are shown. */
 const SNIPPET_LENGTH = 300;
-/** Characters of all of them together. */
-const MAX_LENGTH = 8000;
+/** Estimated tokens of all of them together, with what tells where they stand. */
+const MAX_TOKENS = 2000;
 
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
 export function createSessionSearchTool(search: (query: string) => Promise<readonly SearchHit[]>): SessionTool {
@@ -22,17 +23,17 @@ export function createSessionSearchTool(search: (query: string) => Promise<reado
 }
 
 /**
- * Hits as text for a model: for each its session id, message id, role and time, and an excerpt around the words of
- * `query`. Never a whole long message; the hits that do not fit 8,000 characters are left out, and counted.
+ * Hits as text for a model: for each its session id, message id, role, sender and time, and an excerpt around the words of
+ * `query`. Never a whole long message; the hits that do not fit 2,000 estimated tokens are left out, and counted.
  */
 export function formatHits(hits: readonly SearchHit[], query = ""): string {
   const texts: string[] = [];
-  let length = 0;
+  let tokens = 0;
   for (const hit of hits) {
     const text = formatHit(hit, query);
-    if (length + text.length > MAX_LENGTH) break;
+    tokens += estimateStringTokens(text);
+    if (tokens > MAX_TOKENS) break;
     texts.push(text);
-    length += text.length;
   }
   const rest = hits.length - texts.length;
   return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
@@ -42,6 +43,10 @@ const MAX_ID_LENGTH = 200;
 
 function formatHit(hit: SearchHit, query: string): string {
   const id = (text: string) => beginning(text, MAX_ID_LENGTH);
-  const head = `[session ${id(hit.sessionId)} · message ${id(hit.id)} · ${id(hit.role)} · ${hit.createdAt}]`;
+  const sender = hit.name === undefined ? hit.role : `${hit.role} ${oneLine(hit.name)}`;
+  const head = `[session ${id(hit.sessionId)} · message ${id(hit.id)} · ${id(sender)} · ${hit.createdAt}]`;
   return `${head}\n${snippet(hit.content, query, SNIPPET_LENGTH)}`;
 }
+
+// A name cannot end the line in which it stands.
+const oneLine = (name: string) => name.replace(/[\s\p{Cc}]+/gu, " ");

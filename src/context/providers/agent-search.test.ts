@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { estimateStringTokens } from "../../model/tokens.js";
 import { sqlite } from "../../sqlite.js";
 import { AgentSearchProvider } from "./agent-search.js";
 
@@ -31,6 +32,19 @@ describe("AgentSearchProvider", () => {
     const provider = new AgentSearchProvider(sqlite(":memory:"), "kb");
     for (let index = 0; index < 12; index++) await provider.set(`k${index}`, `apple ${index}`);
     expect((await provider.search("apple"))?.split("\n\n")).toHaveLength(10);
+  });
+
+  it("gives the best entry whole, and pieces of others where there is little room", async () => {
+    const provider = new AgentSearchProvider(sqlite(":memory:"), "kb");
+    const filler = "some other words ".repeat(600);
+    await provider.set("best", `apple apple apple apple ${filler}`);
+    for (let index = 0; index < 9; index++)
+      await provider.set(`k${index}`, `${filler} an apple in the middle ${filler}`);
+    const [best = "", ...others] = (await provider.search("apple"))?.split("\n\n") ?? [];
+    expect(best).toBe(`[best]\napple apple apple apple ${filler}`);
+    expect(others).toHaveLength(9);
+    for (const other of others) expect(other).toMatch(/^\[k\d\]\n….*an apple in the middle.*…$/);
+    expect(estimateStringTokens(others.join("\n\n"))).toBeLessThanOrEqual(2_020);
   });
 
   it("updates what the index knows of an entry", async () => {

@@ -1,6 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import { parseQuery } from "../../model/query.js";
+import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
+import { estimateStringTokens } from "../../model/tokens.js";
 import type { EntryScope, EntryStore } from "../../storage/contract.js";
 import { storeOf } from "../../storage/store-of.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
@@ -8,6 +10,10 @@ import type { AppendOptions, SearchProvider } from "../provider.js";
 import { assertName, type Binding, bindTo, type SharingOptions, scopeOf } from "./binding.js";
 
 const MAX_RESULTS = 10;
+/** Estimated tokens of what is shown beside the best entry. */
+const MAX_TOKENS = 2000;
+/** Characters that are shown of an entry for which there is no more room. */
+const EXCERPT_LENGTH = 600;
 
 /**
  * Searchable entries kept in a store, under the label of the block that uses them. They belong to one session (the one
@@ -55,10 +61,26 @@ export class AgentSearchProvider implements SearchProvider {
     return count === 0 ? null : `${count} ${count === 1 ? "entry" : "entries"} indexed.`;
   }
 
-  /** The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none matches. */
+  /**
+   * The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none
+   * matches. The best one is whole; of the others those that do not fit 2,000 estimated tokens together are shown by an
+   * excerpt, and left out and counted when not even that fits.
+   */
   async search(query: string): Promise<string | null> {
-    const found = await this.#entries.search(this.#scope, parseQuery(query), { limit: MAX_RESULTS });
-    return found.length === 0 ? null : found.map(({ key, content }) => `[${key}]\n${content}`).join("\n\n");
+    const parsed = parseQuery(query);
+    const found = await this.#entries.search(this.#scope, parsed, { limit: MAX_RESULTS });
+    const texts: string[] = [];
+    let room = MAX_TOKENS;
+    for (const { key, content } of found) {
+      const fits = (text: string) => texts.length === 0 || estimateStringTokens(text) <= room;
+      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)].map((shown) => `[${key}]\n${shown}`).find(fits);
+      if (text === undefined) break;
+      if (texts.length > 0) room -= estimateStringTokens(text);
+      texts.push(text);
+    }
+    if (texts.length === 0) return null;
+    const rest = found.length - texts.length;
+    return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
   }
 
   /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */
