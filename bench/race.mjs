@@ -16,8 +16,9 @@ export const cpuTime = () => {
 
 /**
  * Runs each contestant's `run(work)` in turn, `turns` times in each of `rounds` rounds, in an order that rotates, after a
- * round that does not count. `prepare(number)` makes the work of a turn, outside the clock; `size` says of how many
- * operations it consists. Gives for each contestant its milliseconds per operation, round by round.
+ * round that does not count; with `every`, in each so many turns once. `prepare(number)` makes the work of a turn, outside
+ * the clock; `size` says of how many operations it consists. Gives for each contestant its milliseconds per operation,
+ * round by round.
  */
 export async function race(contestants, { rounds, turns, cpu = false }) {
   const now = cpu ? cpuTime : wallTime;
@@ -27,20 +28,23 @@ export async function race(contestants, { rounds, turns, cpu = false }) {
   for (let round = -1; round < rounds; round += 1) {
     collectGarbage();
     const sums = Object.fromEntries(names.map((name) => [name, 0]));
+    const runs = { ...sums };
     const last = round < 0 ? Math.ceil(turns / 4) : turns;
     for (let turn = 0; turn < last; turn += 1) {
       for (let place = 0; place < names.length; place += 1) {
         const name = names[(place + turn + round + 1) % names.length];
-        const { run, prepare } = contestants[name];
+        const { run, prepare, every = 1 } = contestants[name];
+        if (turn % every !== 0) continue;
         const work = prepare?.(number);
         const start = now();
         await run(work);
         sums[name] += now() - start;
+        runs[name] += 1;
       }
       number += 1;
     }
     if (round < 0) continue;
-    for (const name of names) times[name].push(sums[name] / turns / (contestants[name].size ?? 1));
+    for (const name of names) times[name].push(sums[name] / runs[name] / (contestants[name].size ?? 1));
   }
   return times;
 }

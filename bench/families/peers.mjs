@@ -58,23 +58,30 @@ export async function measurePeers({ quick, world, scales, clock, turns, report 
     if (count === scales.small) {
       await run("cold open to the newest 50", few, (subject, { path }) => subject.reopen && cold(subject, path));
     }
-    const appends = await measureAppends(world, subjects, few, run);
+    const appends = await measureAppends(world, subjects, { turns, few }, run);
     if (count === scales.medium) targets(report, count, appends, histories);
   }
 }
 
-async function measureAppends(world, subjects, turns, run) {
+async function measureAppends(world, subjects, { turns, few }, run) {
   const batches = world.batches(BATCH);
-  const contestant = ({ appendsPerTurn = BATCH }, opened) => ({
-    size: appendsPerTurn,
-    prepare: (number) => batches.batch(number).slice(0, appendsPerTurn),
-    run: (messages) => opened.appendEach(MAIN, messages),
+  const given = new Map([...subjects.keys()].map((subject) => [subject, []]));
+  const times = await run("append", turns, (subject, opened) => {
+    const { appendsPerTurn: size = BATCH } = subject;
+    return {
+      size,
+      every: size === BATCH ? 1 : Math.ceil(turns / few),
+      prepare(number) {
+        const messages = batches.batch(number).slice(0, size);
+        given.get(subject).push(...messages);
+        return messages;
+      },
+      run: (messages) => opened.appendEach(MAIN, messages),
+    };
   });
-  const times = await run("append", turns, contestant);
-  const appended = batches.all();
-  for (const [{ name, appendsPerTurn = BATCH }, opened] of subjects) {
-    const expected = appended.filter((_, index) => index % BATCH < appendsPerTurn);
-    verifyMessages(`${name}, appended`, (await opened.history(MAIN)).slice(-expected.length), expected);
+  for (const [subject, opened] of subjects) {
+    const expected = given.get(subject);
+    verifyMessages(`${subject.name}, appended`, (await opened.history(MAIN)).slice(-expected.length), expected);
   }
   return times;
 }
