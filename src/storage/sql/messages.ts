@@ -22,7 +22,7 @@ import {
 
 const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
 const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
-// Names no key: on Postgres an owner may put a tenant before these columns.
+// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns.
 const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
 const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";

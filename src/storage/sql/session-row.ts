@@ -73,7 +73,7 @@ export function* register(sessionId: string): Operation<void> {
 function* makeRow(sessionId: string): Operation<void> {
   const now = isoNow();
   yield* run(
-    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
     sessionId,
     sessionId,
     now,
