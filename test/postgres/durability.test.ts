@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
+import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { describeServer } from "./server.js";
 
@@ -82,6 +82,64 @@ describeServer("a store on a server", (server) => {
       ["a", "b"],
       ["a", "c", "d"],
     ]);
+  });
+
+  it("reads as a role that may only read, and refuses what that role may not, changing nothing", async () => {
+    const role = `reader_${url.split("/").at(-1)}`;
+    const session = Session.create(open()).forSession("s").withContext("memory");
+    await session.appendAll([say("a"), say("b")]);
+    await session.addCompaction("a", "a", "a");
+    await session.replaceContextBlock("memory", "User likes fruit.");
+    await server.query(url, `CREATE ROLE ${role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    const store = postgres(url.replace("postgres@", `${role}@`));
+    stores.push(store);
+    const reader = Session.create(store).forSession("s").withContext("memory");
+    expect(await reader.getHistory()).toEqual(await session.getHistory());
+    expect(await reader.getRecentHistory(10_000)).toEqual(await session.getRecentHistory(10_000));
+    expect(await reader.getTree()).toEqual(await session.getTree());
+    expect((await reader.search("text")).map(({ id }) => id)).toEqual(
+      (await session.search("text")).map(({ id }) => id),
+    );
+    expect(await reader.freezeSystemPrompt()).toContain("User likes fruit.");
+    expect((await SessionManager.create(store).list()).map(({ id }) => id)).toEqual(["s"]);
+    const before = await session.getTree();
+    for (const write of [
+      () => reader.appendMessage(say("c")),
+      () => reader.deleteMessages(["a"]),
+      () => reader.clearMessages(),
+      () => SessionManager.create(store).delete("s"),
+    ]) {
+      await expect(write()).rejects.toMatchObject({
+        code: "STORE_FAILED",
+        message: expect.stringContaining("permission denied"),
+      });
+    }
+    await expect(reader.appendContextBlock("memory", "x")).rejects.toThrow();
+    expect(await session.getTree()).toEqual(before);
+  });
+
+  it("needs no more than one connection, whatever comes at once", async () => {
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    const manager = SessionManager.create(postgres(pool)).withContext("memory").withCachedPrompt();
+    const ids = Array.from({ length: 20 }, (_, index) => `m${index}`);
+    await Promise.all(
+      ids.flatMap((id, index) => {
+        const session = manager.getSession(`s${index % 3}`);
+        const streamed = async () => {
+          for await (const _ of session.history()) await session.getMessage(id);
+        };
+        return [
+          session.appendMessage(say(id)),
+          session.appendContextBlock("memory", "."),
+          session.search("text"),
+          streamed(),
+        ];
+      }),
+    );
+    await manager.fork("s0", "m0", "copy", { id: "copy" });
+    expect((await manager.list()).map(({ id }) => id).sort()).toEqual(["copy", "s0", "s1", "s2"]);
+    expect(await idsOf(open(), "s0")).toEqual(ids.filter((_, index) => index % 3 === 0));
+    await pool.end();
   });
 
   it.each(["serializable", "repeatable read"])(
