@@ -150,6 +150,7 @@ export const compaction = defineTopic("compaction", (it) => {
     const before = await snapshot(workspace);
     await expectError(add("f", "a", "c"), "COMPACTION_STALE");
     await expectError(add("f", "a", "x", "b", "c"), "COMPACTION_STALE");
+    await expectError(add("f", "a", "c", "b"), "COMPACTION_STALE");
     await expectError(add("gone", "a", "b", "c"), "COMPACTION_STALE");
     expect(await snapshot(workspace)).toEqual(before);
     await add("f", "a", "b", "c");
