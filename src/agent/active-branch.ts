@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
 import { readBranch } from "./read-branch.js";
+import { sameJson } from "./same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "./tool-part.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
@@ -61,6 +62,7 @@ export class ActiveBranch {
   /** Stores a message in place of the last one's earlier form, else at the end. */
   async put(message: SessionMessage): Promise<void> {
     if (this.last?.id !== message.id) return this.append(message);
+    if (sameJson(this.last, message)) return;
     await this.#write(message, async () => {
       await this.session.updateMessage(message);
       this.#messages[this.#messages.length - 1] = message;

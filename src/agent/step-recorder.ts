@@ -13,7 +13,8 @@ export class StepRecorder {
 
   /** The message as it stands; null while it is empty. */
   message(): SessionMessage | null {
-    const parts = this.parts.filter((part) => part.type !== "text" || part.text !== "");
+    // Copies: the parts go on changing here.
+    const parts = this.parts.filter((part) => part.type !== "text" || part.text !== "").map((part) => ({ ...part }));
     return parts.length === 0 ? null : { id: this.id, role: "assistant", parts };
   }
 

@@ -238,6 +238,34 @@ describe("with a model", () => {
     await server.close();
   });
 
+  it("goes on with an imported session whose last call has no answer", async () => {
+    const call = { id: "c1", type: "function", function: { name: "lookup", arguments: '{"x":1}' } };
+    const file = join(folder, "session.json");
+    const messages = [
+      { role: "user", content: "Look it up" },
+      { role: "assistant", content: null, tool_calls: [call] },
+    ];
+    writeFileSync(file, JSON.stringify({ messages }));
+    execFileSync(process.execPath, [program, "import", file, "--db", db, "--session", "imported"]);
+    const server = await openaiServer({ say: "Never mind, then." });
+    const options = ["--session", "imported", "--model", "m", "--base-url", server.url];
+    const { output, code } = await chat(["And now?"], ...options);
+    await server.close();
+    expect(output).toContain("The last turn was interrupted");
+    expect(output).toContain("Never mind, then.");
+    expect(code).toBe(0);
+    expect(messagesOf(server.requests[0]).slice(1)).toMatchObject([
+      { role: "user" },
+      { role: "assistant", tool_calls: [{ id: "c1" }] },
+      { role: "tool", tool_call_id: "c1", content: expect.stringContaining("Interrupted") },
+      { role: "user" },
+    ]);
+    const store = sqlite(db);
+    const history = await SessionManager.create(store).getSession("imported").getHistory();
+    expect(history[1]).toMatchObject({ parts: [{ state: "output-error" }], metadata: { interrupted: "killed" } });
+    await store.close();
+  });
+
   it("goes on after kill -9 in the middle of an answer", async () => {
     const hanging = await hangingServer();
     const run = start("--model", "m", "--base-url", hanging.url);

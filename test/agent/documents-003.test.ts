@@ -295,6 +295,17 @@ describe("Custom storages", () => {
 });
 
 describe("Best practices", () => {
+  it("reuses one storage instance that a module exports", async () => {
+    const before = process.cwd();
+    process.chdir(directory);
+    try {
+      const { session } = await import("./document-003/app.js");
+      expect(readdirSync(`${directory}/data/sessions`)).toEqual([`${session.id}.json`]);
+    } finally {
+      process.chdir(before);
+    }
+  });
+
   it("starts a fresh session when the one to resume is not there", async () => {
     const sessionStorage = new FileSessionStorage(`${directory}/data/sessions`);
     const sessionId = "gone";

@@ -1,92 +1,92 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, expect, it } from "vitest";
-import { createSession, SqliteSessionStorage } from "../../src/agent.js";
+import { createSession, resumeSession, SqliteSessionStorage } from "../../src/agent.js";
 import { createCompactFunction } from "../../src/compaction/compact.js";
-import type { Store } from "../../src/storage/contract.js";
 import { calls, collect, says, scripted } from "./mock-model.js";
 import { add } from "./tools.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-long-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const TURNS = 9;
+const question = "A question";
+const answer = "Message 17 says a little something, as messages do.";
 
-/** A conversation that is filled up to some lengths, with a few turns at each. */
-async function measure(lengths: readonly number[], store: Store, options: object): Promise<number[]> {
-  const steps = lengths.flatMap(() =>
-    Array.from({ length: TURNS }, (_, turn) => [calls([`c${turn}`, "add", { x: turn }]), says("Done.")]),
-  );
-  const session = await createSession({
-    model: scripted(...steps.flat()),
-    sessionStorage: store,
-    tools: { add },
-    ...options,
-  });
-  const medians: number[] = [];
-  let written = 0;
-  for (const length of lengths) {
-    const fill = Array.from({ length: length - written }, (_, index) => ({
-      id: `f${written + index}`,
-      role: index % 2 === 0 ? "user" : "assistant",
-      parts: [{ type: "text", text: `Message ${index} says a little something, as messages do.` }],
-    }));
-    await session.session.appendAll(fill);
-    const times: number[] = [];
-    for (let turn = 0; turn < TURNS; turn += 1) {
-      const started = performance.now();
-      await session.send("A question");
-      await collect(session.receive());
-      times.push(performance.now() - started);
-    }
-    written = length;
-    medians.push(times.sort((a, b) => a - b)[TURNS >> 1] ?? 0);
-  }
-  return medians;
+interface Cost {
+  /** In the order they ran, without their values. */
+  readonly statements: readonly string[];
+  readonly rowsWritten: number;
+  /** Characters of all that was written. */
+  readonly written: number;
+  /** Messages that the model was shown. */
+  readonly shown: number;
 }
 
-it("costs as much per turn at 5,000 messages as at 500, where the history is compacted", async () => {
-  const store = await new SqliteSessionStorage(join(folder, "compacted.db")).openStore();
+/** What one turn with a tool costs, in conversations of these lengths. */
+async function costsOfTurn(lengths: readonly number[], options: object): Promise<Cost[]> {
+  const log: string[] = [];
+  const database = new Database(join(folder, `${crypto.randomUUID()}.db`), { verbose: (sql) => log.push(String(sql)) });
+  const storage = new SqliteSessionStorage(database);
+  const changes = () => database.prepare("SELECT total_changes() AS n").pluck().get() as number;
+  const costs: Cost[] = [];
+  for (const length of lengths) {
+    const id = `s${length}`;
+    const settings = { sessionStorage: storage, tools: { add }, ...options };
+    const filled = await createSession({ ...settings, id });
+    await filled.session.appendAll(
+      Array.from({ length }, (_, index) => ({
+        id: `m${index}`,
+        role: index % 2 === 0 ? "user" : "assistant",
+        parts: [{ type: "text", text: answer }],
+      })),
+    );
+    await filled.close();
+    const turn = () => [calls(["c", "add", { x: 1 }]), says("Done.")];
+    const model = scripted(...turn(), ...turn());
+    const session = await resumeSession(id, { ...settings, model });
+    const talk = async () => {
+      await session.send(question);
+      expect((await collect(session.receive())).at(-1)).toMatchObject({ stop_reason: "end_turn" });
+    };
+    // The first may compact, and measures what the fill has written.
+    await talk();
+    log.length = 0;
+    const before = changes();
+    await talk();
+    const rowsWritten = changes() - before;
+    const writes = log.filter((sql) => /^\s*(INSERT|UPDATE)/i.test(sql));
+    costs.push({
+      statements: log.map((sql) => sql.replace(/'(?:[^']|'')*'|\b\d+(\.\d+)?\b/g, "?")),
+      rowsWritten,
+      written: writes.join("").length,
+      shown: model.doStreamCalls.at(-1)?.prompt.length ?? 0,
+    });
+    await session.close();
+  }
+  await storage.close();
+  return costs;
+}
+
+function assertSame(short: Cost | undefined, long: Cost | undefined): void {
+  expect(long?.statements).toEqual(short?.statements);
+  expect(long?.statements.length).toBeGreaterThan(10);
+  expect(long?.rowsWritten).toBe(short?.rowsWritten);
+  // Ids and numbers of rows are a little longer.
+  expect(Math.abs((long?.written ?? 0) - (short?.written ?? 0))).toBeLessThan(100);
+}
+
+it("costs the same statements per turn at 5,000 messages as at 500, where the history is compacted", async () => {
   const onCompaction = createCompactFunction({ summarize: () => "They talked.", tailTokenBudget: 1000 });
-  const [, short = 0, long = 0] = await measure([100, 500, 5000], store, { compactAfter: 3000, onCompaction });
-  expect(long).toBeLessThan(short * 2 + 10);
-  await store.close();
+  const [short, long] = await costsOfTurn([500, 5000], { compactAfter: 3000, onCompaction });
+  assertSame(short, long);
+  expect(long?.shown).toBe(short?.shown);
+  expect(long?.shown).toBeLessThan(100);
 });
 
-it("writes as much per turn at 5,000 messages as at 500: what is new, and nothing else", async () => {
-  const store = await new SqliteSessionStorage(join(folder, "written.db")).openStore();
-  let bytes = 0;
-  const weigh = <T extends { content: string }>(message: T) => {
-    bytes += message.content.length;
-    return message;
-  };
-  const weighed: Store = {
-    ...store,
-    messages: {
-      ...store.messages,
-      append: (id, messages, parent) => store.messages.append(id, messages.map(weigh), parent),
-      update: (id, message) => store.messages.update(id, weigh(message)),
-    },
-  };
-  const perTurn: number[] = [];
-  for (const length of [500, 5000]) {
-    const session = await createSession({
-      model: scripted(calls(["c", "add", { x: 1 }]), says("Done.")),
-      sessionStorage: weighed,
-      tools: { add },
-    });
-    const fill = Array.from({ length }, (_, index) => ({
-      id: `f${index}`,
-      role: "user",
-      parts: [{ type: "text", text: "x" }],
-    }));
-    await session.session.appendAll(fill);
-    bytes = 0;
-    await session.send("A question");
-    await collect(session.receive());
-    perTurn.push(bytes);
-  }
-  expect(perTurn[1]).toBe(perTurn[0]);
-  await store.close();
+it("writes what is new, and nothing else, at 5,000 messages as at 500", async () => {
+  const [short, long] = await costsOfTurn([500, 5000], {});
+  assertSame(short, long);
+  expect(long?.shown).toBe((short?.shown ?? 0) + 4500);
 });

@@ -1,0 +1,4 @@
+// storage.ts
+import { FileSessionStorage } from "stemma/agent";
+
+export const sessionStorage = new FileSessionStorage("./data/sessions");
