@@ -131,7 +131,7 @@ async function soak(place: Place): Promise<void> {
 }
 
 describe(`after ${KILLS} times kill -9 in a conversation with tools, all that was acknowledged is there, and the next request is accepted`, () => {
-  const limit = 30_000 + KILLS * 10_000;
+  const limit = 30_000 + KILLS * 20_000;
 
   it(
     "in files, each of which parses",

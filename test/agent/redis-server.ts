@@ -58,17 +58,19 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+// A server that still reads its file takes connections already.
 async function reachable(server: ChildProcess, port: number): Promise<void> {
-  for (let attempt = 0; attempt < 200 && server.exitCode === null; attempt += 1) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = createConnection(port, "127.0.0.1");
-      socket.once("connect", () => {
+  for (let attempt = 0; attempt < 400 && server.exitCode === null; attempt += 1) {
+    const ready = await new Promise<boolean>((resolve) => {
+      const socket = createConnection(port, "127.0.0.1", () => socket.write("PING\r\n"));
+      socket.once("data", (answer) => {
         socket.destroy();
-        resolve(true);
+        resolve(String(answer).startsWith("+PONG"));
       });
       socket.once("error", () => resolve(false));
+      socket.once("close", () => resolve(false));
     });
-    if (open) return;
+    if (ready) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   throw new RangeError(`redis-server did not come up on port ${port}.`);
