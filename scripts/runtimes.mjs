@@ -40,7 +40,7 @@ function node(major) {
 function bun() {
   const prefix = join(folder, "bun");
   run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", "bun@1"]);
-  return [join(prefix, "node_modules/.bin/bun"), ["test", "./test/runtimes/bun.suite.mjs"]];
+  return [join(prefix, "node_modules/.bin/bun"), ["test", "--timeout=60000", "./test/runtimes/bun.suite.mjs"]];
 }
 
 function aiSdk7() {
