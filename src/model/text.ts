@@ -30,14 +30,16 @@ export function assertStorableText(text: string, what: string): void {
   }
 }
 
-/** Bytes of a text in UTF-8. */
+const encoder = new TextEncoder();
+const scratch = new Uint8Array(4096);
+
+/** Bytes of a text in UTF-8. Written out and thrown away: the engine's own loop is far faster than one of ours. */
 export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x80) continue;
-    // A surrogate pair is two units and four bytes.
-    bytes += code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 1 : 2;
+  let bytes = 0;
+  for (let start = 0; start < text.length; ) {
+    const { read, written } = encoder.encodeInto(text.slice(start), scratch);
+    start += read;
+    bytes += written;
   }
   return bytes;
 }

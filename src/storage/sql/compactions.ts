@@ -3,7 +3,7 @@ import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../
 import { summaryMessage } from "../../model/overlay.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
-import { readRows } from "./content.js";
+import { type ContentTuple, readable, readRows } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { findSegments, readRanges, visiblePieces } from "./path.js";
@@ -109,7 +109,7 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
   const ranges = (yield* findSegments(tip.no, to))
     .filter(({ hi }) => hi >= from)
     .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
-  return yield* readRows(tip.no, yield* readRanges(sql, "n, content", ranges));
+  return readable(yield* readRows(tip.no, yield* readRanges<ContentTuple>(sql, "n, content", ranges)));
 }
 
 /**

@@ -76,26 +76,27 @@ export interface ContentRow {
   readonly content: string;
 }
 
+export type ContentTuple = readonly [n: number, content: string];
+
 type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
 
 /**
- * Gives back the messages of contents, with what stands outside their rows. One that cannot be read goes to `onCorrupt`,
- * or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that.
+ * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
+ * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that.
  */
 export function* readContents(
   no: number,
   contents: readonly string[],
   idAt: (index: number) => Operation<string>,
   onCorrupt?: CorruptHandler,
-): Operation<SessionMessage[]> {
+): Operation<(SessionMessage | null)[]> {
   const decoded = contents.map((content) => attempt(() => decodeMessage(content)));
   // Nearly every content is complete in itself.
   if (decoded.every(isComplete)) return decoded;
   const data = yield* readMedia(no, decoded.flatMap(keysOf));
-  const messages: SessionMessage[] = [];
+  const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
-    const message = isComplete(found) ? found : yield* readIncomplete(no, found, data, () => idAt(index), onCorrupt);
-    if (message !== null) messages.push(message);
+    messages.push(isComplete(found) ? found : yield* readIncomplete(no, found, data, () => idAt(index), onCorrupt));
   }
   return messages;
 }
@@ -103,11 +104,16 @@ export function* readContents(
 /** The same of rows. */
 export function readRows(
   no: number,
-  rows: readonly ContentRow[],
+  rows: readonly ContentTuple[],
   onCorrupt?: CorruptHandler,
-): Operation<SessionMessage[]> {
-  const contents = rows.map((row) => row.content);
-  return readContents(no, contents, (index) => findId((rows[index] as ContentRow).n), onCorrupt);
+): Operation<(SessionMessage | null)[]> {
+  const contents = rows.map(([, content]) => content);
+  return readContents(no, contents, (index) => findId((rows[index] as ContentTuple)[0]), onCorrupt);
+}
+
+/** Without those that could not be read. */
+export function readable(messages: readonly (SessionMessage | null)[]): SessionMessage[] {
+  return messages.filter((message) => message !== null);
 }
 
 /** The message of one row; null when it is corrupt and `onCorrupt` took it. */
@@ -116,7 +122,7 @@ export function* readContent(
   row: ContentRow,
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  return (yield* readRows(no, [row], onCorrupt))[0] ?? null;
+  return (yield* readRows(no, [[row.n, row.content]], onCorrupt))[0] ?? null;
 }
 
 function* findId(n: number): Operation<string> {

@@ -139,7 +139,7 @@ function* copySkills(sql: Dialect, from: Tip, segments: readonly Segment[], no: 
     const before = segments
       .filter(({ lo }) => lo <= skill.through)
       .map((segment) => ({ ...segment, hi: Math.min(segment.hi, skill.through) }));
-    const rows = yield* readRanges<{ n: number }>(sql, "n", before);
+    const rows = yield* readRanges(sql, "n", before);
     unloaded.push({ ...skill, through: floorOf(no) + rows.length });
   }
   const copied: SkillState = { loaded: state.loaded, unloaded };

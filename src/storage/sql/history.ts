@@ -5,19 +5,11 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
 import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
-import { type ContentRow, readContent, readContents, readRows } from "./content.js";
+import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
 import type { Dialect } from "./dialect.js";
 import { currentTotal } from "./messages.js";
-import { all, first, type Operation, run } from "./operation.js";
-import {
-  findSegments,
-  type Piece,
-  rangesOf,
-  readRangeContents,
-  readRanges,
-  type Segment,
-  visiblePieces,
-} from "./path.js";
+import { all, column, first, type Operation, run, tuples } from "./operation.js";
+import { findSegments, type Piece, rangesOf, type Segment, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import {
   findNamed,
@@ -59,9 +51,9 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
     place.n,
   );
   const starts = [{ branch: place.branch, lo: place.n + 1 }, ...branches];
-  const rows: ContentRow[] = [];
+  const rows: ContentTuple[] = [];
   for (const { branch, lo } of starts) {
-    const row = yield* first<ContentRow>(
+    const [row] = yield* tuples<ContentTuple>(
       "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
       lo,
       ceilingOf(no),
@@ -69,10 +61,8 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
     );
     if (row !== undefined) rows.push(row);
   }
-  return yield* readRows(
-    no,
-    rows.sort((a, b) => a.n - b.n),
-  );
+  rows.sort(([a], [b]) => a - b);
+  return readable(yield* readRows(no, rows));
 }
 
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
@@ -98,34 +88,37 @@ export function skillsOf(row: SessionRow): SkillState {
 }
 
 /** See `HistoryStore.path`. */
-export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
+export function* readPath(sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sessionId, options.leafId);
   if (view === null) return [];
-  const { no, pieces, skills } = view;
-  const ranges = rangesOf(pieces);
-  if (ranges.length === pieces.length && skills.unloaded.length === 0) {
-    const contents = yield* readRangeContents(sql, ranges);
-    return yield* readContents(no, contents, (index) => idOnPath(sql, ranges, index), options.onCorrupt);
-  }
-  const rows = yield* readRanges<ContentRow>(sql, "n, content", ranges);
   const messages: SessionMessage[] = [];
-  let next = 0;
-  for (const piece of pieces) {
-    if ("overlay" in piece) {
-      messages.push(summaryMessage(piece.overlay));
-      continue;
-    }
-    for (let row = rows[next]; row !== undefined && row.n <= piece.range.hi; row = rows[next]) {
-      const message = yield* readContent(no, row, options.onCorrupt);
-      if (message !== null) messages.push(hideUnloaded(message, row.n, skills));
-      next += 1;
-    }
+  // Each range is decoded before the next one is read, so that its text need not be kept for long.
+  for (const piece of view.pieces) {
+    if ("overlay" in piece) messages.push(summaryMessage(piece.overlay));
+    else for (const message of yield* readRange(view, piece.range, options)) messages.push(message);
   }
   return messages;
 }
 
-function* idOnPath(sql: Dialect, ranges: readonly Segment[], index: number): Operation<string> {
-  return (yield* readRanges<{ n: number; id: string }>(sql, "n, id", ranges))[index]?.id ?? "";
+const IN_RANGE = "FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n";
+const CONTENTS = `SELECT content ${IN_RANGE}`;
+const ROWS = `SELECT n, content ${IN_RANGE}`;
+
+function* readRange({ no, skills }: View, range: Segment, { onCorrupt }: ReadOptions): Operation<SessionMessage[]> {
+  const { lo, hi, branch } = range;
+  if (skills.unloaded.length === 0) {
+    const contents = yield* column<string>(CONTENTS, lo, hi, branch);
+    return readable(yield* readContents(no, contents, (index) => idInRange(range, index), onCorrupt));
+  }
+  const rows = yield* tuples<ContentTuple>(ROWS, lo, hi, branch);
+  const messages = yield* readRows(no, rows, onCorrupt);
+  return readable(
+    messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills)),
+  );
+}
+
+function* idInRange({ lo, hi, branch }: Segment, index: number): Operation<string> {
+  return (yield* column<string>(`SELECT id ${IN_RANGE} LIMIT 1 OFFSET ?`, lo, hi, branch, index))[0] ?? "";
 }
 
 /** The rows of one page of a range, from one end of it. */
@@ -135,7 +128,7 @@ export function* readPage(
   page: { newestFirst: boolean; limit: number },
   onCorrupt: ReadOptions["onCorrupt"],
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
-  const rows = yield* all<ContentRow>(
+  const rows = yield* tuples<ContentTuple>(
     `SELECT n, content FROM assistant_messages
      WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     range.lo,
@@ -145,15 +138,16 @@ export function* readPage(
   );
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
-  for (const row of rows) {
-    const stored = yield* readContent(view.no, row, onCorrupt);
+  const read = yield* readRows(view.no, rows, onCorrupt);
+  for (const [index, [n, content]] of rows.entries()) {
+    const stored = read[index] ?? null;
     if (stored === null) continue;
-    const message = hideUnloaded(stored, row.n, view.skills);
+    const message = hideUnloaded(stored, n, view.skills);
     messages.push(message);
-    const asStored = message === stored && !isMarked(row.content);
-    bytes.push(utf8Length(asStored ? row.content : JSON.stringify(message)));
+    const asStored = message === stored && !isMarked(content);
+    bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
   }
-  return { messages, bytes, last: rows.at(-1)?.n ?? null, full: rows.length === page.limit };
+  return { messages, bytes, last: rows.at(-1)?.[0] ?? null, full: rows.length === page.limit };
 }
 
 /** See `HistoryStore.recent`. */
@@ -184,7 +178,8 @@ export function* readRecent(
       continue;
     }
     let hi: number = piece.range.hi;
-    let limit = 8;
+    // One more than is wanted tells that there are more.
+    let limit = Math.min(Math.max(8, options.minMessages + 1), 256);
     for (let more = true; more; limit = Math.min(limit * 2, 256)) {
       const page = yield* readPage(
         view as View,

@@ -28,12 +28,9 @@ export function* first<R>(sql: string, ...values: SqlValue[]): Operation<R | und
   return (yield { sql, values })[0] as R | undefined;
 }
 
-/** The first row that a query gives, as the values of its columns. */
-export function* firstTuple<T extends readonly SqlValue[]>(
-  sql: string,
-  ...values: SqlValue[]
-): Operation<T | undefined> {
-  return (yield { sql, values, as: "tuples" })[0] as unknown as T | undefined;
+/** The rows that a query gives, each as the values of its columns. */
+export function* tuples<T extends readonly SqlValue[]>(sql: string, ...values: SqlValue[]): Operation<T[]> {
+  return (yield { sql, values, as: "tuples" }) as unknown as T[];
 }
 
 /** Runs an INSERT without RETURNING. Gives how many rows it wrote. */

@@ -1,6 +1,6 @@
 import { selectOverlays } from "../../model/overlay.js";
 import type { Dialect } from "./dialect.js";
-import { all, column, type Operation } from "./operation.js";
+import { all, type Operation, type SqlValue, tuples } from "./operation.js";
 import { ceilingOf, floorOf } from "./position.js";
 import type { Place } from "./session-row.js";
 
@@ -34,12 +34,7 @@ const CHAIN = `
   )
   SELECT branch, lo, parent_branch, parent_n FROM chain`;
 
-interface BranchRow {
-  readonly branch: number;
-  readonly lo: number;
-  readonly parent_branch: number | null;
-  readonly parent_n: number | null;
-}
+type BranchRow = [branch: number, lo: number, parentBranch: number | null, parentN: number | null];
 
 /** The path that ends with `leaf`, oldest range first. */
 export function* findSegments(no: number, leaf: { n: number; branch: number }): Operation<Segment[]> {
@@ -47,10 +42,10 @@ export function* findSegments(no: number, leaf: { n: number; branch: number }): 
   let branch: number | null = leaf.branch;
   let hi = leaf.n;
   if (branch !== 0) {
-    for (const row of yield* all<BranchRow>(CHAIN, no, branch, no)) {
-      segments.push({ branch: row.branch, lo: row.lo, hi });
-      branch = row.parent_branch;
-      hi = row.parent_n ?? 0;
+    for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(CHAIN, no, branch, no)) {
+      segments.push({ branch: own, lo, hi });
+      branch = parentBranch;
+      hi = parentN ?? 0;
     }
   }
   // The first branch of a session needs no row.
@@ -105,34 +100,20 @@ function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): P
   return pieces;
 }
 
-const IN_RANGE = "FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n";
-
-/** The rows of ranges that are in the order of a path; `columns` holds `n`. */
-export function* readRanges<R extends { n: number }>(
+/** The rows of ranges that are in the order of a path, as the values of `columns`, of which the first is `n`. */
+export function* readRanges<T extends readonly [n: number, ...SqlValue[]]>(
   sql: Dialect,
   columns: string,
   ranges: readonly Segment[],
-): Operation<R[]> {
-  const [range] = ranges;
-  if (range === undefined) return [];
-  if (ranges.length === 1) return yield* all<R>(`SELECT ${columns} ${IN_RANGE}`, range.lo, range.hi, range.branch);
+): Operation<T[]> {
   // CROSS JOIN keeps the planner from scanning the session; sorting by `n` in SQL would carry every content along.
-  const rows = yield* all<R>(
+  const rows = yield* tuples<T>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
      WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   );
-  const ordered = rows.every((row, index) => index === 0 || (rows[index - 1] as R).n < row.n);
-  return ordered ? rows : rows.sort((a, b) => a.n - b.n);
-}
-
-/** The contents of ranges that are in the order of a path. */
-export function* readRangeContents(sql: Dialect, ranges: readonly Segment[]): Operation<string[]> {
-  const [range] = ranges;
-  if (range !== undefined && ranges.length === 1) {
-    return yield* column<string>(`SELECT content ${IN_RANGE}`, range.lo, range.hi, range.branch);
-  }
-  return (yield* readRanges<{ n: number; content: string }>(sql, "n, content", ranges)).map((row) => row.content);
+  const ordered = rows.every(([n], index) => index === 0 || (rows[index - 1] as T)[0] < n);
+  return ordered ? rows : rows.sort(([a], [b]) => a - b);
 }
 
 /** The ranges among pieces. */

@@ -5,7 +5,7 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import { type ContentRow, readRows, storableText } from "./content.js";
+import { type ContentRow, readable, readRows, storableText } from "./content.js";
 import type { HotPaths } from "./dialect.js";
 import { skillsOf } from "./history.js";
 import { importMessages } from "./messages.js";
@@ -47,9 +47,12 @@ export const postgresHotPaths: HotPaths = {
     if (leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
     const stored = rows.filter(({ key }) => key === null);
     let isCorrupt = false;
-    const messages = yield* readRows(no, stored, () => {
-      isCorrupt = true;
-    });
+    const tuples = stored.map(({ n, content }) => [n, content] as const);
+    const messages = readable(
+      yield* readRows(no, tuples, () => {
+        isCorrupt = true;
+      }),
+    );
     if (isCorrupt) return null;
     const state = skillsOf({ no, leaf, stale: null, skills });
     if (stored.length === rows.length && state.unloaded.length === 0) return messages;

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import { first, firstTuple, type Operation, run } from "./operation.js";
+import { first, type Operation, run, tuples } from "./operation.js";
 import { floorOf, SESSION_RANGE } from "./position.js";
 
 /** What a session's row holds beside its registry fields. */
@@ -48,7 +48,7 @@ type TipRow = [
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
 export function* findTip(sessionId: string): Operation<Tip | null> {
-  const row = yield* firstTuple<TipRow>(TIP, sessionId);
+  const [row] = yield* tuples<TipRow>(TIP, sessionId);
   if (row === undefined) return null;
   const [no, leaf, stale, skills, n, id, branch, total] = row;
   return { no, leaf, stale, skills, newest: n === null ? null : { n, id, branch, total } };

@@ -76,7 +76,7 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
       leaf: (id) => read(() => history.readLeaf(id)),
       children: (id, messageId) => read(() => history.readChildren(id, messageId)),
       path: async (id, readOptions) =>
-        (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(sql, id, readOptions)),
+        (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(id, readOptions)),
       stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
