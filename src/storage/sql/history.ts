@@ -92,10 +92,9 @@ export function* readPath(sessionId: string, options: ReadOptions): Operation<Se
   const view = yield* openView(sessionId, options.leafId);
   if (view === null) return [];
   const messages: SessionMessage[] = [];
-  // Each range is decoded before the next one is read, so that its text need not be kept for long.
   for (const piece of view.pieces) {
     if ("overlay" in piece) messages.push(summaryMessage(piece.overlay));
-    else for (const message of yield* readRange(view, piece.range, options)) messages.push(message);
+    else yield* readRange(view, piece.range, options, messages);
   }
   return messages;
 }
@@ -104,17 +103,36 @@ const IN_RANGE = "FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ?
 const CONTENTS = `SELECT content ${IN_RANGE}`;
 const ROWS = `SELECT n, content ${IN_RANGE}`;
 
-function* readRange({ no, skills }: View, range: Segment, { onCorrupt }: ReadOptions): Operation<SessionMessage[]> {
-  const { lo, hi, branch } = range;
-  if (skills.unloaded.length === 0) {
-    const contents = yield* column<string>(CONTENTS, lo, hi, branch);
-    return readable(yield* readContents(no, contents, (index) => idInRange(range, index), onCorrupt));
+// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
+const ROWS_AT_ONCE = 1024;
+
+function* readRange(
+  view: View,
+  { branch, lo, hi }: Segment,
+  { onCorrupt }: ReadOptions,
+  messages: SessionMessage[],
+): Operation<void> {
+  for (let start = lo; start <= hi; start += ROWS_AT_ONCE) {
+    const end = Math.min(hi, start + ROWS_AT_ONCE - 1);
+    const read =
+      view.skills.unloaded.length === 0
+        ? yield* readAsStored(view, { branch, lo: start, hi: end }, onCorrupt)
+        : yield* readWithSkills(view, { branch, lo: start, hi: end }, onCorrupt);
+    for (const message of read) if (message !== null) messages.push(message);
   }
-  const rows = yield* tuples<ContentTuple>(ROWS, lo, hi, branch);
+}
+
+type MaybeMessages = Operation<(SessionMessage | null)[]>;
+
+function* readAsStored({ no }: View, range: Segment, onCorrupt: ReadOptions["onCorrupt"]): MaybeMessages {
+  const contents = yield* column<string>(CONTENTS, range.lo, range.hi, range.branch);
+  return yield* readContents(no, contents, (index) => idInRange(range, index), onCorrupt);
+}
+
+function* readWithSkills({ no, skills }: View, range: Segment, onCorrupt: ReadOptions["onCorrupt"]): MaybeMessages {
+  const rows = yield* tuples<ContentTuple>(ROWS, range.lo, range.hi, range.branch);
   const messages = yield* readRows(no, rows, onCorrupt);
-  return readable(
-    messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills)),
-  );
+  return messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills));
 }
 
 function* idInRange({ lo, hi, branch }: Segment, index: number): Operation<string> {

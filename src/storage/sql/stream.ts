@@ -4,7 +4,7 @@ import type { ReadOptions } from "../contract.js";
 import { openView, readPage } from "./history.js";
 import type { Runner } from "./run.js";
 
-const PAGE_BYTES = 512 * 1024;
+const PAGE_BYTES = 128 * 1024;
 const MAX_PAGE = 512;
 
 /**
