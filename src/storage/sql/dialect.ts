@@ -47,10 +47,10 @@ export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
   add(index: SearchIndex, n: number, document: string): Operation<void>;
   /**
-   * Indexes copies of messages as the messages are. `rows` is a query of the `n` and `position` of each, with `path` as
-   * its parameter; the copy is the row `base + position`. Missing where an index has nothing to copy.
+   * Indexes the messages from `lo` to `hi`, each a copy of the one `shift` rows before it, as those are. Missing where an
+   * index has nothing to copy.
    */
-  copy?(rows: string, path: string, base: number): Operation<void>;
+  copy?(lo: number, hi: number, shift: number): Operation<void>;
   /** Takes the rows from `lo` to `hi` out of an index. */
   remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
   /**

@@ -7,8 +7,8 @@ import { copyEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { indexSession } from "./index-rows.js";
 import { appendMessages } from "./messages.js";
-import { all, type Operation, run } from "./operation.js";
-import { findSegments, readRanges, type Segment } from "./path.js";
+import { type Operation, run } from "./operation.js";
+import { findSegments } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import { findNamed, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
 import { createSession, getSession, readSession } from "./sessions.js";
@@ -53,32 +53,32 @@ function* continueSession(source: SessionInfo, next: NewSession): Operation<Sess
   });
 }
 
-// Copies a path as one branch of session `no`, with what stands outside its rows and the overlays that lie on it.
+// Copies a path as one branch of session `no`, with what stands outside its rows and the overlays that lie on it. A message
+// keeps its number within the session, so that every row id moves by the same distance.
 function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: string): Operation<void> {
   const segments = yield* findSegments(from.no, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
-  const base = floorOf(no);
+  const shift = floorOf(no) - floorOf(from.no);
   const text = sql.keepsText ? ", text_content" : "";
-  const rows = `
-    SELECT m.*, row_number() OVER (ORDER BY m.n) AS position
-    FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`;
+  const rows = `${sql.segmentTable} AS s CROSS JOIN assistant_messages m`;
+  const onPath = "m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch";
   yield* run(
     `INSERT INTO assistant_messages
        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
-     SELECT ? + position, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
-     FROM (${rows}) AS path ORDER BY position`,
-    base,
+     SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
+     FROM ${rows} WHERE ${onPath}`,
+    shift,
     sessionId,
     from.stale ?? 0,
     path,
   );
   // Contents name their keys, so these stay what they are.
   yield* run(
-    `INSERT INTO assistant_media_refs (no, n, hash) SELECT ?, ? + p.position, r.hash
-     FROM (${rows}) AS p JOIN assistant_media_refs r ON r.no = ? AND r.n = p.n`,
+    `INSERT INTO assistant_media_refs (no, n, hash) SELECT ?, r.n + ?, r.hash
+     FROM assistant_media_refs r JOIN assistant_messages m ON m.n = r.n + ? WHERE r.no = ?`,
     no,
-    base,
-    path,
+    shift,
+    shift,
     from.no,
   );
   yield* run(
@@ -89,60 +89,40 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
     from.no,
     no,
   );
-  yield* copyOverlays(from.no, segments, no, sessionId);
+  yield* run(
+    `INSERT INTO assistant_compactions
+       (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, from_n, to_n)
+     SELECT c.n + ?, c.id, ?, c.summary, c.from_message_id, c.to_message_id, c.created_at, c.tokens, c.from_n + ?, c.to_n + ?
+     FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n + ? WHERE c.n BETWEEN ? AND ?`,
+    shift,
+    sessionId,
+    shift,
+    shift,
+    shift,
+    floorOf(from.no),
+    ceilingOf(from.no),
+  );
   // A row under an overlay must not take its running total on: an edit of it does not change what is visible.
   yield* run(
     `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c WHERE c.n BETWEEN ? AND ?)
      WHERE no = ?`,
-    base,
+    floorOf(no),
     ceilingOf(no),
     no,
   );
-  yield* copySkills(sql, from, segments, no);
-  if (sql.search?.copy !== undefined) yield* sql.search.copy(rows, path, base);
+  yield* copySkills(from, at, no, shift);
+  if (sql.search?.copy !== undefined) yield* sql.search.copy(floorOf(no), ceilingOf(no), shift);
   else if (sql.search !== null) yield* indexSession(sql.search, no);
 }
 
-function* copyOverlays(source: number, segments: readonly Segment[], no: number, sessionId: string): Operation<void> {
-  const overlays = yield* all<{ n: number; to_n: number; branch: number }>(
-    `SELECT c.n AS n, c.to_n AS to_n, m.branch AS branch FROM assistant_compactions c
-     JOIN assistant_messages m ON m.n = c.to_n WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
-    floorOf(source),
-    ceilingOf(source),
-  );
-  let position = floorOf(no);
-  for (const { n, to_n, branch } of overlays) {
-    if (!segments.some((segment) => segment.branch === branch && segment.lo <= to_n && to_n <= segment.hi)) continue;
-    position += 1;
-    yield* run(
-      `INSERT INTO assistant_compactions
-         (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, from_n, to_n)
-       SELECT ?, id, ?, summary, from_message_id, to_message_id, created_at, tokens,
-              (SELECT m.n FROM assistant_messages m WHERE m.session_id = ? AND m.id = from_message_id),
-              (SELECT m.n FROM assistant_messages m WHERE m.session_id = ? AND m.id = to_message_id)
-       FROM assistant_compactions WHERE n = ?`,
-      position,
-      sessionId,
-      sessionId,
-      sessionId,
-      n,
-    );
-  }
-}
-
-// An unload reaches as far on the copied path as it did on the original.
-function* copySkills(sql: Dialect, from: Tip, segments: readonly Segment[], no: number): Operation<void> {
+// An unload reaches as far on the copied path as it did on the original, and no further than that goes.
+function* copySkills(from: Tip, at: Place, no: number, shift: number): Operation<void> {
   if (from.skills === null) return;
-  const state = skillsOf(from);
-  const unloaded: SkillState["unloaded"][number][] = [];
-  for (const skill of state.unloaded) {
-    const before = segments
-      .filter(({ lo }) => lo <= skill.through)
-      .map((segment) => ({ ...segment, hi: Math.min(segment.hi, skill.through) }));
-    const rows = yield* readRanges(sql, "n", before);
-    unloaded.push({ ...skill, through: floorOf(no) + rows.length });
-  }
-  const copied: SkillState = { loaded: state.loaded, unloaded };
+  const { loaded, unloaded } = skillsOf(from);
+  const copied: SkillState = {
+    loaded,
+    unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.n) + shift })),
+  };
   yield* run("UPDATE assistant_sessions SET skills = ? WHERE no = ?", JSON.stringify(copied), no);
 }
 

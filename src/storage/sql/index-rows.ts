@@ -1,8 +1,8 @@
 import { documentOf } from "../../model/text.js";
-import { type ContentRow, readContent } from "./content.js";
+import { type ContentTuple, readRows } from "./content.js";
 import type { SearchDialect } from "./dialect.js";
 import { entryDocument } from "./entries.js";
-import { all, column, type Operation } from "./operation.js";
+import { all, column, type Operation, tuples } from "./operation.js";
 import { ceilingOf, floorOf } from "./position.js";
 
 const PAGE = 64;
@@ -27,21 +27,19 @@ export function* indexEverything(search: SearchDialect): Operation<void> {
 /** Indexes the messages of session `no`, of which none is indexed yet: the index itself keeps no text to copy. */
 export function* indexSession(search: SearchDialect, no: number): Operation<void> {
   for (let from = floorOf(no); ; ) {
-    const rows = yield* all<ContentRow>(
+    const rows = yield* tuples<ContentTuple>(
       `SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
       from,
       ceilingOf(no),
     );
-    for (const row of rows) yield* indexRow(search, no, row);
+    // A row that cannot be read stays out.
+    const messages = yield* readRows(no, rows, () => {});
+    for (const [index, message] of messages.entries()) {
+      const document = message === null ? "" : documentOf(message);
+      if (document !== "") yield* search.add("messages", (rows[index] as ContentTuple)[0], document);
+    }
     const last = rows.at(-1);
     if (last === undefined) return;
-    from = last.n + 1;
+    from = last[0] + 1;
   }
-}
-
-// A row that cannot be read stays out.
-function* indexRow(search: SearchDialect, no: number, row: ContentRow): Operation<void> {
-  const message = yield* readContent(no, row, () => {});
-  const document = message === null ? "" : documentOf(message);
-  if (document !== "") yield* search.add("messages", row.n, document);
 }

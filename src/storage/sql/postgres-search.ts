@@ -24,12 +24,13 @@ export const postgresSearch: SearchDialect = {
     );
   },
 
-  *copy(rows, path, base) {
+  *copy(lo, hi, shift) {
     yield* run(
       `INSERT INTO assistant_fts (n, length, terms)
-       SELECT ? + p.position, f.length, f.terms FROM (${rows}) AS p JOIN assistant_fts f ON f.n = p.n`,
-      base,
-      path,
+       SELECT m.n, f.length, f.terms FROM assistant_messages m JOIN assistant_fts f ON f.n = m.n - ? WHERE m.n BETWEEN ? AND ?`,
+      shift,
+      lo,
+      hi,
     );
   },
 
