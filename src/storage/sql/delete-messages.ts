@@ -1,35 +1,45 @@
 import { shrinkOverlays } from "./compactions.js";
 import { dropContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
-import { all, first, type Operation, run } from "./operation.js";
+import { all, first, type Operation, run, tuples } from "./operation.js";
 import { ceilingOf } from "./position.js";
-import { activeLeaf, findPlace, findTip, type Place, type Tip, touchSession } from "./session-row.js";
+import { activeLeaf, findTip, type Place, type Tip, touchSession } from "./session-row.js";
 
 /** See `MessageStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
   let tip = yield* findTip(sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
-    const place = yield* findPlace(sessionId, id);
-    if (tip === null || place === null) continue;
-    const { leaf, stale } = yield* deleteMessage(sql, sessionId, tip, place);
-    yield* touchSession(tip.no, leaf, stale);
-    tip = yield* findTip(sessionId);
+    const found = tip === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
+    if (tip === null || found === undefined) continue;
+    tip = yield* deleteMessage(sql, sessionId, tip, ...placesOf(found));
     deleted.push(id);
   }
+  if (tip !== null && deleted.length > 0) yield* touchSession(tip.no, tip.leaf, tip.stale);
   return deleted;
 }
 
-// Removes one message: what hung below it hangs below its parent. Gives the session's new leaf and stale mark.
-function* deleteMessage(
-  sql: Dialect,
-  sessionId: string,
-  tip: Tip,
-  place: Place,
-): Operation<{ leaf: number | null; stale: number | null }> {
+const FOUND = `
+  SELECT m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
+         p.n AS parent_n, p.id AS parent_id, p.branch AS parent_branch, p.total AS parent_total
+  FROM assistant_messages m LEFT JOIN assistant_messages p ON p.session_id = m.session_id AND p.id = m.parent_id
+  WHERE m.session_id = ? AND m.id = ?`;
+
+type PlaceTuple = [n: number, id: string, branch: number, total: number | null];
+type FoundRow = [...PlaceTuple, ...(PlaceTuple | [null, null, null, null])];
+
+function placesOf([n, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
+  Place,
+  Place | null,
+] {
+  const parent = parentN === null ? null : { n: parentN, id: parentId, branch: parentBranch, total: parentTotal };
+  return [{ n, id, branch, total }, parent];
+}
+
+// Removes one message: what hung below it hangs below its parent. Gives what the session's row is to say after that.
+function* deleteMessage(sql: Dialect, sessionId: string, tip: Tip, place: Place, parent: Place | null): Operation<Tip> {
   const { no } = tip;
   const active = yield* activeLeaf(tip);
-  const parent = yield* findParentOf(sessionId, place);
   const next = yield* first<{ n: number }>(
     "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
     place.n + 1,
@@ -48,19 +58,15 @@ function* deleteMessage(
   yield* dropContent(no, place.n);
   yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
   const wasNewest = place.n === tip.newest?.n;
+  const newest = wasNewest ? ((yield* findTip(sessionId))?.newest ?? null) : tip.newest;
+  const leaf = active?.n === place.n ? parent : active;
   return {
-    leaf: yield* leafAfter(sessionId, active?.n === place.n ? parent : active),
-    stale: wasNewest ? tip.stale : (tip.newest?.n ?? null),
+    ...tip,
+    newest,
+    // Written down only when it is not the newest row.
+    leaf: newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0),
+    stale: wasNewest ? tip.stale : (newest?.n ?? null),
   };
-}
-
-function* findParentOf(sessionId: string, place: Place): Operation<Place | null> {
-  const row = yield* first<{ parent_id: string | null }>(
-    "SELECT parent_id FROM assistant_messages WHERE n = ?",
-    place.n,
-  );
-  const parentId = row?.parent_id ?? null;
-  return parentId === null ? null : yield* findPlace(sessionId, parentId);
 }
 
 // Branches that began below `place` begin below its parent.
@@ -88,10 +94,4 @@ function* adoptBranches(no: number, place: Place, parent: Place | null): Operati
       branch,
     );
   }
-}
-
-// The leaf is written down only when it is not the newest row.
-function* leafAfter(sessionId: string, leaf: Place | null): Operation<number | null> {
-  const newest = (yield* findTip(sessionId))?.newest ?? null;
-  return newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0);
 }
