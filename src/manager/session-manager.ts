@@ -2,7 +2,7 @@ import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
-import type { SessionMessage } from "../model/message.js";
+import { givenMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
@@ -152,20 +152,22 @@ export class SessionManager {
 
   /** Appends a message, registering the session if need be. Resolves to the message's id. See `Session.appendMessage`. */
   async append(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
-    await this.getSession(sessionId).appendMessage(message, parentId);
-    return (message as SessionMessage).id;
+    const given = givenMessage(message);
+    await this.getSession(sessionId).appendMessage(given, parentId);
+    return given.id;
   }
 
   /** Updates the message with this id, or appends it; `parentId` counts only then. Resolves to the message's id. */
   async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
-    await this.getSession(sessionId).upsertMessage(message, parentId);
-    return (message as SessionMessage).id;
+    const given = givenMessage(message);
+    await this.getSession(sessionId).upsertMessage(given, parentId);
+    return given.id;
   }
 
-  /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none. */
+  /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none; summaries are passed over. */
   async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
     await this.getSession(sessionId).appendAll(messages, parentId);
-    return (messages.at(-1) as SessionMessage | undefined)?.id ?? null;
+    return messages.map(givenMessage).findLast((message) => !isSummaryMessage(message))?.id ?? null;
   }
 
   /** See `Session.getHistory`. */

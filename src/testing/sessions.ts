@@ -164,6 +164,16 @@ export const sessions = defineTopic("sessions", (it) => {
     expect(await manager.getHistory("a")).toEqual([]);
   });
 
+  it("passes over summaries in what a host saves back with appendAll", async ({ manager }) => {
+    await manager.appendAll("a", [message("m"), message("n")]);
+    const { id } = await manager.addCompaction("a", "summary", "m", "n");
+    const saved = await manager.getHistory("a");
+    expect(idsOf(saved)).toEqual([`compaction_${id}`]);
+    expect(await manager.appendAll("a", saved)).toBe(null);
+    expect(await manager.appendAll("a", [...saved, message("o")])).toBe("o");
+    expect(idsOf(await manager.getHistory("a"))).toEqual([`compaction_${id}`, "o"]);
+  });
+
   it("gives the same session object for an id each time, configured as the manager says", async ({ store }) => {
     const manager = SessionManager.create(store)
       .withContext("soul", { provider: { get: async () => "kind" } })
