@@ -122,7 +122,7 @@ const plain = (word) =>
     .normalize("NFD")
     .replace(/(?<=\p{Script=Latin})[\u0300-\u036f]+/gu, "")
     .normalize("NFC")
-    .replaceAll("ς", "σ");
+    .replace(/[ςϐϑϕϖϰϱϵſẛ\u1fbe\u00b5]/gu, (shape) => shape.toUpperCase().toLowerCase());
 
 /** Porter's stem of a word, as SQLite has it. */
 function stemmer() {

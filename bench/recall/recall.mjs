@@ -1,6 +1,7 @@
-// npm run bench:recall -- --locomo <path> [--postgres <url>]
+// npm run bench:recall -- --locomo <path> [--postgres <url>] [--queries <number>]
 //
-// Without a URL a Postgres server that npm brings is started for as long as this runs.
+// Without a URL a Postgres server that npm brings is started for as long as this runs. Random queries are 100,000, and on
+// Postgres a hundredth of them, unless `--queries` says otherwise.
 
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
@@ -9,11 +10,18 @@ import { sqlite } from "../../dist/sqlite.js";
 import { measureCjk } from "./cjk.mjs";
 import { readLocomo } from "./locomo.mjs";
 import { startPostgres } from "./postgres.mjs";
+import { measureRandom } from "./random-queries.mjs";
 import { Score } from "./score.mjs";
 
 // The package's own engine: this needs none of the peers.
 const Database = createRequire(new URL("../../package.json", import.meta.url))("better-sqlite3");
-const { values } = parseArgs({ options: { locomo: { type: "string" }, postgres: { type: "string" } } });
+const { values } = parseArgs({
+  options: {
+    locomo: { type: "string" },
+    postgres: { type: "string" },
+    queries: { type: "string", default: "100000" },
+  },
+});
 const LIMIT = 20;
 
 async function fill(manager, conversation, prefix) {
@@ -69,28 +77,36 @@ const byRule =
 
 const ours = ({ manager }, question) => manager.search(question, { limit: LIMIT });
 
-function print(name, score) {
+const verdict = (isMet, target) => `${target} ${isMet ? "met" : "MISSED"}`;
+
+function print(name, score, target) {
   for (const { category, questions, r5, r10, r20, mrr } of score.rows()) {
-    if (category !== "all" && !name.startsWith("stemma")) continue;
     const figures = [r5, r10, r20, mrr].map((figure) => figure.toFixed(3).padStart(7)).join("");
-    console.log(`${name.padEnd(44)} ${category.padEnd(4)} ${String(questions).padStart(5)} ${figures}`);
+    const said = category === "all" && target ? `  ${verdict(r10 >= target, `R@10 ≥ ${target.toFixed(2)}`)}` : "";
+    console.log(`${name.padEnd(44)} ${category.padEnd(4)} ${String(questions).padStart(5)} ${figures}${said}`);
   }
+  return score.rows().at(-1).r10;
 }
 
+const server = await startPostgres(values.postgres);
 if (values.locomo) {
   const conversations = readLocomo(values.locomo);
   console.log(`${"LoCoMo".padEnd(44)} cat.     n     R@5   R@10   R@20    MRR`);
-  const server = await startPostgres(values.postgres);
-  const subjects = [
-    ["stemma on SQLite, a store per conversation", { pooled: false, open: openSqlite, search: ours }],
-    ["stemma on SQLite, all in one store", { pooled: true, open: openSqlite, search: ours }],
-    ["stemma on Postgres, a store per conversation", { pooled: false, open: server.open, search: ours }],
-    ["stemma on Postgres, all in one store", { pooled: true, open: server.open, search: ours }],
-    ["reference's phrase search", { pooled: false, open: openSqlite, search: byRule("phrase") }],
-    ["reference's all-words search", { pooled: false, open: openSqlite, search: byRule("words") }],
-  ];
-  for (const [name, subject] of subjects) print(name, await ask(conversations, subject));
-  await server.stop();
+  const found = {};
+  for (const pooled of [false, true]) {
+    const where = pooled ? "all in one store" : "a store per conversation";
+    const target = pooled ? 0.65 : 0.7;
+    for (const [engine, open] of Object.entries({ SQLite: openSqlite, Postgres: server.open })) {
+      const score = await ask(conversations, { pooled, open, search: ours });
+      found[`${engine}, ${where}`] = print(`stemma on ${engine}, ${where}`, score, target);
+    }
+    const apart = Math.abs(found[`SQLite, ${where}`] - found[`Postgres, ${where}`]);
+    console.log(`SQLite and Postgres are ${apart.toFixed(3)} apart: ${verdict(apart <= 0.02, "≤ 0.02")}`);
+    for (const rule of ["phrase", "all-words"]) {
+      const score = await ask(conversations, { pooled, open: openSqlite, search: byRule(rule) });
+      print(`reference's ${rule} search, ${where}`, score);
+    }
+  }
 } else {
   console.log("LoCoMo is left out: pass --locomo <path to locomo10.json>.");
 }
@@ -98,7 +114,23 @@ if (values.locomo) {
 console.log("\nChinese, Japanese, Korean");
 for (const { language, sentences, substrings, found, questions, hits } of await measureCjk(openSqlite)) {
   console.log(
-    `${language}: ${sentences} sentences; ${found} of ${substrings} one-word queries find their sentence; ` +
-      `${hits} of ${questions} questions find it in the first 10 (${(hits / questions).toFixed(2)})`,
+    `${language}: ${sentences} sentences; ${found} of ${substrings} one-word queries find their sentence ` +
+      `(${verdict(found === substrings, "all")}); ${hits} of ${questions} questions find it in the first 10 ` +
+      `(${verdict(hits / questions >= 0.85, "≥ 0.85")})`,
   );
 }
+
+const queries = Number(values.queries);
+console.log("\nRandom queries");
+for (const [engine, open, asked] of [
+  ["SQLite", openSqlite, queries],
+  ["Postgres", server.open, Math.ceil(queries / 100)],
+]) {
+  const { messages, failed, found, strays, median, slowest } = await measureRandom(open, asked);
+  console.log(
+    `${engine}: ${asked} queries of ${messages} messages, ${found} results; ` +
+      `${failed} errors (${verdict(failed === 0, "none")}); ${strays} results hold no word of the query (${verdict(strays === 0, "none")}); ` +
+      `median ${median.toFixed(1)} ms, the slowest ${(slowest / median).toFixed(1)} times that (${verdict(slowest <= 25 * median, "≤ 25")})`,
+  );
+}
+await server.stop();

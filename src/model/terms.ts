@@ -4,6 +4,9 @@ import { stem } from "./stemmer.js";
 /** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
 const MAX_TERM_LENGTH = 100;
 
+// Letters in lower case that are other shapes of one, as ς is of σ.
+const SHAPES = /[ςϐϑϕϖϰϱϵſẛ\u1fbe\u00b5]/gu;
+
 const MARKS_ON_LATIN = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
 
 /** The terms of a text, in order: its words in lower case, without diacritics on Latin letters, stemmed. For engines without a tokeniser of their own. */
@@ -34,5 +37,5 @@ const MAX_TERMS = 10_000;
 export function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (/^[\0-\x7f]*$/.test(lower)) return lower;
-  return lower.normalize("NFD").replace(MARKS_ON_LATIN, "").normalize("NFC").replaceAll("ς", "σ");
+  return lower.normalize("NFD").replace(MARKS_ON_LATIN, "").normalize("NFC").replace(SHAPES, (shape) => shape.toUpperCase().toLowerCase());
 }

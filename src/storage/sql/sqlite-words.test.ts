@@ -39,6 +39,7 @@ describe("words for SQLite", () => {
       "x\u0378y",
       "Straßenbahn ﬀ",
       "ΣΊΣΥΦΟΣ",
+      "ϵϑ\u00b5ϰ ſo",
       "йод \u0438\u0306од",
       "cafe\u0301",
       "漢字kanji",
