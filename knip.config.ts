@@ -17,7 +17,7 @@ export default {
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
   // Models' packages are imported by the name that their user gives; `agents` writes a fixture where it is installed for that.
-  ignoreDependencies: ["@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "agents"],
+  ignoreDependencies: ["@ai-sdk/openai", "@ai-sdk/openai-compatible", "agents"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;
