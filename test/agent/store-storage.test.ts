@@ -140,6 +140,20 @@ describe("a storage as a store", () => {
     await moved.session.freezeSystemPrompt();
     expect(moved.session.getContextBlock("memory")?.content).toBe("Fact");
     expect(moved.state.usage).toEqual(session.state.usage);
+    // And from there into a store.
+    const store = memory();
+    const state = (await to.load(session.id)) as SessionState;
+    await new StoreSessionStorage(store).save(state);
+    const stored = await resumeSession(session.id, { sessionStorage: store, context: [{ label: "memory" }] });
+    const shape = (nodes: { id: string; parentId: string | null }[]) => nodes.map(({ id, parentId }) => [id, parentId]);
+    expect(shape(await stored.session.getTree())).toEqual(shape(await session.session.getTree()));
+    await stored.session.freezeSystemPrompt();
+    expect(stored.session.getContextBlock("memory")?.content).toBe("Fact");
+    expect(stored.state).toMatchObject({ usage: session.state.usage, metadata: {}, messages: state.messages });
+    await expect(
+      new StoreSessionStorage(store).save({ ...state, id: "x", metadata: { stemma: { tree: 5 } } }),
+    ).rejects.toMatchObject({ code: "CORRUPT_STATE" });
+    expect(await store.sessions.get("x")).toBeNull();
   });
 
   it("shows a resumed session what another process saved meanwhile", async () => {

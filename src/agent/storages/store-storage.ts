@@ -6,14 +6,16 @@ import type { StoreBackedStorage } from "../open-store.js";
 import { readBranch } from "../read-branch.js";
 import { sameJson } from "../same-json.js";
 import { fromSDKMessages, toSDKMessages } from "../sdk-message.js";
-import { SessionRecord, writeExtras } from "../session-record.js";
+import { OURS, SessionRecord, writeExtras } from "../session-record.js";
+import { importSession } from "../session-snapshot.js";
 import type { ExtendedUsageInfo, SessionState } from "../types.js";
 import { NO_USAGE, totalInput } from "../usage.js";
+import { corruptState } from "./state-json.js";
 
 /**
  * A store as a four-method storage. `save` writes only what is new: messages that were added are appended, a changed one is
  * updated, and a conversation that went another way becomes a branch. Times and the parent of a session that is there
- * already stay as the store has them.
+ * already stay as the store has them. A state of another storage that is new here brings its branches, summaries and blocks.
  */
 export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
@@ -37,10 +39,15 @@ export class StoreSessionStorage implements StoreBackedStorage {
   async save(state: SessionState): Promise<void> {
     const store = await this.openStore();
     const { id, parentId } = state;
+    const { [OURS]: snapshot, ...metadata } = state.metadata ?? {};
+    if (snapshot !== undefined && (await store.sessions.get(id)) === null) {
+      await takeOver(store, id, state);
+      return;
+    }
     await store.sessions.create({ id, name: id, parentSessionId: parentId });
     await saveMessages(store, id, fromSDKMessages(state.messages), state.messages.length === 0);
     await saveUsage(store, id, state.usage ?? NO_USAGE);
-    await writeExtras(store, id, state.usage, state.metadata ?? {});
+    await writeExtras(store, id, state.usage, metadata);
   }
 
   async load(sessionId: string): Promise<SessionState | undefined> {
@@ -67,6 +74,16 @@ export class StoreSessionStorage implements StoreBackedStorage {
   /** Closes the store, if it was opened. */
   async close(): Promise<void> {
     await (await this.#store)?.close();
+  }
+}
+
+/** Errors: `CORRUPT_STATE`; then nothing of it is there. */
+async function takeOver(store: Store, id: string, state: SessionState): Promise<void> {
+  try {
+    await importSession(store, id, state);
+  } catch (cause) {
+    await store.sessions.delete(id);
+    throw corruptState(id, cause);
   }
 }
 
