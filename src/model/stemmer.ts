@@ -97,9 +97,20 @@ function stripDerivation(word: string): string {
   return measure(stem) > 1 ? stem : word;
 }
 
-/** The stem of an English word in lower case. What is not ASCII, or has fewer than three letters, stays as it is. */
+/** The stem of an English word in lower case. What has fewer than three bytes of UTF-8, or more than 64, stays as it is. */
 export function stem(word: string): string {
-  if (word.length < 3 || word.length > 64 || !/^[\0-\x7f]+$/.test(word)) return word;
+  if (/^[\0-\x7f]*$/.test(word)) return stemBytes(word);
+  // SQLite's works on bytes, of which those of other letters are consonants.
+  const bytes = String.fromCharCode(...new TextEncoder().encode(word.slice(0, MAX_LENGTH + 1)));
+  const stemmed = stemBytes(bytes);
+  if (stemmed === bytes) return word;
+  return new TextDecoder().decode(Uint8Array.from(stemmed, (byte) => byte.charCodeAt(0)));
+}
+
+const MAX_LENGTH = 64;
+
+function stemBytes(word: string): string {
+  if (word.length < 3 || word.length > MAX_LENGTH) return word;
   let stemmed = stripInflection(word);
   if (stemmed.endsWith("y") && hasVowel(stemmed.slice(0, -1))) stemmed = `${stemmed.slice(0, -1)}i`;
   stemmed = stripDerivation(replaceSuffix(replaceSuffix(stemmed, STEP_2), STEP_3));

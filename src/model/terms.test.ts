@@ -35,6 +35,12 @@ describe("terms", () => {
     expect(words.map(stem)).toEqual(termsOfSqlite(words).map(([term]) => term));
   });
 
+  it("stem words with other letters as SQLite's porter does", () => {
+    const starts = ["Grüß", "ø", "straß", "łæ", "σίσυφο", "при", "ßy", "bæg", `${"ß".repeat(31)}`, "xß"];
+    const texts = starts.flatMap((start) => ENDINGS.map((end) => start + end));
+    expect(texts.map(documentTerms)).toEqual(termsOfSqlite(texts));
+  });
+
   it("fold case and the diacritics of Latin letters as SQLite's unicode61 does", () => {
     const texts = [
       "Ärger über Škoda, naïve CAFÉ",

@@ -37,5 +37,9 @@ const MAX_TERMS = 10_000;
 export function foldWord(word: string): string {
   const lower = word.toLowerCase();
   if (/^[\0-\x7f]*$/.test(lower)) return lower;
-  return lower.normalize("NFD").replace(MARKS_ON_LATIN, "").normalize("NFC").replace(SHAPES, (shape) => shape.toUpperCase().toLowerCase());
+  return lower
+    .normalize("NFD")
+    .replace(MARKS_ON_LATIN, "")
+    .normalize("NFC")
+    .replace(SHAPES, (shape) => shape.toUpperCase().toLowerCase());
 }
