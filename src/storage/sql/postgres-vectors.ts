@@ -1,9 +1,9 @@
 import { StemmaError } from "../../errors.js";
 import { first, run } from "./operation.js";
-import { MARK_VERSION, NO_MODEL, type VectorDialect } from "./vectors.js";
+import { NO_MODEL, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
 
 const TABLES = [
-  "ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS vectors INTEGER NOT NULL DEFAULT 0",
+  `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${VERSION_COLUMN}`,
   `CREATE TABLE IF NOT EXISTS assistant_embedder (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   no INTEGER NOT NULL,
@@ -27,7 +27,7 @@ END $$`,
 ];
 
 /** What `createTables` and what follows it run, as a script for a console. */
-export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL, MARK_VERSION];
+export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
 /** Vectors as arrays of 32-bit floats, which pgvector compares where the database has it. */
 export const postgresVectors: VectorDialect = {

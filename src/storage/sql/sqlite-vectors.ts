@@ -1,7 +1,5 @@
 import { first, run } from "./operation.js";
-import { hasVersion, type VectorDialect } from "./vectors.js";
-
-const VERSION_COLUMN = "ALTER TABLE assistant_schema ADD COLUMN vectors INTEGER NOT NULL DEFAULT 0";
+import { hasVersion, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
 
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS assistant_embedder (
@@ -29,7 +27,7 @@ const TABLES = [
 /** Vectors as blobs of 32-bit floats, which sqlite-vec compares where the database has loaded it. */
 export const sqliteVectors: VectorDialect = {
   *createTables(sql) {
-    if (!(yield* hasVersion(sql))) yield* run(VERSION_COLUMN);
+    if (!(yield* hasVersion(sql))) yield* run(`ALTER TABLE assistant_schema ADD COLUMN ${VERSION_COLUMN}`);
     for (const statement of TABLES) yield* run(statement);
   },
   bound: "?",

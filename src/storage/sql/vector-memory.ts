@@ -47,26 +47,26 @@ export class VectorMemory {
       this.#newest = Number(last?.id ?? 0);
       this.#oldest = this.#newest + 1;
     }
-    const newer = yield* this.#read(dialect, "v.id > ? ", this.#newest, "");
+    const newer = yield* this.#read(dialect, "v.id > ?", this.#newest, "", PAGE);
     this.#newest = newer.at(-1)?.id ?? this.#newest;
     if (newer.length === PAGE) return true;
-    if (this.isWhole || this.#size === this.#capacity) return false;
-    const older = yield* this.#read(dialect, "v.id < ?", this.#oldest, "DESC");
+    const room = Math.min(PAGE, this.#capacity - this.#size);
+    if (this.isWhole || room === 0) return false;
+    const older = yield* this.#read(dialect, "v.id < ?", this.#oldest, "DESC", room);
     this.#oldest = older.at(-1)?.id ?? this.#oldest;
-    this.isWhole = older.length < PAGE;
-    return !this.isWhole && this.#size < this.#capacity;
+    this.isWhole = older.length < room;
+    return !this.isWhole;
   }
 
-  *#read(dialect: VectorDialect, where: string, id: number, order: "" | "DESC"): Operation<VectorRow[]> {
+  *#read(dialect: VectorDialect, where: string, id: number, order: "" | "DESC", limit: number): Operation<VectorRow[]> {
     const rows = yield* all<VectorRow>(
       `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM assistant_vectors v
-       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ${PAGE}`,
+       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ?`,
       id,
       this.embedder,
+      limit,
     );
-    for (const row of rows) {
-      if (order === "" || this.#size < this.#capacity) this.#add(row.id, row.n, dialect.decode(row.vector));
-    }
+    for (const row of rows) this.#add(row.id, row.n, dialect.decode(row.vector));
     return rows;
   }
 

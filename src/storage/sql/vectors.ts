@@ -28,17 +28,18 @@ export interface VectorDialect {
 
 const VERSION = 1;
 
+/** The column of `assistant_schema` that tells the version of these tables. */
+export const VERSION_COLUMN = `vectors INTEGER NOT NULL DEFAULT ${VERSION}`;
+
 /** The only row of the table that names the model; 0 stands for none. */
 export const NO_MODEL =
   "INSERT INTO assistant_embedder (one, no, id, dimensions) VALUES (1, 0, '', 0) ON CONFLICT DO NOTHING";
-export const MARK_VERSION = `UPDATE assistant_schema SET vectors = ${VERSION}`;
 
 /** Makes the tables, where they are not there yet. Errors: `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`. */
 export function* migrateVectors(sql: Dialect, dialect: VectorDialect): Operation<void> {
   if ((yield* versionOf(sql)) === VERSION) return;
   yield* dialect.createTables(sql);
   yield* run(NO_MODEL);
-  yield* run(MARK_VERSION);
 }
 
 /** True when the tables have a version of their own. */
