@@ -25,9 +25,12 @@ export function describe(name: string, body: () => void): void {
 }
 
 describe.each =
-  <T>(rows: readonly T[]) =>
-  (name: string, body: (row: T) => void): void => {
-    for (const row of rows) describe(name.replace("%s", String(row)), () => body(row));
+  (rows: readonly unknown[]) =>
+  (name: string, body: (...values: unknown[]) => void): void => {
+    for (const row of rows) {
+      const values = Array.isArray(row) ? row : [row];
+      describe(name.replace("%s", String(values[0])), () => body(...values));
+    }
   };
 
 export function it(title: string, run: () => unknown): void {
