@@ -132,12 +132,12 @@ function stemmer() {
   );
   const known = new Map();
   return (word) => {
-    if (!/^[a-z0-9]+$/.test(word)) return word;
+    // To this tokeniser each letter beyond ASCII is part of a word.
     let stem = known.get(word);
     if (stem === undefined) {
       db.exec("DELETE FROM t");
       db.prepare("INSERT INTO t VALUES (?)").run(word);
-      stem = db.prepare("SELECT term FROM v").pluck().get();
+      stem = db.prepare("SELECT term FROM v").pluck().get() ?? word;
       known.set(word, stem);
     }
     return stem;
