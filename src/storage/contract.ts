@@ -1,3 +1,4 @@
+// One file, because an author of a store reads it from the top: everything that a store does, and what each call promises.
 import type { EncodedMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import type { SearchQuery } from "../model/query.js";

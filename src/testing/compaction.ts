@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { encodeMessage } from "../model/codec.js";
 import { estimateTokens } from "../model/tokens.js";
 import type { Session } from "../session/session.js";

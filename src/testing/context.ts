@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { DEFAULT_MAX_TOKENS } from "../context/block.js";
 import { parsePrompt } from "../context/prompt.js";
 import { AgentContextProvider } from "../context/providers/agent-context.js";

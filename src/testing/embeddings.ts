@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";

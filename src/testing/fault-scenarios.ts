@@ -1,3 +1,4 @@
+// One list: every call that writes, each on a state that makes it write all that it can.
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import type { SessionTools } from "../tools/tool.js";
 import { ConformanceError } from "./assert.js";

@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import { expect, expectError } from "./assert.js";

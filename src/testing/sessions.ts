@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { AgentContextProvider } from "../context/providers/agent-context.js";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";

@@ -1,3 +1,4 @@
+// One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
