@@ -23,6 +23,8 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     testTimeout: 60_000,
     pool: "forks",
+    // Most of the time goes to waiting for disks and servers.
+    maxWorkers: "100%",
     reporters: ["default", file("test/conformance-table.ts"), ...(process.env.CI ? ["json"] : [])],
     outputFile: { json: "node_modules/.cache/test-results.json" },
   },

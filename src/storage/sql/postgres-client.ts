@@ -85,6 +85,7 @@ interface ClientShape {
 interface PoolShape extends Omit<ClientShape, "on"> {
   connect(): Promise<ClientShape & { release(destroy?: boolean): void }>;
   on?(event: "error" | "connect", listener: (client: ClientShape) => void): unknown;
+  listeners?(event: "connect"): unknown[];
 }
 
 // Values come as the server wrote them: a host may have parsers of its own.
@@ -109,14 +110,12 @@ function listen(client: ClientShape | PoolShape): void {
   if (client.listenerCount?.("error") === 0) client.on?.("error", ignore);
 }
 
-const heard = new WeakSet<object>();
-
 // A new connection may end in the very packet that hands it out, before there is anyone to listen to it.
 function listenToConnections(pool: PoolShape): void {
-  if (heard.has(pool)) return;
-  heard.add(pool);
-  pool.on?.("connect", (client) => client.on?.("error", ignore));
+  if (pool.listeners?.("connect").includes(onConnect) === false) pool.on?.("connect", onConnect);
 }
+
+const onConnect = (client: ClientShape) => client.on?.("error", ignore);
 
 function poolDriver(pool: PoolShape): PostgresDriver {
   listen(pool);
