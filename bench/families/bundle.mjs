@@ -11,7 +11,7 @@ const SESSION = "./node_modules/.stemma/session.js";
 export async function measureBundle({ clock, report }) {
   const { outputFiles } = await build({
     stdin: {
-      contents: `export { Session, SessionManager, AgentContextProvider, AgentSearchProvider, R2SkillProvider } from "${SESSION}"`,
+      contents: `export { Session, SessionManager, AgentContextProvider, AgentSearchProvider, R2SkillProvider } from "../src/session.ts"`,
       resolveDir: FOLDER,
     },
     bundle: true,
