@@ -29,7 +29,13 @@ async function run(
   { args = [], input = "" }: { args?: string[]; input?: string } = {},
 ) {
   const server = await openaiServer(...replies);
-  const env = { ...process.env, STEMMA_MODEL: "test-model", STEMMA_BASE_URL: server.url, OPENAI_API_KEY: "" };
+  const env = {
+    ...process.env,
+    STEMMA_MODEL: "test-model",
+    STEMMA_BASE_URL: server.url,
+    OPENAI_API_KEY: "",
+    NODE_NO_WARNINGS: "1",
+  };
   const child = spawn(process.execPath, [join(programs, name), ...args], { cwd: folder, env });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {

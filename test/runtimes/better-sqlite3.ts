@@ -1,13 +1,19 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /**
  * Stands for better-sqlite3 in the tests, over node:sqlite, where the Node at hand is another one than the native module was
  * built for (see vitest.config.ts). Only what the tests use of it.
  */
 export default class Database {
+  /** What only the native module can do is not tested with this one; see `stand-in.ts`. */
+  static readonly isStandIn = true;
   readonly #database: DatabaseSync;
 
-  constructor(path: string, options: { readonly?: boolean } = {}) {
+  constructor(source: string | Uint8Array, options: { readonly?: boolean } = {}) {
+    const path = typeof source === "string" ? source : fileOf(source);
     const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as { DatabaseSync: DatabaseSyncClass };
     this.#database = new DatabaseSync(path, { readOnly: options.readonly ?? false });
   }
@@ -49,10 +55,27 @@ export default class Database {
     return Object.assign(begunWith("BEGIN"), { immediate: begunWith("BEGIN IMMEDIATE") });
   }
 
+  /** A copy of the database, as a file's bytes. */
+  serialize(): Buffer {
+    const path = newFile();
+    this.exec(`VACUUM INTO '${path}'`);
+    return readFileSync(path);
+  }
+
   close(): this {
     this.#database.close();
     return this;
   }
+}
+
+function newFile(): string {
+  return join(mkdtempSync(join(tmpdir(), "stemma-bytes-")), "copy.db");
+}
+
+function fileOf(bytes: Uint8Array): string {
+  const path = newFile();
+  writeFileSync(path, bytes);
+  return path;
 }
 
 class Statement {

@@ -12,6 +12,7 @@ import { sqliteVectors } from "../../src/storage/sql/sqlite-vectors.js";
 import { openStore } from "../../src/storage/sql/store.js";
 import { connectClient } from "../../src/storage/sql/sync-client.js";
 import { hashingEmbedder } from "../../src/testing.js";
+import { isStandIn } from "../runtimes/stand-in.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
 
@@ -197,7 +198,7 @@ describe("more vectors than memory holds", () => {
   });
 });
 
-describe("sqlite-vec", () => {
+describe.skipIf(isStandIn)("sqlite-vec", () => {
   it("compares every vector in the engine, with the same result", async () => {
     const database = openDatabase();
     const embedded = small(database, 10_000).withEmbedder(hashing);

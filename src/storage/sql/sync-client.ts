@@ -65,9 +65,18 @@ export function connectClient(client: SqliteClient): SyncConnection {
 
   const execute = (sql: string): unknown => answer("rows", sql, []);
 
+  // node:sqlite does not even say this of a database that was closed.
+  const inTransaction = (): boolean | undefined => {
+    try {
+      return client.inTransaction ?? client.isTransaction;
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  };
+
   const transaction = <T>(mode: TransactionMode, work: () => T): T => {
     // Inside a transaction of the host's, ours is a savepoint of it.
-    const nested = depth > 0 || client.inTransaction === true || client.isTransaction === true;
+    const nested = depth > 0 || inTransaction() === true;
     execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
     depth += 1;
     try {
@@ -84,8 +93,7 @@ export function connectClient(client: SqliteClient): SyncConnection {
 
   const rollback = (nested: boolean): void => {
     // SQLite may have rolled back by itself, as it does when the disk is full.
-    const open = client.inTransaction ?? client.isTransaction ?? true;
-    if (!open) return;
+    if (inTransaction() === false) return;
     execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
     if (nested) execute("RELEASE stemma");
   };
