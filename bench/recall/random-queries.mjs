@@ -111,6 +111,8 @@ function plainWords(text) {
       }
     }
     words.add(plain(word));
+    // An accent at the start belongs to the sign before it.
+    words.add(plain(word.replace(/^\p{M}+/u, "")));
   }
   words.delete("");
   return words;

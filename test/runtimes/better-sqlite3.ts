@@ -110,6 +110,7 @@ class Statement {
   }
 
   run(...values: unknown[]): unknown {
+    this.statement.setReadBigInts(true);
     return this.statement.run(...values);
   }
 
@@ -135,4 +136,5 @@ interface StatementSync {
   run(...values: unknown[]): unknown;
   columns(): unknown[];
   setReturnArrays(on: boolean): void;
+  setReadBigInts(on: boolean): void;
 }

@@ -40,6 +40,8 @@ interface PreparedStatement {
   pluck?(): { all(...values: unknown[]): unknown[] };
   /** better-sqlite3 and libsql: gives rows as arrays. What bun:sqlite calls so is something else. */
   raw?(): { all(...values: unknown[]): unknown[][] };
+  /** node:sqlite: gives integers as bigints. */
+  setReadBigInts?(on: boolean): unknown;
   /** bun:sqlite: gives rows as arrays. */
   values?(...values: unknown[]): unknown[][];
 }
@@ -125,7 +127,10 @@ function executorOf(statement: PreparedStatement, form: Form, sql: string): Exec
     if (raw !== undefined) return (values) => raw.all(...values);
     return (values) => statement.all(...values).map((row) => Object.values(row));
   }
-  return READS.test(sql) ? (values) => statement.all(...values) : (values) => statement.run(...values);
+  if (READS.test(sql)) return (values) => statement.all(...values);
+  // FTS5 numbers what it notes of deletions beyond 2^53, and Node 26 refuses to give such a last row id as a number.
+  statement.setReadBigInts?.(true);
+  return (values) => statement.run(...values);
 }
 
 /** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
