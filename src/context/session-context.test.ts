@@ -1,3 +1,4 @@
+// One class: its blocks, its prompt, its reminder and its keyed entries, one after the other.
 import { describe, expect, it } from "vitest";
 import { sqlite } from "../sqlite.js";
 import type { ContextConfig } from "./block.js";

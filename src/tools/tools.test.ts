@@ -1,3 +1,4 @@
+// One place for all generated tools: what each says and does.
 import type { ToolSet } from "ai";
 import { asSchema, generateText, stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";

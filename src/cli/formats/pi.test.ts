@@ -1,3 +1,4 @@
+// One format, in both directions.
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { asStored, jsonl, sessionOf } from "../../../test/cli/read.js";

@@ -3,7 +3,7 @@ import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "./dialect.js";
 import { first, type Operation, run } from "./operation.js";
-import { isoNow, register } from "./session-row.js";
+import { dateSession, isoNow } from "./session-row.js";
 
 /** See `BlockStore.get`. */
 export function readBlock(key: BlockKey): Operation<StoredBlock | null> {
@@ -27,6 +27,7 @@ export function* writeBlock(
   content: string,
   expectedVersion: number | undefined,
 ): Operation<StoredBlock> {
+  yield* dateSession(key.sessionId);
   const version = (yield* findBlock(key, sql.forUpdate))?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
@@ -37,6 +38,7 @@ export function* writeBlock(
 
 /** See `BlockStore.append`. */
 export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
+  yield* dateSession(key.sessionId);
   const block = yield* findBlock(key, sql.forUpdate);
   const content = (block?.content ?? "") + text;
   assertBudget(key.label, content, maxTokens);
@@ -63,7 +65,6 @@ export function assertBudget(label: string, content: string, maxTokens: number):
 
 // A first version is inserted and nothing else: of two writers that saw no block, one must fail and see the other's.
 function* storeBlock(key: BlockKey, block: StoredBlock): Operation<StoredBlock> {
-  if (block.version === 1) yield* register(key.sessionId);
   const write =
     block.version === 1
       ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"

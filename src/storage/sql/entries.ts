@@ -4,7 +4,7 @@ import { assertBudget } from "./blocks.js";
 import type { Dialect } from "./dialect.js";
 import { all, first, type Operation, run } from "./operation.js";
 import { searchOf } from "./search.js";
-import { isoNow, register } from "./session-row.js";
+import { dateSession, isoNow } from "./session-row.js";
 
 /** See `EntryStore.count`. */
 export function* countEntries(scope: EntryScope): Operation<number> {
@@ -38,6 +38,11 @@ function* readEntry(
 
 /** See `EntryStore.set`. */
 export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
+  yield* dateSession(scope.sessionId);
+  yield* storeEntry(sql, scope, entry);
+}
+
+function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const now = isoNow();
   if (old !== null) {
@@ -51,7 +56,6 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
     if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument(entry));
     return;
   }
-  yield* register(scope.sessionId);
   yield* run(
     `INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
     scope.sessionId,
@@ -72,10 +76,11 @@ export function* appendEntry(
   entry: StoredEntry,
   maxTokens: number,
 ): Operation<StoredEntry> {
+  yield* dateSession(scope.sessionId);
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
   assertBudget(scope.label, next.content, maxTokens);
-  yield* writeEntry(sql, scope, next);
+  yield* storeEntry(sql, scope, next);
   return next;
 }
 
@@ -97,7 +102,7 @@ export function* copyEntries(sql: Dialect, from: string, to: string): Operation<
     "SELECT label, key, content FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n",
     from,
   );
-  for (const { label, key, content } of rows) yield* writeEntry(sql, { sessionId: to, label }, { key, content });
+  for (const { label, key, content } of rows) yield* storeEntry(sql, { sessionId: to, label }, { key, content });
 }
 
 /** See `EntryStore.search`. */

@@ -5,7 +5,7 @@ import { type AppendResult, type ImportedTree, type ParentRef, promptKey } from 
 import { writeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
-import { first, insert, type Operation, run } from "./operation.js";
+import { count, first, type Operation, run } from "./operation.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
 import {
   activeLeaf,
@@ -151,8 +151,8 @@ export function* insertMessage(
   const content = isWhole ? message.content : yield* storeContent(sql, no, n, message);
   const row = [n, id, sessionId, parent?.id ?? null, message.role, isoNow(), branch, tokens, total, message.createdAt];
   const written = sql.keepsText
-    ? yield* insert(INSERT_TEXT, [...row, content, storableText(message.text)])
-    : yield* insert(INSERT, [...row, content]);
+    ? yield* count(INSERT_TEXT, [...row, content, storableText(message.text)])
+    : yield* count(INSERT, [...row, content]);
   if (written === 0) return null;
   const document = searchDocument(message);
   if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);

@@ -33,8 +33,8 @@ export function* tuples<T extends readonly SqlValue[]>(sql: string, ...values: S
   return (yield { sql, values, as: "tuples" }) as unknown as T[];
 }
 
-/** Runs an INSERT without RETURNING. Gives how many rows it wrote. */
-export function* insert(sql: string, values: readonly SqlValue[]): Operation<number> {
+/** Runs an INSERT or an UPDATE without RETURNING. Gives how many rows it wrote. */
+export function* count(sql: string, values: readonly SqlValue[]): Operation<number> {
   return (yield { sql, values, as: "count" }) as unknown as number;
 }
 

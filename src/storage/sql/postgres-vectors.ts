@@ -1,15 +1,10 @@
 import { StemmaError } from "../../errors.js";
 import { first, run } from "./operation.js";
-import { NO_MODEL, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
+import { EMBEDDER_TABLE, NO_MODEL, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
 
 const TABLES = [
   `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${VERSION_COLUMN}`,
-  `CREATE TABLE IF NOT EXISTS assistant_embedder (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  no INTEGER NOT NULL,
-  id TEXT NOT NULL,
-  dimensions INTEGER NOT NULL
-)`,
+  EMBEDDER_TABLE,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
   id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   n BIGINT NOT NULL UNIQUE REFERENCES assistant_messages (n) ON DELETE CASCADE,

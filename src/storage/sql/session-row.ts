@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import { first, type Operation, run, tuples } from "./operation.js";
+import { count, first, type Operation, run, tuples } from "./operation.js";
 import { floorOf, SESSION_RANGE } from "./position.js";
 
 /** What a session's row holds beside its registry fields. */
@@ -65,9 +65,13 @@ export function* openTip(sessionId: string): Operation<Tip> {
   return { no, leaf: null, stale: null, skills: null, newest: null };
 }
 
-/** Registers a session that has no row yet: something is kept for it. The unnamed one waits for its first message. */
-export function* register(sessionId: string): Operation<void> {
-  if (sessionId !== "") yield* makeRow(sessionId);
+/**
+ * Dates a session that something beside its messages is about to be written for, and registers one that has no row yet. The
+ * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first.
+ */
+export function* dateSession(sessionId: string): Operation<void> {
+  const dated = yield* count("UPDATE assistant_sessions SET updated_at = ? WHERE id = ?", [isoNow(), sessionId]);
+  if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
 }
 
 function* makeRow(sessionId: string): Operation<void> {

@@ -9,16 +9,12 @@ import { all, first, type Operation, run } from "./operation.js";
 import { SESSION_RANGE } from "./position.js";
 import { findTip, isoNow, openTip } from "./session-row.js";
 
-// An append or a write to a block does not touch the session's row: what it wrote tells when that was.
+// A plain append does not touch the session's row: the newest message tells when it was.
 const SESSIONS = `
   SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason, created_at,
-         CASE WHEN written_at > updated_at THEN written_at ELSE updated_at END AS updated_at
-  FROM (SELECT s.*, (SELECT max(w.time) FROM (
-          SELECT m.created_at AS time FROM assistant_messages m
-          WHERE m.n = (SELECT max(l.n) FROM assistant_messages l WHERE l.n BETWEEN ${SESSION_RANGE("s.no")})
-          UNION ALL SELECT max(b.updated_at) FROM cf_agents_context_blocks b WHERE b.session_id = s.id
-          UNION ALL SELECT max(e.updated_at) FROM cf_agents_search_entries e WHERE e.session_id = s.id
-        ) AS w) AS written_at
+         CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
+  FROM (SELECT s.*, (SELECT m.created_at FROM assistant_messages m
+                     WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS appended_at
         FROM assistant_sessions s) AS sessions`;
 
 type SessionRecord = SessionInfo & { no: number };

@@ -1,13 +1,8 @@
 import { first, run } from "./operation.js";
-import { hasVersion, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
+import { EMBEDDER_TABLE, hasVersion, VERSION_COLUMN, type VectorDialect } from "./vectors.js";
 
 const TABLES = [
-  `CREATE TABLE IF NOT EXISTS assistant_embedder (
-     one INTEGER PRIMARY KEY CHECK (one = 1),
-     no INTEGER NOT NULL,
-     id TEXT NOT NULL,
-     dimensions INTEGER NOT NULL
-   )`,
+  EMBEDDER_TABLE,
   // AUTOINCREMENT: a row that was written anew is told from the one before it.
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
      id INTEGER PRIMARY KEY AUTOINCREMENT,

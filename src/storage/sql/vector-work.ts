@@ -235,5 +235,6 @@ export class VectorWork {
     return loaded;
   }
 }
+
 const hasVector = (result: Embedded): result is Embedded & { vector: Float32Array } =>
   result.vector instanceof Float32Array;

@@ -3,7 +3,7 @@ import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import { type ContentRow, readContent } from "./content.js";
 import type { Dialect } from "./dialect.js";
-import { all, column, first, insert, type Operation, run, type SqlValue } from "./operation.js";
+import { all, column, count, first, type Operation, run, type SqlValue } from "./operation.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "./position.js";
 
 /**
@@ -30,6 +30,14 @@ const VERSION = 1;
 
 /** The column of `assistant_schema` that tells the version of these tables. */
 export const VERSION_COLUMN = `vectors INTEGER NOT NULL DEFAULT ${VERSION}`;
+
+/** The table that names the model, the same in every dialect. */
+export const EMBEDDER_TABLE = `CREATE TABLE IF NOT EXISTS assistant_embedder (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  no INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  dimensions INTEGER NOT NULL
+)`;
 
 /** The only row of the table that names the model; 0 stands for none. */
 export const NO_MODEL =
@@ -248,7 +256,7 @@ function* writeVector(dialect: VectorDialect, embedder: number, { n, twin, vecto
   if (twin !== null) {
     const copy = `INSERT INTO assistant_vectors (n, embedder, vector)
       SELECT ?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
-    if ((yield* insert(copy, [n, twin, embedder])) > 0) return;
+    if ((yield* count(copy, [n, twin, embedder])) > 0) return;
   }
   const isKnown = twin === null && vector !== "refused";
   yield* run(
