@@ -4,8 +4,9 @@ import { stemma } from "../subjects/stemma.mjs";
 import { verify } from "../verify.mjs";
 import { MAIN } from "../world.mjs";
 
-/** As many matches as a search looks at first. */
+/** As many matches as a search scores at first: of the rarest word, and of each other one. */
 const DEPTH = 500;
+const FEWEST = 30;
 const MESSAGES_OF_A_SESSION = 2 ** 28;
 
 /**
@@ -19,13 +20,6 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
   const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
   const runner = createRunner(connectClient(db), "sqlite", { *prepare() {} });
-  const select = db.prepare(
-    `SELECT n FROM (
-       SELECT rowid AS n, bm25(assistant_fts) AS score FROM assistant_fts
-       WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)
-       ORDER BY rowid DESC LIMIT ${DEPTH}
-     ) ORDER BY score LIMIT 20`,
-  );
   const selectBest = db.prepare(
     `SELECT rowid FROM assistant_fts
      WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT 20`,
@@ -33,9 +27,12 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
   for (const [title, words] of Object.entries(queriesOf(world.conversation(count)))) {
     const query = words.join(" ");
     const parsed = parseQuery(query);
-    const expression = words.map((word) => `"${word}"`).join(" OR ");
+    const quoted = words.map((word) => `"${word}"`);
+    const expression = quoted.join(" OR ");
+    const select = db.prepare(bareQuery(words.length));
+    const values = quoted.flatMap((word) => [word, ...range]);
     const contestants = {
-      bare: { run: () => select.all(expression, ...range) },
+      bare: { run: () => select.all(...values) },
       unbounded: { run: () => selectBest.all(expression, ...range) },
       core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH)) },
       whole: { run: () => session(MAIN).search(query) },
@@ -63,7 +60,22 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
   }
 }
 
-// Words by how many messages have them.
+// By hand: the same matches, scored by BM25, and the 20 best messages. The words are given rarest first.
+function bareQuery(words) {
+  const newest = Array.from(
+    { length: words },
+    (_, word) => `SELECT n, score FROM (
+       SELECT rowid AS n, bm25(assistant_fts) AS score FROM assistant_fts
+       WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)
+       ORDER BY rowid DESC LIMIT ${word === 0 ? DEPTH : FEWEST}
+     )`,
+  );
+  const [only] = newest;
+  if (words === 1) return `${only} ORDER BY score LIMIT 20`;
+  return `SELECT n FROM (${newest.join(" UNION ALL ")}) GROUP BY n ORDER BY sum(score) LIMIT 20`;
+}
+
+// Words by how many messages have them, of several the rarest first.
 function queriesOf(messages) {
   const counts = new Map();
   for (const { parts } of messages) {
@@ -75,6 +87,6 @@ function queriesOf(messages) {
   return {
     "a common word": words.slice(0, 1),
     "a rare word": words.slice(-1),
-    "three words": [words[1], words[middle], words.at(-2)],
+    "three words": [words.at(-2), words[middle], words[1]],
   };
 }

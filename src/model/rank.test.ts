@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { rankMatches } from "./rank.js";
+import { type Matches, messagesOf, nearMessages, neighboursOf, rankMatches, withUsual } from "./rank.js";
 
 const oneBranch = { sessionOf: () => 1, branchOf: () => undefined };
-const order = (...arguments_: Parameters<typeof rankMatches>) => rankMatches(...arguments_).map(({ n }) => n);
+type Term = ReadonlyMap<number, number>;
+const matchesOf = (term: Term): Matches => {
+  const numbers = [...term.keys()].sort((a, b) => a - b);
+  return { numbers, scores: numbers.map((n) => term.get(n) as number) };
+};
+const rank = (terms: Term[], around: Parameters<typeof rankMatches>[1], quotedFrom?: number) =>
+  rankMatches(terms.map(matchesOf), around, quotedFrom);
+const order = (...arguments_: Parameters<typeof rank>) => rank(...arguments_).map(({ n }) => n);
 
 describe("ranking", () => {
   it("puts the better match first, and the later one of equals", () => {
@@ -39,7 +46,7 @@ describe("ranking", () => {
       ]),
     ];
     const score = (term: Map<number, number>) =>
-      rankMatches([term], { sessionOf: (n) => n, branchOf: () => undefined }).find(({ n }) => n === 10)?.score;
+      rank([term], { sessionOf: (n) => n, branchOf: () => undefined }).find(({ n }) => n === 10)?.score;
     expect(score(among)).toBe(score(alone));
   });
 
@@ -55,8 +62,8 @@ describe("ranking", () => {
 
   it("lends nothing across branches", () => {
     const terms = [new Map([[10, 2]]), new Map([[11, 2]])];
-    const [together] = rankMatches(terms, oneBranch);
-    const [apart] = rankMatches(terms, { ...oneBranch, branchOf: (n) => n });
+    const [together] = rank(terms, oneBranch);
+    const [apart] = rank(terms, { ...oneBranch, branchOf: (n) => n });
     expect(together?.score).toBeGreaterThan(apart?.score as number);
   });
 
@@ -82,5 +89,31 @@ describe("ranking", () => {
 
   it("finds only messages that hold a word themselves", () => {
     expect(order([new Map([[10, 5]])], oneBranch)).toEqual([10]);
+  });
+
+  it("finds which messages stand near a match, and whose neighbours they are", () => {
+    const messages = messagesOf([
+      matchesOf(new Map([[10, 1]])),
+      matchesOf(
+        new Map([
+          [10, 1],
+          [30, 1],
+        ]),
+      ),
+    ]);
+    expect([...messages]).toEqual([10, 30]);
+    expect(nearMessages([5, 6, 10, 14, 15, 26, 34, 35], messages)).toEqual([6, 10, 14, 26, 34]);
+    expect(neighboursOf(messages)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 26, 27, 28, 29, 30, 31, 32, 33, 34]);
+    expect(nearMessages([1], messagesOf([]))).toEqual([]);
+  });
+
+  it("takes matches that were not scored for usual ones", () => {
+    const scored = matchesOf(
+      new Map([
+        [10, 1],
+        [20, 3],
+      ]),
+    );
+    expect(withUsual(scored, [5, 10, 15, 25])).toEqual({ numbers: [5, 10, 15, 20, 25], scores: [2, 1, 2, 3, 2] });
   });
 });

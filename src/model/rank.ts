@@ -4,6 +4,12 @@ export interface Ranked {
   readonly score: number;
 }
 
+/** The messages that hold a term, by their numbers in ascending order, and how well each matches. */
+export interface Matches {
+  readonly numbers: readonly number[];
+  readonly scores: readonly number[];
+}
+
 /** What the messages of a search have to do with each other. */
 export interface Neighbourhood {
   /** The session of a message. Numbers grow along a session. */
@@ -36,97 +42,144 @@ const QUOTED = 2;
  * `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result holds a term itself.
  * Best first; of equals the later one.
  */
-export function rankMatches(
-  bm25: readonly ReadonlyMap<number, number>[],
-  around: Neighbourhood,
-  quotedFrom = bm25.length,
-): Ranked[] {
-  const terms = bm25.map(flatten);
-  const own = new Map<number, number>();
-  for (const term of terms) for (const [n, score] of term) own.set(n, (own.get(n) ?? 0) + score);
-  const messages = Float64Array.from(own.keys()).sort();
-  const places = new Map<number, number>();
-  for (const [place, n] of messages.entries()) places.set(n, place);
-  const scores = sessionShares(messages, own, around);
-  const best = new Float64Array(messages.length);
-  terms.forEach((term, index) => {
-    if (index < quotedFrom) takeNearby(best, term, messages, places, around);
-    else for (const [n, score] of term) best[places.get(n) as number] = QUOTED * score;
-    best.forEach((score, place) => {
-      scores[place] = at(scores, place) + score;
-    });
-    best.fill(0);
-  });
-  const ranked = Array.from(messages, (n, place) => ({ n, score: at(scores, place) }));
-  return ranked.sort((a, b) => b.score - a.score || b.n - a.n);
-}
-
-/** The messages that hold a term or have one nearby that does, in order. */
-export function withNeighbours(bm25: readonly ReadonlyMap<number, number>[]): number[] {
-  const near = new Set<number>();
-  for (const term of bm25) {
-    for (const n of term.keys())
-      for (let other = n - LENT.length; other <= n + LENT.length; other += 1) near.add(other);
+export function rankMatches(bm25: readonly Matches[], around: Neighbourhood, quotedFrom = bm25.length): Ranked[] {
+  const messages = messagesOf(bm25);
+  const terms = bm25.map((term) => flatten(term, messages));
+  const own = new Float64Array(messages.length);
+  for (const { places, scores } of terms) {
+    for (let match = 0; match < places.length; match += 1)
+      own[at(places, match)] = at(own, at(places, match)) + at(scores, match);
   }
-  return Array.from(Float64Array.from(near).sort());
+  const sums = sessionShares(messages, own, around);
+  const best = new Float64Array(messages.length);
+  for (const [index, term] of terms.entries()) {
+    best.fill(0);
+    if (index < quotedFrom) takeNearby(best, term, messages, around);
+    else
+      for (let match = 0; match < term.places.length; match += 1)
+        best[at(term.places, match)] = QUOTED * at(term.scores, match);
+    for (let place = 0; place < best.length; place += 1) sums[place] = at(sums, place) + at(best, place);
+  }
+  const order = new Uint32Array(messages.length);
+  for (let place = 0; place < order.length; place += 1) order[place] = place;
+  order.sort((a, b) => at(sums, b) - at(sums, a) || b - a);
+  const ranked: Ranked[] = [];
+  for (const place of order) ranked.push({ n: at(messages, place), score: at(sums, place) });
+  return ranked;
 }
 
-/** What a match of a term gives on the average; 0 without one. */
-export function usualScore(term: ReadonlyMap<number, number>): number {
+/** The messages that hold any of the terms, in ascending order. */
+export function messagesOf(terms: readonly Matches[]): Float64Array {
+  const all = new Float64Array(terms.reduce((sum, { numbers }) => sum + numbers.length, 0));
+  let length = 0;
+  for (const { numbers } of terms) {
+    all.set(numbers, length);
+    length += numbers.length;
+  }
+  if (terms.length < 2) return all;
+  all.sort();
+  length = 0;
+  for (const n of all) if (length === 0 || n !== all[length - 1]) all[length++] = n;
+  return all.subarray(0, length);
+}
+
+/** Of numbers in ascending order those that are a message's, or stand so near to one that it may lend them something. */
+export function nearMessages(numbers: readonly number[], messages: Float64Array): number[] {
+  let next = 0;
+  return numbers.filter((n) => {
+    while (next < messages.length && at(messages, next) < n - LENT.length) next += 1;
+    return next < messages.length && at(messages, next) <= n + LENT.length;
+  });
+}
+
+/** The numbers of all that are, or may be, so near to a message. */
+export function neighboursOf(messages: Float64Array): number[] {
+  const near = new Set<number>();
+  for (const n of messages) for (let other = n - LENT.length; other <= n + LENT.length; other += 1) near.add(other);
+  return [...near];
+}
+
+/** Matches with those of `numbers`, ascending, that are none of them: each is taken to be as good as they usually are. */
+export function withUsual(matches: Matches, numbers: readonly number[]): Matches {
+  const usual = usualScore(matches);
+  const both = { numbers: [] as number[], scores: [] as number[] };
+  let next = 0;
+  for (const [index, n] of matches.numbers.entries()) {
+    for (; (numbers[next] as number) < n; next += 1) {
+      both.numbers.push(numbers[next] as number);
+      both.scores.push(usual);
+    }
+    if (numbers[next] === n) next += 1;
+    both.numbers.push(n);
+    both.scores.push(matches.scores[index] as number);
+  }
+  for (; next < numbers.length; next += 1) {
+    both.numbers.push(numbers[next] as number);
+    both.scores.push(usual);
+  }
+  return both;
+}
+
+function usualScore({ scores }: Matches): number {
   let sum = 0;
-  for (const score of term.values()) sum += score;
-  return sum / Math.max(1, term.size);
+  for (const score of scores) sum += score;
+  return sum / Math.max(1, scores.length);
 }
 
-// Draws the scores of a term half-way to what it usually gives. That a line is short, or says a word twice, means less in a
+/** The matches of a term by their places among all messages. */
+interface Placed {
+  readonly places: Uint32Array;
+  readonly scores: Float64Array;
+}
+
+// Draws the scores half-way to what the term usually gives. That a line is short, or says a word twice, means less in a
 // conversation than among documents.
-function flatten(term: ReadonlyMap<number, number>): Map<number, number> {
+function flatten(term: Matches, messages: Float64Array): Placed {
+  const { length } = term.numbers;
   const usual = usualScore(term);
-  const flat = new Map<number, number>();
-  for (const [n, score] of term) flat.set(n, Math.sqrt(usual * score));
-  return flat;
+  const places = new Uint32Array(length);
+  const scores = new Float64Array(length);
+  let place = 0;
+  for (let match = 0; match < length; match += 1) {
+    while (at(messages, place) < (term.numbers[match] as number)) place += 1;
+    places[match] = place;
+    scores[match] = Math.sqrt(usual * (term.scores[match] as number));
+  }
+  return { places, scores };
 }
 
 // The best that each message has of one term: its own match, or the largest share of one nearby. From the matches
 // outward: there are fewer of them than messages that might have one nearby.
-function takeNearby(
-  best: Float64Array,
-  term: ReadonlyMap<number, number>,
-  messages: Float64Array,
-  places: ReadonlyMap<number, number>,
-  around: Neighbourhood,
-): void {
-  for (const [match, score] of term) {
-    const place = places.get(match) as number;
+function takeNearby(best: Float64Array, term: Placed, messages: Float64Array, around: Neighbourhood): void {
+  for (let match = 0; match < term.places.length; match += 1) {
+    const place = at(term.places, match);
+    const score = at(term.scores, match);
+    const n = at(messages, place);
     if (score > at(best, place)) best[place] = score;
-    for (const step of [-1, 1]) {
+    for (let step = -1; step <= 1; step += 2) {
       for (let near = place + step; near >= 0 && near < messages.length; near += step) {
-        const n = at(messages, near);
-        const share = score * (LENT[Math.abs(n - match) - 1] ?? 0);
+        const other = at(messages, near);
+        const share = score * (LENT[Math.abs(other - n) - 1] ?? 0);
         if (share === 0) break;
-        if (share > at(best, near) && around.branchOf(n) === around.branchOf(match)) best[near] = share;
+        if (share > at(best, near) && around.branchOf(other) === around.branchOf(n)) best[near] = share;
       }
     }
   }
 }
 
 // What each message is given of its session's best matches.
-function sessionShares(messages: Float64Array, own: ReadonlyMap<number, number>, around: Neighbourhood): Float64Array {
+function sessionShares(messages: Float64Array, own: Float64Array, around: Neighbourhood): Float64Array {
   const shares = new Float64Array(messages.length);
   for (let start = 0, end = 0; start < messages.length; start = end) {
     const session = around.sessionOf(at(messages, start));
-    const best: number[] = [];
-    for (end = start; end < messages.length && around.sessionOf(at(messages, end)) === session; end += 1) {
-      const score = own.get(at(messages, end)) as number;
-      if (best.length < SESSION_MATCHES) best.push(score);
-      else if (score > (best[0] as number)) best[0] = score;
-      else continue;
-      best.sort((a, b) => a - b);
+    for (end = start + 1; end < messages.length; end += 1) {
+      if (around.sessionOf(at(messages, end)) !== session) break;
     }
+    const best = own.slice(start, end).sort().subarray(-SESSION_MATCHES);
     shares.fill(SESSION_SHARE * best.reduce((sum, score) => sum + score, 0), start, end);
   }
   return shares;
 }
 
 // Never past the end: the places are those of the messages.
-const at = (list: Float64Array, place: number) => list[place] as number;
+const at = (list: Float64Array | Uint32Array, place: number) => list[place] as number;

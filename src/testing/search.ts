@@ -53,6 +53,23 @@ export const search = defineTopic("search", (it) => {
     expect((await session.search("zebra", { limit: 1000 })).length).toBe(801);
   });
 
+  it("counts words that thousands of messages hold", NEEDS, async (workspace) => {
+    const { session } = workspace;
+    const texts = [
+      "okapi stands",
+      ...numbered("", 2200).map(() => "quagga"),
+      ...numbered("", 2200).map(() => "zebra"),
+      "okapi zebra",
+    ];
+    texts[4300] = "zebra quagga";
+    await session.appendAll(
+      [...texts, "no", "yes", "no", "yes", "no", "okapi stands"].map((text, index) => message(`m${index}`, text)),
+    );
+    expect(idsOf(await session.search("zebra quagga", { limit: 1 }))).toEqual(["m4300"]);
+    expect(idsOf(await session.search("okapi zebra", { limit: 3 }))).toEqual(["m4401", "m4407", "m0"]);
+    expect(idsOf(await session.search("zebra quagga okapi", { limit: 1 }))).toEqual(["m4401"]);
+  });
+
   it("gives better matches a higher score", NEEDS, async (workspace) => {
     await searchIn(workspace, { a: "zebra zebra zebra", b: `zebra ${"and many other words ".repeat(20)}` });
     const hits = await workspace.session.search("zebra");

@@ -1,7 +1,7 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { SearchQuery } from "../../model/query.js";
-import type { Ranked } from "../../model/rank.js";
+import type { Matches, Ranked } from "../../model/rank.js";
 import type { AppendResult, ImportedTree, ParentRef, ReadOptions } from "../contract.js";
 import type { Operation } from "./operation.js";
 
@@ -59,8 +59,11 @@ export interface SearchDialect {
    * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
    */
   matches(query: SearchQuery, range: RowRange, limit: number): Operation<SequenceMatches[]>;
-  /** For each of some sequences of words those of `rows` that hold it. */
-  holding(sequences: readonly string[][], range: RowRange, rows: readonly number[]): Operation<number[][]>;
+  /**
+   * For each sequence of which not every match is scored, other messages that hold it: among those that have a match of
+   * `found` no more than four places away; where thousands hold it, only among those that hold another sequence themselves. Ascending; [] for a sequence that needs none.
+   */
+  holding(query: SearchQuery, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
   /** The best matches among the entries of one scope. */
   entries(query: SearchQuery, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
 }
@@ -68,12 +71,12 @@ export interface SearchDialect {
 /** The rows from `lo` to `hi`; null for all of them. */
 export type RowRange = readonly [lo: number, hi: number] | null;
 
-/** The messages that hold a sequence of words. */
-export interface SequenceMatches {
-  /** How many they are. */
+/** The messages that hold a sequence of words, those of them that are scored, by BM25. */
+export interface SequenceMatches extends Matches {
+  /** How many there are, as far as it is known: an engine need not count on beyond some thousands. */
   readonly documents: number;
-  /** The BM25 scores of those that are scored; higher is better. */
-  readonly scores: Map<number, number>;
+  /** True when every one of them is scored. */
+  readonly complete: boolean;
 }
 
 export type SearchIndex = "messages" | "entries";

@@ -1,5 +1,5 @@
-import { FEWEST, RAREST } from "../../model/rank.js";
-import { documentTerms, queryTerms, termOf } from "../../model/terms.js";
+import { FEWEST, messagesOf, neighboursOf, RAREST } from "../../model/rank.js";
+import { documentTerms, queryTerms } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "./dialect.js";
 import { all, type Operation, run, type SqlValue } from "./operation.js";
 
@@ -45,29 +45,42 @@ export const postgresSearch: SearchDialect = {
       rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?",
       values: range ?? EVERYWHERE,
     };
-    const found = sequences.map(() => ({ documents: 0, scores: new Map<number, number>() }));
+    const found = sequences.map(() => ({
+      documents: 0,
+      complete: true,
+      numbers: [] as number[],
+      scores: [] as number[],
+    }));
     for (const { i, n, score, documents } of yield* findMatches(sequences, scope, limit)) {
       const matches = found[i - 1] as (typeof found)[number];
       matches.documents = documents;
-      if (n !== null) matches.scores.set(n, score);
+      if (n === null) continue;
+      matches.numbers.push(n);
+      matches.scores.push(score);
     }
+    for (const matches of found) matches.complete = matches.numbers.length === matches.documents;
     return found;
   },
 
-  *holding(sequences, range, rows) {
+  *holding(query, range, found) {
+    const sequences = queryTerms(query);
     const [lo, hi] = range ?? EVERYWHERE;
-    const held = sequences.map((): number[] => []);
-    const found = yield* all<{ i: number; n: number }>(
+    const held = found.map((): number[] => []);
+    const wanted = [...found.entries()].filter(([, { complete, numbers }]) => !complete && numbers.length > 0);
+    const rows = yield* all<{ i: number; n: number }>(
       `SELECT w.i AS i, d.n AS n
        FROM json_array_elements_text(?::text::json) AS r (n) JOIN assistant_fts d ON d.n = r.n::bigint
        JOIN ${WANTED} ON d.terms @> w.terms
-       WHERE d.n BETWEEN ? AND ? AND (cardinality(w.terms) = 1 OR ${TIMES} > 0)`,
-      JSON.stringify(rows),
-      JSON.stringify(sequences.map((sequence) => sequence.map(termOf))),
+       WHERE d.n BETWEEN ? AND ? AND (cardinality(w.terms) = 1 OR ${TIMES} > 0) ORDER BY n`,
+      JSON.stringify(neighboursOf(messagesOf(found))),
+      JSON.stringify(wanted.map(([index]) => sequences[index])),
       lo,
       hi,
     );
-    for (const { i, n } of found) held[i - 1]?.push(n);
+    for (const { i, n } of rows) {
+      const [index] = wanted[i - 1] as (typeof wanted)[number];
+      held[index]?.push(n);
+    }
     return held;
   },
 
@@ -151,7 +164,8 @@ function* findMatches(sequences: readonly string[][], scope: Scope, limit: numbe
                       * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
      FROM budget b LEFT JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
      CROSS JOIN LATERAL (SELECT coalesce(c.times, (
-       SELECT cardinality(array_positions(d.terms, c.terms[1])) FROM ${scope.table} d WHERE d.n = c.n)) AS times) AS t`,
+       SELECT cardinality(array_positions(d.terms, c.terms[1])) FROM ${scope.table} d WHERE d.n = c.n)) AS times) AS t
+     ORDER BY c.n`,
     JSON.stringify(sequences),
     ...scope.values,
     limit,

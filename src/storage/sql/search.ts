@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
-import { querySequences, quotedFrom, type SearchQuery } from "../../model/query.js";
-import { type Ranked, rankMatches, usualScore, withNeighbours } from "../../model/rank.js";
+import { quotedFrom, type SearchQuery } from "../../model/query.js";
+import { messagesOf, type Ranked, rankMatches, withUsual } from "../../model/rank.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
 import type { Dialect, RowRange, SearchDialect } from "./dialect.js";
 import { column, type Operation } from "./operation.js";
@@ -54,8 +54,7 @@ export function* searchMessages(
 export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
   return function* (range, depth) {
     const { matches, complete } = yield* findMatches(searchOf(sql), query, range, depth);
-    const numbers = new Set(matches.flatMap((term) => [...term.keys()]));
-    const branches = yield* branchesOf(sql, [...numbers]);
+    const branches = yield* branchesOf(sql, messagesOf(matches));
     const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
     return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
   };
@@ -64,24 +63,16 @@ export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
 // The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those near
 // matches of others are taken to be as good as usual; the rest could not be among the best.
 function* findMatches(search: SearchDialect, query: SearchQuery, range: RowRange, depth: number) {
-  const sequences = querySequences(query);
   const found = yield* search.matches(query, range, depth);
-  const matches = found.map(({ scores }) => scores);
-  const cut = [...found.entries()].filter(([, { documents, scores }]) => scores.size < documents);
-  const sampled = cut.filter(([, { scores }]) => scores.size > 0);
-  if (sampled.length > 0 && matches.filter(({ size }) => size > 0).length > 1) {
-    const wanted = sampled.map(([index]) => sequences[index] as string[]);
-    const held = yield* search.holding(wanted, range, withNeighbours(matches));
-    for (const [place, [, { scores }]] of sampled.entries()) {
-      const usual = usualScore(scores);
-      for (const n of held[place] ?? []) if (!scores.has(n)) scores.set(n, usual);
-    }
-  }
-  return { matches, complete: cut.length === 0 };
+  const complete = found.every((sequence) => sequence.complete);
+  if (complete || found.filter(({ numbers }) => numbers.length > 0).length < 2) return { matches: found, complete };
+  const held = yield* search.holding(query, range, found);
+  const matches = found.map((sequence, index) => withUsual(sequence, held[index] as number[]));
+  return { matches, complete };
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.
-function* branchesOf(sql: Dialect, messages: readonly number[]): Operation<ReadonlyMap<number, number>> {
+function* branchesOf(sql: Dialect, messages: Float64Array): Operation<ReadonlyMap<number, number>> {
   const sessions = [...new Set(messages.map(sessionOf))];
   if (sessions.length === 0) return new Map();
   const found = yield* column<number>(
@@ -89,7 +80,8 @@ function* branchesOf(sql: Dialect, messages: readonly number[]): Operation<Reado
     JSON.stringify(sessions.map((no) => [0, no, no])),
   );
   const forked = new Set(found.map(Number));
-  const among = messages.filter((n) => forked.has(sessionOf(n)));
+  if (forked.size === 0) return new Map();
+  const among = Array.from(messages).filter((n) => forked.has(sessionOf(n)));
   const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch");
   return new Map([...rows.values()].map(({ n, branch }) => [n, branch]));
 }

@@ -1,7 +1,7 @@
 import { querySequences, type SearchQuery } from "../../model/query.js";
-import { FEWEST, RAREST, type Ranked } from "../../model/rank.js";
+import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
 import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "./dialect.js";
-import { all, column, first, type Operation, run, type SqlValue } from "./operation.js";
+import { all, first, type Operation, run, type SqlValue } from "./operation.js";
 import { sqliteWords } from "./sqlite-words.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -24,25 +24,35 @@ export const sqliteSearch: SearchDialect = {
   },
 
   *matches(query, range, limit) {
-    const found: Counted[] = [];
-    for (const sequence of querySequences(query)) found.push(yield* countMatches(quote(sequence), range));
+    const found = querySequences(query).map((sequence) => countable(quote(sequence), range));
+    // A single sequence is scored as far as it goes, however many matches it has.
+    if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
     let left = limit;
-    const rarestFirst = found.filter(({ documents }) => documents > 0).sort((a, b) => a.documents - b.documents);
-    for (const [place, matches] of rarestFirst.entries()) {
+    for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
       const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
       if (take > 0) yield* scoreNewest(matches, take);
+      const scored = matches.numbers.length;
+      matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
       left -= take;
     }
     return found;
   },
 
-  *holding(sequences, range, rows) {
+  *holding(query, range, found) {
+    const messages = messagesOf(found);
+    const sequences = querySequences(query).map(quote);
+    const rare = sequences.filter((_, index) => (found[index] as SequenceMatches).documents < MANY);
     const held: number[][] = [];
-    for (const sequence of sequences) {
-      const { where, values } = condition(quote(sequence), range);
-      // The plus keeps SQLite from looking each row up by itself, which takes longer.
-      const query = `SELECT rowid AS n FROM assistant_fts WHERE ${where} AND +rowid IN (SELECT value FROM json_each(?))`;
-      held.push(yield* column<number>(query, ...values, JSON.stringify(rows)));
+    for (const [index, { complete, numbers, documents }] of found.entries()) {
+      const own = sequences[index] as string;
+      if (complete || numbers.length === 0) {
+        held.push([]);
+      } else if (documents < MANY) {
+        held.push(nearMessages(yield* newestHolding(own, range), messages));
+      } else {
+        const others = rare.length > 0 ? rare : sequences.filter((sequence) => sequence !== own);
+        held.push(nearMessages(yield* newestHolding(`${own} AND (${others.join(" OR ")})`, range), messages));
+      }
     }
     return held;
   },
@@ -61,32 +71,75 @@ export const sqliteSearch: SearchDialect = {
   },
 };
 
+/** A sequence that so many messages hold is in too many of them to look at each. */
+const MANY = 2_000;
+
 interface Condition {
   readonly where: string;
   readonly values: readonly SqlValue[];
 }
 
-interface Counted extends SequenceMatches, Condition {}
+interface Counted extends SequenceMatches, Condition {
+  documents: number;
+  /** The oldest of those that were counted. */
+  oldest: number;
+  complete: boolean;
+  numbers: readonly number[];
+  scores: readonly number[];
+}
 
 function condition(match: string, range: RowRange): Condition {
   const within = range === null ? "" : ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
   return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range ?? [])] };
 }
 
-function* countMatches(match: string, range: RowRange): Operation<Counted> {
-  const { where, values } = condition(match, range);
-  // To count is a twentieth of the work of scoring.
-  const row = yield* first<{ count: number }>(`SELECT count(*) AS count FROM assistant_fts WHERE ${where}`, ...values);
-  return { where, values, documents: row?.count ?? 0, scores: new Map() };
+function countable(match: string, range: RowRange): Counted {
+  const documents = Number.POSITIVE_INFINITY;
+  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [] };
 }
 
-function* scoreNewest({ where, values, scores }: Counted, limit: number): Operation<void> {
-  const rows = yield* all<Ranked>(
-    `SELECT rowid AS n, -bm25(assistant_fts) AS score FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER}`,
-    ...values,
+// To count is a twentieth of the work of scoring, but not even that is done for every match.
+function* countMatches(matches: Counted, limit: number): Operation<void> {
+  const row = yield* first<{ count: number; oldest: number | null }>(
+    `SELECT count(*) AS count, min(n) AS oldest FROM (SELECT rowid AS n FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...matches.values,
     limit,
   );
-  for (const { n, score } of rows) scores.set(n, score);
+  matches.documents = row?.count ?? 0;
+  matches.oldest = row?.oldest ?? 0;
+}
+
+// Of those that were not counted to the end, the rarer goes further back.
+function rarestFirst(a: Counted, b: Counted): number {
+  return a.documents - b.documents || a.oldest - b.oldest;
+}
+
+/** Scores are handed over as whole numbers of billionths. */
+const SCALE = 1e9;
+
+// One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
+function* scoreNewest(matches: Counted, limit: number): Operation<void> {
+  const row = yield* first<{ numbers: string; scores: string }>(
+    `SELECT json_group_array(n) AS numbers, json_group_array(score) AS scores FROM (
+       SELECT rowid AS n, CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...matches.values,
+    limit,
+  );
+  matches.numbers = ascending(row?.numbers);
+  matches.scores = ascending(row?.scores).map((score) => score / SCALE);
+}
+
+const ascending = (newestFirst = "[]") => (JSON.parse(newestFirst) as number[]).reverse();
+
+function* newestHolding(match: string, range: RowRange): Operation<number[]> {
+  const { where, values } = condition(match, range);
+  const row = yield* first<{ numbers: string }>(
+    `SELECT json_group_array(n) AS numbers FROM (
+       SELECT rowid AS n FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...values,
+    MANY,
+  );
+  return ascending(row?.numbers);
 }
 
 // Both make appends cheaper: larger leaves, and merges that are put off for longer.
