@@ -4,6 +4,7 @@ import { StemmaError } from "./errors.js";
 import type { EmbeddableStore } from "./storage/embeddings.js";
 import { embeddable } from "./storage/sql/embed-store.js";
 import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
+import { isPrepared } from "./storage/sql/sqlite-schema.js";
 import { sqliteVectors } from "./storage/sql/sqlite-vectors.js";
 import { openStore } from "./storage/sql/store.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sql/sync-client.js";
@@ -38,7 +39,9 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   }
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
-  return embeddable(openStore(connectClient(client), dialect, { transactions: true, durable }), sqliteVectors);
+  const connection = connectClient(client);
+  const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
+  return embeddable(openStore(connection, dialect, opening), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {

@@ -60,7 +60,7 @@ export async function measureBatch({ world, scales, clock, turns, report }) {
   };
   const contestant = (opened) => ({ prepare: batches.batch, run: (messages) => opened.appendAll(MAIN, messages) });
   const contestants = { limit: contestant(subjects.limit), stemma: contestant(subjects.stemma) };
-  const times = await race(contestants, { ...clock, turns: Math.max(2, Math.round(turns / 8)) });
+  const times = await race(contestants, { ...clock, turns: Math.max(4, Math.round(turns / 6)) });
   const appended = batches.all();
   for (const [name, opened] of Object.entries(subjects)) {
     verifyMessages(name, (await opened.history(MAIN)).slice(-appended.length), appended);

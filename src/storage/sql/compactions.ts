@@ -5,8 +5,8 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import type { Dialect } from "./dialect.js";
-import { all, first, type Operation, run } from "./operation.js";
-import { findSegments, readRanges, visiblePieces } from "./path.js";
+import { all, first, type Operation, run, tuples } from "./operation.js";
+import { findSegments, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./position.js";
 import { findNamed, findPlace, findTip, isoNow, openTip, type Place, touchSession } from "./session-row.js";
 
@@ -109,7 +109,7 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
   const ranges = (yield* findSegments(tip.no, to))
     .filter(({ hi }) => hi >= from)
     .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
-  return readable(yield* readRows(tip.no, yield* readRanges<ContentTuple>(sql, "n, content", ranges)));
+  return readable(yield* readRows(tip.no, yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges))));
 }
 
 /**

@@ -14,6 +14,8 @@ export interface Dialect {
   readonly search: SearchDialect | null;
   /** A table with columns `branch`, `lo`, `hi`, read from one parameter that holds a JSON array of such arrays. */
   readonly segmentTable: string;
+  /** Ends a query of messages `m` for each of ascending segments, in whose order they come. "" where they do anyway. */
+  readonly segmentOrder: string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
   /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */

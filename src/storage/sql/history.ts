@@ -9,7 +9,7 @@ import { type ContentRow, type ContentTuple, readable, readContent, readContents
 import type { Dialect } from "./dialect.js";
 import { currentTotal } from "./messages.js";
 import { all, column, first, type Operation, run, tuples } from "./operation.js";
-import { findSegments, type Piece, rangesOf, type Segment, visiblePieces } from "./path.js";
+import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./position.js";
 import {
   findNamed,
@@ -87,56 +87,42 @@ export function skillsOf(row: SessionRow): SkillState {
   return row.skills === null ? NO_SKILLS : (JSON.parse(row.skills) as SkillState);
 }
 
+// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
+const ROWS_AT_ONCE = 1024;
+
 /** See `HistoryStore.path`. */
-export function* readPath(sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
+export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sessionId, options.leafId);
   if (view === null) return [];
   const messages: SessionMessage[] = [];
-  for (const piece of view.pieces) {
-    if ("overlay" in piece) messages.push(summaryMessage(piece.overlay));
-    else yield* readRange(view, piece.range, options, messages);
+  const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
+  for (const portion of portionsOf(view.pieces, ROWS_AT_ONCE)) {
+    if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
+    else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
   }
   return messages;
 }
 
-const IN_RANGE = "FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n";
-const CONTENTS = `SELECT content ${IN_RANGE}`;
-const ROWS = `SELECT n, content ${IN_RANGE}`;
-
-// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
-const ROWS_AT_ONCE = 1024;
-
-function* readRange(
-  view: View,
-  { branch, lo, hi }: Segment,
-  { onCorrupt }: ReadOptions,
-  messages: SessionMessage[],
-): Operation<void> {
-  for (let start = lo; start <= hi; start += ROWS_AT_ONCE) {
-    const end = Math.min(hi, start + ROWS_AT_ONCE - 1);
-    const read =
-      view.skills.unloaded.length === 0
-        ? yield* readAsStored(view, { branch, lo: start, hi: end }, onCorrupt)
-        : yield* readWithSkills(view, { branch, lo: start, hi: end }, onCorrupt);
-    for (const message of read) if (message !== null) messages.push(message);
-  }
-}
-
 type MaybeMessages = Operation<(SessionMessage | null)[]>;
 
-function* readAsStored({ no }: View, range: Segment, onCorrupt: ReadOptions["onCorrupt"]): MaybeMessages {
-  const contents = yield* column<string>(CONTENTS, range.lo, range.hi, range.branch);
-  return yield* readContents(no, contents, (index) => idInRange(range, index), onCorrupt);
+function* readAsStored(sql: Dialect, { no }: View, ranges: Segment[], { onCorrupt }: ReadOptions): MaybeMessages {
+  const contents = yield* column<string>(...selectRanges(sql, "m.content", ranges));
+  return yield* readContents(no, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
 }
 
-function* readWithSkills({ no, skills }: View, range: Segment, onCorrupt: ReadOptions["onCorrupt"]): MaybeMessages {
-  const rows = yield* tuples<ContentTuple>(ROWS, range.lo, range.hi, range.branch);
+function* readWithSkills(
+  sql: Dialect,
+  { no, skills }: View,
+  ranges: Segment[],
+  { onCorrupt }: ReadOptions,
+): MaybeMessages {
+  const rows = yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges));
   const messages = yield* readRows(no, rows, onCorrupt);
   return messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills));
 }
 
-function* idInRange({ lo, hi, branch }: Segment, index: number): Operation<string> {
-  return (yield* column<string>(`SELECT id ${IN_RANGE} LIMIT 1 OFFSET ?`, lo, hi, branch, index))[0] ?? "";
+function* idInRanges(sql: Dialect, ranges: Segment[], index: number): Operation<string> {
+  return (yield* column<string>(...selectRanges(sql, "m.id", ranges)))[index] ?? "";
 }
 
 /** The rows of one page of a range, from one end of it. */

@@ -100,20 +100,46 @@ function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): P
   return pieces;
 }
 
-/** The rows of ranges that are in the order of a path, as the values of `columns`, of which the first is `n`. */
-export function* readRanges<T extends readonly [n: number, ...SqlValue[]]>(
-  sql: Dialect,
-  columns: string,
-  ranges: readonly Segment[],
-): Operation<T[]> {
-  // CROSS JOIN keeps the planner from scanning the session; sorting by `n` in SQL would carry every content along.
-  const rows = yield* tuples<T>(
+/** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
+export function selectRanges(sql: Dialect, columns: string, ranges: readonly Segment[]): [string, ...SqlValue[]] {
+  const [only, ...others] = ranges;
+  if (only !== undefined && others.length === 0) {
+    const within = "m.n BETWEEN ? AND ? AND m.branch = ? ORDER BY m.n";
+    return [`SELECT ${columns} FROM assistant_messages m WHERE ${within}`, only.lo, only.hi, only.branch];
+  }
+  // CROSS JOIN keeps the planner from scanning the session.
+  return [
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
+     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch${sql.segmentOrder}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
-  );
-  const ordered = rows.every(([n], index) => index === 0 || (rows[index - 1] as T)[0] < n);
-  return ordered ? rows : rows.sort(([a], [b]) => a - b);
+  ];
+}
+
+/** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one overlay. */
+export function* portionsOf(pieces: readonly Piece[], rows: number): Generator<Segment[] | OverlayRow> {
+  let portion: Segment[] = [];
+  let left = rows;
+  for (const piece of pieces) {
+    if ("overlay" in piece) {
+      if (portion.length > 0) yield portion;
+      portion = [];
+      left = rows;
+      yield piece.overlay;
+      continue;
+    }
+    const { branch, hi } = piece.range;
+    for (let { lo } = piece.range; lo <= hi; ) {
+      const end = Math.min(hi, lo + left - 1);
+      portion.push({ branch, lo, hi: end });
+      left -= end - lo + 1;
+      lo = end + 1;
+      if (left > 0) continue;
+      yield portion;
+      portion = [];
+      left = rows;
+    }
+  }
+  if (portion.length > 0) yield portion;
 }
 
 /** The ranges among pieces. */

@@ -18,8 +18,8 @@ export interface Runner {
 export interface Preparation {
   /** Creates or upgrades the tables; when it fails, the next call tries again. */
   readonly prepare: () => Operation<void>;
-  /** Tells that there is nothing to prepare, where one statement can. */
-  readonly isPrepared?: (() => Promise<boolean>) | undefined;
+  /** Tells that there is nothing to prepare, where one statement can; at once on a synchronous connection. */
+  readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 export function createRunner(connection: Connection, name: string, preparation: Preparation): Runner {
@@ -28,14 +28,14 @@ export function createRunner(connection: Connection, name: string, preparation: 
     : asyncRunner(connection, name, preparation);
 }
 
-function syncRunner(connection: SyncConnection, name: string, { prepare }: Preparation): Runner {
+function syncRunner(connection: SyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
   let state: "new" | "ready" | "closed" = "new";
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
     connection.transaction(mode, () => driveSync(operation(), connection));
   const ready = (): void => {
     if (state === "ready") return;
     if (state === "closed") throw closed(name);
-    transact("write", prepare);
+    if (isPrepared?.() !== true) transact("write", prepare);
     state = "ready";
   };
   // Nothing is awaited before the work is done: calls made in one turn run in the order in which they were made.

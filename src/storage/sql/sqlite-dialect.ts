@@ -17,7 +17,10 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     name: options.name,
     maxTextBytes: options.maxTextBytes,
     search: options.search ? searchWithin(options.maxTextBytes) : null,
-    segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?))`,
+    // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
+    segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
+    // A CROSS JOIN is made from the left; to sort would carry every content along.
+    segmentOrder: "",
     keepsText: false,
     forUpdate: "",
     lockSession: null,

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import type { SyncConnection } from "./connection.js";
 import type { Dialect } from "./dialect.js";
 import { indexEverything } from "./index-rows.js";
 import { first, type Operation, run } from "./operation.js";
@@ -9,15 +10,31 @@ import { setAsideAgentsTables, upgradeAgentsTables } from "./upgrade-agents.js";
 /** The version of the tables that this program writes: the number of its last migration. */
 const MIGRATIONS: readonly ((sql: Dialect) => Operation<void>)[] = [createTables];
 
+const READ_VERSION = "SELECT version, indexed FROM assistant_schema ORDER BY version DESC LIMIT 1";
+
+interface Version {
+  readonly version: number;
+  readonly indexed: number;
+}
+
+/** True when the tables are of the present version and the index is as `sql` wants it. Takes no lock. */
+export function isPrepared(sql: Dialect, connection: SyncConnection): boolean {
+  try {
+    const [row] = connection.query({ sql: READ_VERSION, values: [] }) as unknown as Version[];
+    return row?.version === MIGRATIONS.length && row.indexed === (sql.search === null ? 0 : 1);
+  } catch {
+    // Whatever it was, the attempt to prepare the tables mends it or tells.
+    return false;
+  }
+}
+
 /** Brings the tables to the present version. Each migration is recorded; one that was cut off is run again. */
 export function* migrateSqlite(sql: Dialect): Operation<void> {
   yield* run(
     `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
   );
-  const last = yield* first<{ version: number; indexed: number }>(
-    "SELECT version, indexed FROM assistant_schema ORDER BY version DESC LIMIT 1",
-  );
+  const last = yield* first<Version>(READ_VERSION);
   const { version, indexed } = last ?? { version: 0, indexed: sql.search === null ? 0 : 1 };
   if (version > MIGRATIONS.length) {
     const message = `The database has version ${version} of the tables; this program knows ${MIGRATIONS.length}. Upgrade stemma.`;

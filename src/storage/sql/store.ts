@@ -20,7 +20,7 @@ export interface SqlStoreOptions {
   readonly durable: boolean;
   readonly transactions: boolean;
   /** Tells that the tables are there and of the present version, where one statement can. */
-  readonly isPrepared?: (() => Promise<boolean>) | undefined;
+  readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
 }
 
 /** A store, and what it runs operations with. */
@@ -76,7 +76,7 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
       leaf: (id) => read(() => history.readLeaf(id)),
       children: (id, messageId) => read(() => history.readChildren(id, messageId)),
       path: async (id, readOptions) =>
-        (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(id, readOptions)),
+        (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(sql, id, readOptions)),
       stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
