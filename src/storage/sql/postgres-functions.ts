@@ -6,107 +6,124 @@ const SPAN = 2 ** 28;
  * The operations that are one round trip as a function of the database, and several otherwise: see `HotPaths`. They
  * say what `appendMessages`, `insertMessage`, `importTree` and `readPath` say.
  *
- * `assistant_append` attaches each message to the one before it (`last`), to the active leaf (`leaf`), below a message
- * (`message`) or nowhere (`root`). Every other writer of the session takes the same lock first.
+ * `assistant_append` attaches a message to the active leaf (`leaf`), below a message (`message`) or nowhere (`root`), and
+ * gives `[inserted, id of the leaf then, its visible total]` as JSON. Every other writer of the session takes the same lock first.
  */
-export const APPEND = `CREATE OR REPLACE FUNCTION assistant_append(p_session TEXT, p_now TIMESTAMPTZ, p_messages TEXT)
-RETURNS TABLE (inserted TEXT, last_id TEXT, visible BIGINT) LANGUAGE plpgsql AS $$
+export const APPEND = `CREATE OR REPLACE FUNCTION assistant_append(p_session TEXT, p_now TIMESTAMPTZ, p_attach TEXT, p_parent TEXT,
+  p_id TEXT, p_role TEXT, p_content TEXT, p_text TEXT, p_tokens INTEGER, p_dated TEXT, p_length INTEGER, p_terms TEXT, p_media TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
 DECLARE
-  session RECORD;
-  m RECORD;
-  newest RECORD;
-  parent RECORD;
-  last RECORD;
+  session_no BIGINT;
+  leaf_n BIGINT;
+  stale_n BIGINT;
   lowest BIGINT;
-  flags TEXT := '';
+  newest_n BIGINT;
+  newest_id TEXT;
+  newest_branch INTEGER;
+  newest_total BIGINT;
+  parent_n BIGINT;
+  parent_id TEXT;
+  parent_branch INTEGER;
+  parent_total BIGINT;
   new_n BIGINT;
-  new_branch INTEGER;
-  new_total BIGINT;
+  new_branch INTEGER := 0;
+  known BOOLEAN := FALSE;
 BEGIN
-  SELECT s.no, s.leaf, s.stale INTO session FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  SELECT s.no, s.leaf, s.stale INTO session_no, leaf_n, stale_n FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
     INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (p_session, p_session, p_now, p_now)
       ON CONFLICT DO NOTHING;
-    SELECT s.no, s.leaf, s.stale INTO STRICT session FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+    SELECT s.no, s.leaf, s.stale INTO STRICT session_no, leaf_n, stale_n
+      FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   END IF;
-  lowest := session.no * ${SPAN};
-  SELECT t.n, t.id, t.branch, t.total INTO newest FROM assistant_messages t
+  lowest := session_no * ${SPAN};
+  SELECT t.n, t.id, t.branch, t.total INTO newest_n, newest_id, newest_branch, newest_total FROM assistant_messages t
     WHERE t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
-  SELECT NULL::BIGINT AS n, NULL::TEXT AS id, NULL::INTEGER AS branch, NULL::BIGINT AS total INTO last;
-  FOR m IN SELECT * FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,
-    content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media JSON)
-  LOOP
-    IF newest.n IS NOT NULL THEN
-      SELECT t.n, t.id, t.branch, t.total INTO parent FROM assistant_messages t
-        WHERE t.session_id = p_session AND t.id = m.id;
-      IF FOUND THEN
-        last := parent;
-        flags := flags || '0';
-        CONTINUE;
+
+  IF newest_n IS NULL AND p_attach <> 'message' THEN
+    NULL;
+  ELSIF p_attach = 'leaf' AND leaf_n IS NULL OR p_attach = 'message' AND p_parent = newest_id THEN
+    parent_n := newest_n;
+    parent_id := newest_id;
+    parent_branch := newest_branch;
+    parent_total := newest_total;
+    new_branch := newest_branch;
+  ELSE
+    PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
+    known := FOUND;
+    IF NOT known THEN
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+        WHERE p_attach = 'leaf' AND t.n = leaf_n OR p_attach = 'message' AND t.session_id = p_session AND t.id = p_parent;
+      IF NOT FOUND AND p_attach = 'message' THEN
+        RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
+      END IF;
+      -- A message goes on with its parent's branch unless another message does so already.
+      IF parent_n IS NOT NULL AND NOT EXISTS (
+        SELECT FROM assistant_messages t WHERE t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
+      THEN
+        new_branch := parent_branch;
+      ELSE
+        SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b WHERE b.no = session_no;
+        INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n)
+          VALUES (session_no, new_branch, newest_n + 1, parent_branch, parent_n);
       END IF;
     END IF;
-    flags := flags || '1';
+  END IF;
 
-    IF m.attach = 'last' THEN
-      parent := last;
-    ELSIF m.attach = 'leaf' AND session.leaf IS NULL THEN
-      parent := newest;
-    ELSE
-      SELECT t.n, t.id, t.branch, t.total INTO parent FROM assistant_messages t
-        WHERE m.attach = 'leaf' AND t.n = session.leaf OR m.attach = 'message' AND t.session_id = p_session AND t.id = m.parent;
-      IF NOT FOUND AND m.attach = 'message' THEN
-        RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = m.parent;
-      END IF;
-    END IF;
-
-    new_n := coalesce(newest.n, lowest) + 1;
-    IF new_n > lowest + ${SPAN - 1} OR session.no >= ${2 ** 25} THEN
+  IF NOT known THEN
+    new_n := coalesce(newest_n, lowest) + 1;
+    IF new_n > lowest + ${SPAN - 1} OR session_no >= ${2 ** 25} THEN
       RAISE EXCEPTION 'A store numbers at most ${2 ** 25 - 1} sessions, and a session ${SPAN - 1} messages'
         USING ERRCODE = '${SESSION_LIMIT}';
     END IF;
-
-    -- A message goes on with its parent's branch unless another message does so already.
-    IF newest.n IS NULL THEN
-      new_branch := 0;
-    ELSIF parent.n = newest.n OR parent.n IS NOT NULL AND NOT EXISTS (
-      SELECT FROM assistant_messages t WHERE t.n BETWEEN parent.n + 1 AND newest.n AND t.branch = parent.branch)
-    THEN
-      new_branch := parent.branch;
-    ELSE
-      SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b WHERE b.no = session.no;
-      INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n)
-        VALUES (session.no, new_branch, new_n, parent.branch, parent.n);
-    END IF;
-
-    new_total := CASE WHEN parent.n IS NULL THEN m.tokens
-                      WHEN parent.n <= session.stale THEN NULL
-                      ELSE parent.total + m.tokens END;
+    parent_total := CASE WHEN parent_n IS NULL THEN 0 WHEN parent_n <= stale_n THEN NULL ELSE parent_total END;
     INSERT INTO assistant_messages
       (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content, text_content)
-      VALUES (new_n, m.id, p_session, parent.id, m.role, p_now, new_branch, m.tokens, new_total, m.dated, m.content, m.text);
-    IF m.length > 0 THEN
-      INSERT INTO assistant_fts (n, length, terms) VALUES (new_n, m.length, string_to_array(m.terms, ' '));
-    END IF;
-    IF m.media IS NOT NULL THEN
-      INSERT INTO assistant_media_refs (no, n, hash)
-        SELECT session.no, new_n, d.hash FROM json_to_recordset(m.media) AS d (hash TEXT);
-      INSERT INTO assistant_media (no, hash, part, data)
-        SELECT session.no, d.hash, 0, d.data FROM json_to_recordset(m.media) AS d (hash TEXT, data TEXT)
-        ON CONFLICT DO NOTHING;
-    END IF;
-    SELECT new_n AS n, m.id AS id, new_branch AS branch, new_total AS total INTO newest;
-    last := newest;
-  END LOOP;
-
-  IF session.leaf IS NOT NULL THEN
-    IF flags LIKE '%1%' THEN
-      UPDATE assistant_sessions SET leaf = NULL WHERE no = session.no;
-    ELSE
-      SELECT t.n, t.id, t.branch, t.total INTO newest FROM assistant_messages t WHERE t.n = session.leaf;
-    END IF;
+      VALUES (new_n, p_id, p_session, parent_id, p_role, p_now, new_branch, p_tokens, parent_total + p_tokens, p_dated, p_content, p_text)
+      ON CONFLICT DO NOTHING;
+    known := NOT FOUND;
   END IF;
-  RETURN QUERY SELECT flags, newest.id,
-    CASE WHEN newest.n IS NULL THEN 0 WHEN newest.n <= session.stale THEN NULL ELSE newest.total END;
+  IF known THEN
+    IF leaf_n IS NOT NULL THEN
+      newest_id := NULL;
+      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t WHERE t.n = leaf_n;
+    END IF;
+    RETURN json_build_array(0, newest_id,
+      CASE WHEN newest_id IS NULL THEN 0 WHEN newest_n <= stale_n THEN NULL ELSE newest_total END)::TEXT;
+  END IF;
+
+  IF p_length > 0 THEN
+    INSERT INTO assistant_fts (n, length, terms) VALUES (new_n, p_length, string_to_array(p_terms, ' '));
+  END IF;
+  IF p_media IS NOT NULL THEN
+    INSERT INTO assistant_media_refs (no, n, hash)
+      SELECT session_no, new_n, d.hash FROM json_to_recordset(p_media::json) AS d (hash TEXT);
+    INSERT INTO assistant_media (no, hash, part, data)
+      SELECT session_no, d.hash, 0, d.data FROM json_to_recordset(p_media::json) AS d (hash TEXT, data TEXT)
+      ON CONFLICT DO NOTHING;
+  END IF;
+  IF leaf_n IS NOT NULL THEN
+    UPDATE assistant_sessions SET leaf = NULL WHERE no = session_no;
+  END IF;
+  RETURN json_build_array(1, p_id, parent_total + p_tokens)::TEXT;
+END $$`;
+
+/** `assistant_append_all` appends messages one after the other, and gives the same with a digit for each of them. */
+export const APPEND_ALL = `CREATE OR REPLACE FUNCTION assistant_append_all(p_session TEXT, p_now TIMESTAMPTZ, p_messages TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+  m RECORD;
+  result JSON;
+  flags TEXT := '';
+BEGIN
+  FOR m IN SELECT * FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,
+    content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media TEXT)
+  LOOP
+    result := assistant_append(p_session, p_now, m.attach, m.parent, m.id, m.role, m.content, m.text, m.tokens, m.dated,
+      m.length, m.terms, m.media);
+    flags := flags || (result->>0);
+  END LOOP;
+  RETURN json_build_array(flags, result->1, result->2)::TEXT;
 END $$`;
 
 /**

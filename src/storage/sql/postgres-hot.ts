@@ -9,7 +9,7 @@ import { type ContentRow, readable, readRows, storableText } from "./content.js"
 import type { HotPaths } from "./dialect.js";
 import { skillsOf } from "./history.js";
 import { importMessages } from "./messages.js";
-import { all, first, type Operation } from "./operation.js";
+import { all, first, type Operation, type SqlValue } from "./operation.js";
 import { isoNow, messageNotFound } from "./session-row.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
@@ -24,16 +24,15 @@ export const postgresHotPaths: HotPaths = {
   },
 
   *append(sessionId, messages, parent) {
+    const [one, ...others] = messages as [EncodedMessage, ...EncodedMessage[]];
+    if (others.length === 0) {
+      const row = rowOf(one, attachmentTo(parent));
+      return resultOf(yield* first(APPEND, sessionId, isoNow(), ...FIELDS.map((field) => row[field])));
+    }
     const rows = messages.map((message, index) =>
-      rowOf(message, index === 0 ? attachmentTo(parent) : { attach: "last" }),
+      rowOf(message, index === 0 ? attachmentTo(parent) : attachmentTo((messages[index - 1] as EncodedMessage).id)),
     );
-    const { inserted, last_id, visible } = yield* appendRows(sessionId, rows);
-    const result: AppendResult = {
-      inserted: Array.from(inserted, (flag) => flag === "1"),
-      lastId: last_id,
-      visibleTokens: visible,
-    };
-    return result;
+    return resultOf(yield* appendRows(sessionId, rows));
   },
 
   *path(sessionId, { leafId }) {
@@ -73,7 +72,7 @@ export const postgresHotPaths: HotPaths = {
         continue;
       }
       const rows = some.map(({ message, parentId }) => rowOf(message, attachmentTo(parentId)));
-      inserted += (yield* appendRows(sessionId, rows)).inserted.replaceAll("0", "").length;
+      inserted += resultOf(yield* appendRows(sessionId, rows)).inserted.filter(Boolean).length;
     }
     return inserted;
   },
@@ -91,28 +90,49 @@ const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly ski
 };
 
 interface Attachment {
-  readonly attach: "leaf" | "root" | "last" | "message";
-  readonly parent?: string;
+  readonly attach: "leaf" | "root" | "message";
+  readonly parent: string | null;
 }
 
 function attachmentTo(parent: ParentRef): Attachment {
-  if (parent === undefined) return { attach: "leaf" };
-  return parent === null ? { attach: "root" } : { attach: "message", parent };
+  if (parent === undefined) return { attach: "leaf", parent: null };
+  return parent === null ? { attach: "root", parent } : { attach: "message", parent };
 }
 
-interface AppendedRow {
-  /** A "1" for each message that was inserted, a "0" for each that was known. */
-  readonly inserted: string;
-  readonly last_id: string | null;
-  readonly visible: number | null;
+/** What the functions take of a message, in their order. */
+const FIELDS = [
+  "attach",
+  "parent",
+  "id",
+  "role",
+  "content",
+  "text",
+  "tokens",
+  "dated",
+  "length",
+  "terms",
+  "media",
+] as const;
+
+type AppendedRow = Readonly<Record<(typeof FIELDS)[number], SqlValue>>;
+
+const APPEND = `SELECT assistant_append(?, ?, ${FIELDS.map(() => "?").join(", ")}) AS result`;
+
+interface Result {
+  /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
+  readonly result: string;
 }
 
-function* appendRows(sessionId: string, rows: readonly object[]): Operation<AppendedRow> {
-  const call = "SELECT inserted, last_id, visible FROM assistant_append(?, ?, ?)";
-  return (yield* first<AppendedRow>(call, sessionId, isoNow(), JSON.stringify(rows))) as AppendedRow;
+function appendRows(sessionId: string, rows: readonly AppendedRow[]): Operation<Result | undefined> {
+  return first<Result>("SELECT assistant_append_all(?, ?, ?) AS result", sessionId, isoNow(), JSON.stringify(rows));
 }
 
-function rowOf(message: EncodedMessage, attachment: Attachment): object {
+function resultOf(row: Result | undefined): AppendResult {
+  const [flags, lastId, visibleTokens] = JSON.parse((row as Result).result);
+  return { inserted: Array.from(String(flags), (flag) => flag === "1"), lastId, visibleTokens };
+}
+
+function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
   const { id, role, content, tokens, createdAt, media } = message;
   const terms = documentTerms(searchDocument(message));
   return {
@@ -125,7 +145,7 @@ function rowOf(message: EncodedMessage, attachment: Attachment): object {
     dated: createdAt,
     length: terms.length,
     terms: terms.join(" "),
-    ...(media.length > 0 && { media }),
+    media: media.length === 0 ? null : JSON.stringify(media),
   };
 }
 

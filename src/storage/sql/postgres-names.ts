@@ -18,6 +18,7 @@ const OTHERS = [
   "assistant_vectors",
   "assistant_vectors_edited",
   "assistant_append",
+  "assistant_append_all",
   "assistant_path",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",

@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { Dialect } from "./dialect.js";
 import { entryDocument } from "./entries.js";
 import { all, first, type Operation, run } from "./operation.js";
-import { APPEND, PATH } from "./postgres-functions.js";
+import { APPEND, APPEND_ALL, PATH } from "./postgres-functions.js";
 import { qualify, quoteIdentifier, TABLES } from "./postgres-names.js";
 import { isoNow } from "./session-row.js";
 import { copyCompactions, copyMessages, OLD } from "./upgrade-agents.js";
@@ -132,6 +132,7 @@ const STATEMENTS: readonly string[] = [
 )`,
   "CREATE INDEX IF NOT EXISTS cf_agents_search_fts_terms ON cf_agents_search_fts USING GIN (terms)",
   APPEND,
+  APPEND_ALL,
   PATH,
 ];
 
