@@ -6,7 +6,7 @@ import { MAIN } from "../world.mjs";
 
 const BATCH = 20;
 
-/** One append at a time: against the limit at 10,000 messages, and how it grows with the conversation. */
+/** One append at a time: against the limit in a long conversation, and how it grows with the conversation. */
 export async function measureAppend({ world, scales, clock, turns, report }) {
   const { small, medium, large } = scales;
   const batches = world.batches(BATCH);

@@ -21,7 +21,7 @@ export async function measureHistory({ quick, world, scales, clock, turns, repor
         limit: { run: () => bare.history(MAIN) },
         stemma: { run: () => opened.history(MAIN) },
       };
-      const times = await race(contestants, { ...clock, turns: Math.max(1, Math.round((turns * 2000) / count)) });
+      const times = await race(contestants, { ...clock, turns: Math.max(3, Math.round((turns * 2000) / count)) });
       report.row({
         work: `history of ${count.toLocaleString("en")}, ${title}: its time`,
         against: "raw SELECT + JSON.parse",
@@ -66,7 +66,7 @@ export async function measureRecent({ world, scales, clock, turns, report }) {
       await opened.close();
     },
   });
-  const opens = await race({ stemma: cold(stemma, long), bare: cold(limit, bare) }, { ...clock, turns });
+  const opens = await race({ stemma: cold(stemma, long), bare: cold(limit, bare) }, { ...clock, turns: 4 * turns });
   report.row({
     work: `cold open of ${large.toLocaleString("en")} to the newest 50: its time`,
     against: "open and a bare SELECT",

@@ -49,7 +49,7 @@ export async function measurePeers({ quick, world, scales, clock, turns, report 
     const others = [stemmaUnindexed, agents22Session, agents32Indexed];
     const histories = await run(
       "history",
-      1,
+      2,
       (subject, opened) => !others.includes(subject) && { run: () => opened.history(MAIN) },
     );
     const newest = world.conversation(count).slice(-50);

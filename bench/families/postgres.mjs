@@ -5,7 +5,7 @@ import { verify, verifyMessages } from "../verify.mjs";
 import { startProxy } from "../wire.mjs";
 import { fillWorld, MAIN } from "../world.mjs";
 
-const BATCH = 10;
+const BATCH = 20;
 
 /** Appends and histories on a Postgres server of this machine; and what goes over the wire, from a proxy that is not timed. */
 export async function measurePostgres({ world, scales, clock, turns, report }) {
@@ -32,7 +32,7 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
     };
     const histories = await run("history of", 1, (opened) => ({ run: () => opened.history(MAIN) }));
     const batches = world.batches(BATCH);
-    const appends = await run("append at", turns, (opened, { appendsPerTurn = BATCH }) => ({
+    const appends = await run("append at", 2 * turns, (opened, { appendsPerTurn = BATCH }) => ({
       size: appendsPerTurn,
       prepare: (number) => batches.batch(number).slice(0, appendsPerTurn),
       run: (messages) => opened.appendEach(MAIN, messages),

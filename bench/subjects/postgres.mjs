@@ -27,7 +27,11 @@ export const barePostgres = subject("limit", async (client) => {
 
 export const stemmaPostgres = subject("stemma", async (client) => {
   const store = postgres(client);
-  const session = (id) => Session.create(store).forSession(id);
+  const sessions = new Map();
+  const session = (id) => {
+    if (!sessions.has(id)) sessions.set(id, Session.create(store).forSession(id));
+    return sessions.get(id);
+  };
   return {
     append: (sessionId, message) => session(sessionId).appendMessage(message),
     history: (sessionId) => session(sessionId).getHistory(),

@@ -90,13 +90,28 @@ export function* readContents(
   idAt: (index: number) => Operation<string>,
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
+  const whole = decodeComplete(contents);
+  if (whole !== null) return whole;
   const decoded = contents.map((content) => attempt(() => decodeMessage(content)));
-  // Nearly every content is complete in itself.
-  if (decoded.every(isComplete)) return decoded;
   const data = yield* readMedia(no, decoded.flatMap(keysOf));
   const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
     messages.push(isComplete(found) ? found : yield* readIncomplete(no, found, data, () => idAt(index), onCorrupt));
+  }
+  return messages;
+}
+
+// Nearly every content is complete in itself. Null where one of them is not.
+function decodeComplete(contents: readonly string[]): SessionMessage[] | null {
+  const messages: SessionMessage[] = [];
+  try {
+    for (const content of contents) {
+      const message = decodeMessage(content);
+      if (message instanceof PendingMessage) return null;
+      messages.push(message);
+    }
+  } catch {
+    return null;
   }
   return messages;
 }
