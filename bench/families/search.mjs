@@ -5,9 +5,9 @@ import { verify } from "../verify.mjs";
 import { MAIN } from "../world.mjs";
 
 /** As many matches as a search scores at first: of the rarest word, and of each other one. */
-const DEPTH = 500;
+export const DEPTH = 500;
 const FEWEST = 30;
-const MESSAGES_OF_A_SESSION = 2 ** 28;
+export const MESSAGES_OF_A_SESSION = 2 ** 28;
 
 /**
  * Full-text search of one long session, against a bare query of the same index that looks at as many matches: the ranking
@@ -76,7 +76,7 @@ function bareQuery(words) {
 }
 
 // Words by how many messages have them, of several the rarest first.
-function queriesOf(messages) {
+export function queriesOf(messages) {
   const counts = new Map();
   for (const { parts } of messages) {
     const text = parts.map((part) => part.text ?? "").join(" ");

@@ -65,6 +65,7 @@ function subject(name, start) {
       return {
         fill: (sessionId, messages) => fillDocumented(client, sessionId, messages),
         ...started,
+        client,
         async appendEach(sessionId, messages) {
           for (const message of messages) await started.append(sessionId, message);
         },

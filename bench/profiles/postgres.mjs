@@ -1,0 +1,74 @@
+import { startServer } from "../postgres-server.mjs";
+import { spread } from "../race.mjs";
+import { barePostgres, stemmaPostgres } from "../subjects/postgres.mjs";
+import { fillWorld, MAIN } from "../world.mjs";
+
+const FILLED = 10_000;
+const ROUNDS = 20;
+const AT_ONCE = 200;
+
+const INSERT = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
+                VALUES ('${MAIN}', m.id, 'parent', m.role, m.content, m.text)`;
+const APPEND = `PERFORM assistant_append('${MAIN}', now(), 'leaf', NULL, m.id, m.role, m.content, m.text, 10, NULL, m.length, m.terms, NULL)`;
+
+/** An append in the server alone, in a loop there; and as a client waits for it. Beside a bare insert. */
+export async function profilePostgres({ world }) {
+  const server = await startServer();
+  const opened = [];
+  try {
+    const times = { inserted: [], appended: [], bare: [], stemma: [], ready: [] };
+    const open = async (subject) => {
+      const one = await subject.open(server.port);
+      opened.push(one);
+      await fillWorld(subject.name, one, world.conversation(FILLED));
+      await one.analyze();
+      return one;
+    };
+    const bare = await open(barePostgres);
+    const ours = await open(stemmaPostgres);
+    const batches = world.batches(AT_ONCE);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const messages = batches.batch(round);
+      const wait = async (list, work, count = AT_ONCE) => {
+        const start = performance.now();
+        await work();
+        list.push((performance.now() - start) / count);
+      };
+      await wait(times.bare, () => bare.appendEach(MAIN, messages));
+      await wait(times.stemma, () => ours.appendEach(MAIN, messages));
+      await give(bare.client, messages, "");
+      await wait(times.inserted, () => bare.client.query(loop(INSERT)));
+      await give(ours.client, messages, WITH_TERMS);
+      await wait(times.appended, () => ours.client.query(loop(APPEND)));
+      await wait(times.ready, () => ours.client.query("SELECT 1"), 1);
+    }
+    console.log("An append on Postgres, and a bare insert into the documented table");
+    print("insert, in the server", times.inserted);
+    print("append, in the server", times.appended);
+    print("a round trip that does nothing", times.ready);
+    print("insert, as its client waits for it", times.bare);
+    print("append, as its client waits for it", times.stemma);
+  } finally {
+    for (const one of opened) await one.close();
+    await server.stop();
+  }
+}
+
+const WITH_TERMS =
+  ", (SELECT length FROM assistant_fts WHERE n = m.n), (SELECT array_to_string(terms, ' ') FROM assistant_fts WHERE n = m.n) AS terms";
+
+// Copies of messages that were just written, for a loop in the server.
+async function give(client, messages, more) {
+  await client.query("DROP TABLE IF EXISTS given");
+  await client.query(
+    `CREATE TEMP TABLE given AS SELECT id || '-again' AS id, role, content, text_content AS text${more}
+     FROM assistant_messages m WHERE session_id = '${MAIN}' AND id = ANY ('{${messages.map(({ id }) => id).join(",")}}')`,
+  );
+}
+
+const loop = (statement) =>
+  `DO $$ DECLARE m RECORD; BEGIN FOR m IN SELECT * FROM given LOOP ${statement}; END LOOP; END $$`;
+
+function print(what, times) {
+  console.log(`  ${(spread(times).median * 1000).toFixed(0).padStart(6)} µs  ${what}`);
+}

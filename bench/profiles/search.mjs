@@ -1,0 +1,55 @@
+import { DEPTH, MESSAGES_OF_A_SESSION, queriesOf } from "../families/search.mjs";
+import { spread } from "../race.mjs";
+import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
+import { stemma } from "../subjects/stemma.mjs";
+import { MAIN } from "../world.mjs";
+
+const RUNS = 1000;
+
+/** The statements of a ranking one by one, and what is left for the process. */
+export async function profileSearch({ world, messages }) {
+  const { db } = await world.open(stemma, messages);
+  const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
+  const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
+  const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
+  for (const [title, words] of Object.entries(queriesOf(world.conversation(messages)))) {
+    const statements = new Map();
+    const runner = createRunner(timed(connectClient(db), statements), "sqlite", { *prepare() {} });
+    const whole = [];
+    for (let run = 0; run < RUNS; run += 1) {
+      const start = performance.now();
+      await runner.read(() => rankByWords(dialect, parseQuery(words.join(" ")))(range, DEPTH));
+      whole.push(performance.now() - start);
+    }
+    console.log(`Ranking of ${messages.toLocaleString("en")} messages, ${title}`);
+    let left = spread(whole).median;
+    for (const [statement, times] of statements) {
+      left -= spread(times).median;
+      print(statement, spread(times).median);
+    }
+    print("in the process: reading the answers, ranking", left);
+    print("together", spread(whole).median);
+  }
+}
+
+function timed(connection, statements) {
+  const watch = (method) => (statement) => {
+    const start = performance.now();
+    const answer = connection[method](statement);
+    const label = labelOf(statement);
+    if (!statements.has(label)) statements.set(label, []);
+    statements.get(label).push(performance.now() - start);
+    return answer;
+  };
+  return { ...connection, query: watch("query"), column: watch("column"), tuples: watch("tuples") };
+}
+
+function labelOf({ sql, values: [match] }) {
+  if (sql.includes("count(*)")) return `count ${match}`;
+  if (sql.includes("bm25")) return `score ${match}`;
+  return sql.includes("MATCH") ? `find ${match}` : "look for branches";
+}
+
+function print(what, milliseconds) {
+  console.log(`  ${(milliseconds * 1000).toFixed(0).padStart(6)} µs  ${what}`);
+}
