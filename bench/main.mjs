@@ -43,7 +43,7 @@ const context = {
   folder,
   world,
   report,
-  scales: quick ? { small: 1_000, medium: 5_000, large: 20_000 } : { small: 1_000, medium: 10_000, large: 100_000 },
+  scales: quick ? { small: 1_000, medium: 5_000, large: 10_000 } : { small: 1_000, medium: 10_000, large: 100_000 },
   clock: { rounds: quick ? 5 : 7, cpu: values.cpu },
   turns: quick ? 10 : 24,
 };

@@ -7,7 +7,7 @@ const README = fileURLToPath(new URL("../README.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../docs/benchmark.md", import.meta.url));
 
 /** Writes the rows with a target into the README, and all that was measured into docs/benchmark.md. */
-export function publishTables({ run, machine, rows, comparisons, counts }) {
+export function publishTables({ run, machine, rows, comparisons, counts, wires }) {
   const { date, node, sqlite, cpu, load } = machine;
   const made = `\`${run.command}\` on ${date}: Node ${node}, SQLite ${sqlite}, ${cpu}, load ${load.toFixed(1)} before it began.`;
   const judged = rows.filter(({ met }) => met !== null);
@@ -15,9 +15,11 @@ export function publishTables({ run, machine, rows, comparisons, counts }) {
   replaceSection(PAGE, [
     tableOf(rows),
     "Times, as multiples of the limit's:",
-    matrixOf(comparisons, ({ median }) => show(median, "×")),
+    matrixOf(comparisons, "subject", "measure", ({ median }) => show(median, "×")),
     "Rows read / rows written by one call, as workerd counts them:",
-    matrixOf(counts, ({ read, written }) => `${read} / ${written}`),
+    matrixOf(counts, "measure", "subject", ({ read, written }) => `${read} / ${written}`),
+    "Statements that one call sends to Postgres, and round trips that it waits for:",
+    wireTable(wires),
     made,
   ]);
 }
@@ -30,18 +32,22 @@ function tableOf(rows) {
   return ["| Work | Target | Measured | Rounds | |", "| --- | --- | --- | --- | --- |", ...lines].join("\n");
 }
 
-// A line per subject, a column per measure.
-function matrixOf(entries, cellOf) {
-  const measures = [...new Set(entries.map(({ measure }) => measure))];
-  const subjects = [...new Set(entries.map(({ subject }) => subject))];
-  const lines = subjects.map((subject) => {
-    const cells = measures.map((measure) => {
-      const entry = entries.find((one) => one.subject === subject && one.measure === measure);
+// A line for each value of one field of the entries, a column for each of another.
+function matrixOf(entries, line, column, cellOf) {
+  const columns = [...new Set(entries.map((entry) => entry[column]))];
+  const lines = [...new Set(entries.map((entry) => entry[line]))].map((name) => {
+    const cells = columns.map((other) => {
+      const entry = entries.find((one) => one[line] === name && one[column] === other);
       return entry === undefined ? "–" : cellOf(entry);
     });
-    return `| ${[subject, ...cells].join(" | ")} |`;
+    return `| ${[name, ...cells].join(" | ")} |`;
   });
-  return [`| | ${measures.join(" | ")} |`, `|${" --- |".repeat(measures.length + 1)}`, ...lines].join("\n");
+  return [`| | ${columns.join(" | ")} |`, `|${" --- |".repeat(columns.length + 1)}`, ...lines].join("\n");
+}
+
+function wireTable(wires) {
+  const lines = wires.map(({ measure, statements, roundTrips }) => `| ${measure} | ${statements} | ${roundTrips} |`);
+  return ["| | Statements | Round trips |", "| --- | --- | --- |", ...lines].join("\n");
 }
 
 const OPENING = "<!-- benchmark -->";

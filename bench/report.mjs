@@ -19,6 +19,7 @@ export function createReport({ run, out, publish }) {
   const rows = [];
   const comparisons = [];
   const counts = [];
+  const wires = [];
   return {
     /** One line of the table: `values` of rounds, or one that is exact, and the target if there is one. */
     row({ work, against, target, values, unit = "×" }) {
@@ -42,6 +43,11 @@ export function createReport({ run, out, publish }) {
       const rows = `reads ${read}, writes ${written}`;
       console.log(lineOf(["", "", "", rows, `${measure}, ${subject}`]));
     },
+    /** Statements that one call of ours sends, and round trips that it waits for. */
+    wire({ measure, statements, roundTrips }) {
+      wires.push({ measure, statements, roundTrips });
+      console.log(lineOf(["", "", "", `${statements} in ${roundTrips} round trips`, `Postgres: ${measure}`]));
+    },
     /** Says how long a family took, and how long this process worked. */
     progress: (name, seconds, cpuSeconds) =>
       console.log(`— ${name}: ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of CPU\n`),
@@ -49,7 +55,7 @@ export function createReport({ run, out, publish }) {
       const judged = rows.filter(({ met }) => met !== null);
       const met = judged.filter((row) => row.met).length;
       console.log(`${met} of ${judged.length} targets met.`);
-      const results = { run, machine: { ...machine(), load }, rows, comparisons, counts };
+      const results = { run, machine: { ...machine(), load }, rows, comparisons, counts, wires };
       const folder = publish ? PUBLISHED : (out ?? FOLDER);
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "results.json"), `${JSON.stringify(results, rounded, 1)}\n`);

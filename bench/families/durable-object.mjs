@@ -1,6 +1,7 @@
 import { race, ratios } from "../race.mjs";
 import { digest, verify } from "../verify.mjs";
 import { startWorkerd } from "../workerd/start.mjs";
+import { queriesOf } from "./search.mjs";
 
 const BATCH = 20;
 const SUBJECTS = [
@@ -15,8 +16,17 @@ const SUBJECTS = [
 const CALLS = [
   { method: "append", title: "cold open to the first append", cold: true },
   { method: "append", title: "append" },
+  { method: "fill", title: "batch of 1,000" },
   { method: "last", title: "newest 50" },
+  { method: "history", title: "history" },
+  { method: "stream", title: "stream" },
+  { method: "length", title: "path length" },
+  { method: "search", title: "search" },
+  { method: "fork", title: "fork" },
   { method: "delete", title: "delete in the middle" },
+  { method: "summarise", title: "add a summary of all but 50" },
+  { method: "summarised", title: "history under it" },
+  { method: "switch", title: "branch switch" },
 ];
 const TARGETS = {
   "stemma: cold open to the first append": { read: 10 },
@@ -38,16 +48,25 @@ export async function measureDurableObject({ quick, folder, world, scales, clock
       const call = (method, ...args) => workerd.call(object(subject), subject, method, ...args);
       verify((await call("fill", count)) === digest(messages), subject, "it does not hold the conversation.");
       if (subject !== "limit") await call("evict").catch(() => {});
-      const fresh = world.batches(1);
+      const one = world.batches(1);
+      const thousand = world.batches(1000).batch(0);
+      const argument = {
+        append: (number) => one.batch(number)[0],
+        fill: () => thousand,
+        last: () => 50,
+        search: () => queriesOf(messages)["a rare word"][0],
+        switch: () => messages[count / 4].id,
+        fork: () => messages.at(-1).id,
+        summarise: () => [messages[0].id, messages.at(-50).id],
+        delete: () => messages[count / 2].id,
+      };
       let appended = 0;
       for (const { method, title, cold } of CALLS) {
-        if (subject === "limit" && (cold || method === "delete")) continue;
-        const argument = {
-          append: () => fresh.batch(appended)[0],
-          last: () => 50,
-          delete: () => messages[count / 2].id,
-        };
-        const rows = await call("cost", method, argument[method]());
+        if (subject === "limit" && cold) continue;
+        // It adds them one by one, and each of its appends reads two rows per message.
+        if (method === "fill" && subject.startsWith("agents")) continue;
+        const rows = await call("cost", method, argument[method]?.(appended));
+        if (rows === null) continue;
         if (method === "append") appended += 1;
         report.count({ measure: `workerd: ${title} at ${number}`, subject, ...rows });
         for (const [kind, atMost] of Object.entries(TARGETS[`${subject}: ${title}`] ?? {})) {
@@ -55,7 +74,9 @@ export async function measureDurableObject({ quick, folder, world, scales, clock
           report.row({ work, target: { atMost }, unit: "", values: [rows[kind]] });
         }
       }
-      const newest = [...messages, ...fresh.all()].filter(({ id }) => id !== messages[count / 2].id).slice(-40);
+      await call("cost", "switch", thousand.at(-1).id);
+      const appendedAll = subject.startsWith("agents") ? one.all() : [...one.all(), ...thousand];
+      const newest = [...messages, ...appendedAll].filter(({ id }) => id !== messages[count / 2].id).slice(-40);
       verify((await call("digestOfLast", 40)) === digest(newest), subject, "its newest messages are others.");
     }
     const batches = world.batches(BATCH);

@@ -1,14 +1,15 @@
 import { startServer } from "../postgres-server.mjs";
 import { race, ratios } from "../race.mjs";
 import { agents22Postgres, barePostgres, stemmaPostgres } from "../subjects/postgres.mjs";
-import { verify, verifyMessages } from "../verify.mjs";
+import { verifyMessages } from "../verify.mjs";
 import { startProxy } from "../wire.mjs";
 import { fillWorld, MAIN } from "../world.mjs";
+import { queriesOf } from "./search.mjs";
 
 const BATCH = 20;
 
 /** Appends and histories on a Postgres server of this machine; and what goes over the wire, from a proxy that is not timed. */
-export async function measurePostgres({ world, scales, clock, turns, report }) {
+export async function measurePostgres({ quick, world, scales, clock, turns, report }) {
   const count = scales.medium;
   const server = await startServer();
   const proxy = await startProxy(server.port);
@@ -20,7 +21,7 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
       subjects.set(subject, opened);
     }
     for (const opened of subjects.values()) await opened.analyze();
-    await countMessages({ report, proxy, messages: world.batches(2).batch(0) });
+    await countStatements({ report, proxy, world, count });
     const run = async (measure, turns, contestantOf) => {
       const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(opened, subject)]);
       const times = await race(Object.fromEntries(entries), { ...clock, cpu: false, turns });
@@ -51,6 +52,7 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
       });
     row("append at", appends, 1.35, "a bare insert into the documented table");
     row("history of", histories, 1.15, "one ordered SELECT");
+    await measureOthers({ quick, world, clock, turns, report, count, subjects });
   } finally {
     for (const opened of subjects.values()) await opened.close();
     await proxy.stop();
@@ -58,17 +60,91 @@ export async function measurePostgres({ world, scales, clock, turns, report }) {
   }
 }
 
-async function countMessages({ report, proxy, messages: [first, second] }) {
+// The rest of what a session does, each against the statement that does it on the documented table.
+async function measureOthers({ quick, world, clock, turns, report, count, subjects }) {
+  const messages = world.conversation(count);
+  const word = queriesOf(messages)["a rare word"][0];
+  const thousands = world.batches(1000);
+  const works = {
+    "newest 50": { against: "a SELECT of them", turns, run: (opened) => opened.last(MAIN, 50) },
+    "path length": { against: "SELECT count(*)", turns, run: (opened) => opened.length(MAIN) },
+    "search for a rare word": { against: "the 20 best by ts_rank", turns, run: (opened) => opened.search(MAIN, word) },
+    "batch of 1,000": {
+      against: "one INSERT of them",
+      turns: 1,
+      prepare: thousands.batch,
+      run: (opened, batch) => opened.appendAll("batches", batch),
+    },
+    "delete in the middle": {
+      against: "a bare DELETE",
+      turns,
+      // No two of them are neighbours.
+      prepare: (number) => messages[count / 4 + 2 * number].id,
+      run: (opened, id) => opened.delete(MAIN, id),
+    },
+    fork: {
+      against: "INSERT … SELECT of the rows",
+      turns: 1,
+      prepare: (number) => `fork${number}`,
+      run: (opened, id) => opened.fork(MAIN, id, messages[count - 1].id),
+    },
+  };
+  const [ours, bare] = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject));
+  for (const [work, { against, turns, prepare, run }] of Object.entries(works)) {
+    // To fill the index of the documented table takes seconds.
+    if (quick && turns === 1) continue;
+    const contestant = (opened) => ({ prepare, run: (given) => run(opened, given) });
+    const times = await race({ ours: contestant(ours), bare: contestant(bare) }, { ...clock, cpu: false, turns });
+    const name = `Postgres, ${work} at ${count.toLocaleString("en")}: its time`;
+    report.row({ work: name, against, values: ratios(times.ours, times.bare) });
+  }
+}
+
+// What goes over the wire for each call of a session.
+async function countStatements({ report, proxy, world, count }) {
+  const id = "counted";
+  const at = ` at ${count.toLocaleString("en")}`;
+  const messages = world.conversation(count);
+  const fresh = world.batches(1);
   const opened = await stemmaPostgres.open(proxy.port);
-  await opened.append("counted", first);
-  const append = await proxy.count(() => opened.append("counted", second));
-  const history = await proxy.count(() => opened.history("counted"));
-  verify((await opened.history("counted")).length === 2, "Postgres", "the counted messages are not there.");
-  await opened.close();
+  const session = opened.session(id);
+  await session.appendAll(messages);
+  const configured = opened.configured(id);
+  await configured.freezeSystemPrompt();
+  const again = await stemmaPostgres.open(proxy.port);
+  const stream = async () => {
+    for await (const _message of session.history());
+  };
+  const calls = {
+    "cold open to the newest 50": () => again.last(id, 50),
+    append: () => session.appendMessage(fresh.batch(0)[0]),
+    "append with compactAfter, blocks and a cached prompt": () => configured.appendMessage(fresh.batch(1)[0]),
+    "batch of 1,000": () => session.appendAll(world.batches(1000).batch(0)),
+    history: () => session.getHistory(),
+    "newest 50": () => session.getRecentHistory(0, { minMessages: 50 }),
+    "stream of all": stream,
+    "path length": () => session.getPathLength(),
+    search: () => session.search(queriesOf(messages)["a rare word"][0]),
+    fork: () => opened.fork(id, null, messages[count - 1].id),
+    "delete in the middle": () => session.deleteMessages([messages[count / 2].id]),
+    "add a summary of all but 50": () =>
+      session.addCompaction("What was said.", messages[0].id, messages[count - 51].id),
+    "history under it": () => session.getHistory(),
+    "branch switch": () => session.setActiveLeaf(messages[count / 4].id),
+  };
+  const counted = {};
+  for (const [name, call] of Object.entries(calls)) {
+    counted[name] = await proxy.count(call);
+    report.wire({ measure: name + at, ...counted[name] });
+  }
+  await session.setActiveLeaf(fresh.batch(1)[0].id);
+  const stored = (await session.getHistory()).slice(-1);
+  verifyMessages("Postgres, counted", stored, fresh.batch(1));
+  for (const one of [opened, again]) await one.close();
   const row = (work, value) =>
     report.row({ work: `Postgres, ${work}`, target: { atMost: 1 }, unit: "", values: [value] });
-  row("append: round trips", append.roundTrips);
-  row("append: statements", append.statements);
-  row("history: round trips", history.roundTrips);
-  row("history: statements", history.statements);
+  row("append: round trips", counted.append.roundTrips);
+  row("append: statements", counted.append.statements);
+  row("history: round trips", counted.history.roundTrips);
+  row("history: statements", counted.history.statements);
 }

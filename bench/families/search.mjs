@@ -46,7 +46,7 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
       title,
       "a hit has none of the words.",
     );
-    const times = await race(contestants, { ...clock, turns: 2 * turns });
+    const times = await race(contestants, { ...clock, turns: Math.max(turns, 20) });
     const work = `search of ${count.toLocaleString("en")}, ${title}`;
     report.row({
       work: `${work}, ranking: its time`,

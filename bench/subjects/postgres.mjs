@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { PostgresSessionProvider } from "agents-0.22/experimental/memory/session";
 import pg from "pg";
-import { postgres, Session } from "../stemma.mjs";
+import { postgres, Session, SessionManager } from "../stemma.mjs";
+import { configure } from "./stemma.mjs";
 
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
 
@@ -18,12 +19,36 @@ export const barePostgres = subject("limit", async (client) => {
       await client.query(insert, [sessionId, id, parent, role, JSON.stringify(message), textOf(message)]);
       parent = id;
     },
-    async history(sessionId) {
-      const { rows } = await client.query(select, [sessionId]);
-      return rows.map(({ content }) => JSON.parse(content));
+    history: async (sessionId) => parsed(await client.query(select, [sessionId])),
+    async last(sessionId, count) {
+      const newest = `SELECT content, created_at FROM assistant_messages WHERE session_id = $1 ORDER BY created_at DESC LIMIT $2`;
+      return parsed(
+        await client.query(`SELECT content FROM (${newest}) AS newest ORDER BY created_at`, [sessionId, count]),
+      );
     },
+    appendAll: (sessionId, messages) => fillDocumented(client, sessionId, messages),
+    length: async (sessionId) =>
+      Number(
+        (await client.query("SELECT count(*) FROM assistant_messages WHERE session_id = $1", [sessionId])).rows[0]
+          .count,
+      ),
+    async search(sessionId, query) {
+      const matching = "session_id = $1 AND content_tsv @@ plainto_tsquery('english', $2)";
+      const rank = "ts_rank(content_tsv, plainto_tsquery('english', $2))";
+      const text = `SELECT content FROM assistant_messages WHERE ${matching} ORDER BY ${rank} DESC LIMIT 20`;
+      return parsed(await client.query(text, [sessionId, query]));
+    },
+    async fork(sessionId, newId) {
+      const columns = "id, parent_id, role, content, text_content, created_at";
+      const text = `INSERT INTO assistant_messages (session_id, ${columns}) SELECT $2, ${columns} FROM assistant_messages WHERE session_id = $1`;
+      await client.query(text, [sessionId, newId]);
+    },
+    delete: (sessionId, id) =>
+      client.query("DELETE FROM assistant_messages WHERE session_id = $1 AND id = $2", [sessionId, id]),
   };
 });
+
+const parsed = ({ rows }) => rows.map(({ content }) => JSON.parse(content));
 
 export const stemmaPostgres = subject("stemma", async (client) => {
   const store = postgres(client);
@@ -33,8 +58,18 @@ export const stemmaPostgres = subject("stemma", async (client) => {
     return sessions.get(id);
   };
   return {
+    configured: (sessionId) => configure(Session.create(store).forSession(sessionId)),
+    session,
     append: (sessionId, message) => session(sessionId).appendMessage(message),
+    appendAll: (sessionId, messages) => session(sessionId).appendAll(messages),
     history: (sessionId) => session(sessionId).getHistory(),
+    last: async (sessionId, count) => (await session(sessionId).getRecentHistory(0, { minMessages: count })).messages,
+    length: (sessionId) => session(sessionId).getPathLength(),
+    search: (sessionId, query) => session(sessionId).search(query),
+    async fork(sessionId, _newId, leafId) {
+      await SessionManager.create(store).fork(sessionId, leafId, "fork");
+    },
+    delete: (sessionId, id) => session(sessionId).deleteMessages([id]),
     fill: (sessionId, messages) => session(sessionId).appendAll(messages),
   };
 });

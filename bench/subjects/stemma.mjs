@@ -6,14 +6,16 @@ import { createCompactFunction, Session, SessionManager, sqlite } from "../stemm
 export const stemma = subject("stemma", (session) => session);
 
 /** What the documents' main example configures: blocks, a cached prompt, compaction. Nothing here ever grows far enough to compact. */
-export const stemmaConfigured = subject("stemma, configured", (session) =>
+export const configure = (session) =>
   session
     .withContext("soul", { provider: { get: async () => "You are a helpful assistant." } })
     .withContext("memory", { description: "Learned facts", maxTokens: 1100 })
     .withCachedPrompt()
     .onCompaction(createCompactFunction({ summarize: async () => "A summary." }))
-    .compactAfter(1e12),
-);
+    .compactAfter(1e12);
+
+/** The same, configured. */
+export const stemmaConfigured = subject("stemma, configured", configure);
 
 /** Without full-text search. */
 export const stemmaUnindexed = subject("stemma, search off", (session) => session, { search: false });

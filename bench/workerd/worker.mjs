@@ -1,7 +1,7 @@
 // The worker whose Durable Objects hold the conversations: one class, an object per subject, methods called by name.
 import { AgentSessionProvider } from "agents-0.22/experimental/memory/session";
 import { durableObject } from "../../src/durable-object.ts";
-import { Session } from "../../src/session.ts";
+import { Session, SessionManager } from "../../src/session.ts";
 import { openLimit } from "../limit.mjs";
 import { makeMessages } from "../messages.mjs";
 import { writeRows } from "../subjects/agents-22-rows.mjs";
@@ -21,7 +21,10 @@ const SUBJECTS = {
     };
   },
   stemma: (storage) => ours(durableObject({ storage })),
-  "stemma, search off": (storage) => ours(durableObject({ storage }, { search: false })),
+  "stemma, search off"(storage) {
+    const { search: _search, ...others } = ours(durableObject({ storage }, { search: false }));
+    return others;
+  },
   "agents@0.22 provider"({ sql }) {
     const host = { sql: (strings, ...values) => sql.exec(strings.join("?"), ...values).toArray() };
     const provider = new AgentSessionProvider(host, MAIN);
@@ -48,6 +51,15 @@ function ours(store) {
     fill: (messages) => session.appendAll(messages),
     history: () => session.getHistory(),
     last: async (count) => (await session.getRecentHistory(0, { minMessages: count })).messages,
+    async stream() {
+      for await (const _message of session.history());
+    },
+    length: () => session.getPathLength(),
+    search: (query) => session.search(query),
+    switch: (id) => session.setActiveLeaf(id),
+    fork: (id) => SessionManager.create(store).fork(MAIN, id, "fork"),
+    summarise: ([from, to]) => session.addCompaction("What was said.", from, to),
+    summarised: () => session.getHistory(),
     delete: (id) => session.deleteMessages([id]),
   };
 }
@@ -106,10 +118,12 @@ export class Conversation {
     return digest(await opened.history());
   }
 
-  /** The rows that a call reads and writes, with opening the subject if it is the first. */
+  /** The rows that a call reads and writes, with opening the subject if it is the first; null for what it does not have. */
   async cost(subject, method, argument) {
     const before = { ...this.#rows };
-    await (await this.#open(subject))[method](argument);
+    const opened = await this.#open(subject);
+    if (!(method in opened)) return null;
+    await opened[method](argument);
     return { read: this.#rows.read - before.read, written: this.#rows.written - before.written };
   }
 
