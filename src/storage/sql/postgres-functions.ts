@@ -128,19 +128,22 @@ END $$`;
 
 /**
  * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
- * the contents of messages, and summaries with the id of their overlay. It sees one state throughout.
+ * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
+ * summaries, whose key is `s` and the id of their overlay. It sees one state throughout.
  */
 export const PATH = `CREATE OR REPLACE FUNCTION assistant_path(p_session TEXT, p_leaf TEXT)
-RETURNS TABLE (n BIGINT, key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
+RETURNS TABLE (key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
   session RECORD;
   leaf RECORD;
   piece RECORD;
   lowest BIGINT;
+  numbered BOOLEAN;
 BEGIN
   SELECT s.no, s.leaf, s.skills INTO session FROM assistant_sessions s WHERE s.id = p_session;
   IF NOT FOUND THEN RETURN; END IF;
   lowest := session.no * ${SPAN};
+  numbered := session.skills IS NOT NULL;
   IF p_leaf IS NOT NULL THEN
     SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.id = p_leaf;
   ELSIF session.leaf IS NOT NULL THEN
@@ -149,14 +152,14 @@ BEGIN
     SELECT m.n, m.branch INTO leaf FROM assistant_messages m
       WHERE m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
   END IF;
-  RETURN QUERY SELECT NULL::BIGINT, NULL::TEXT,
+  RETURN QUERY SELECT NULL::TEXT,
     json_build_object('no', session.no, 'leaf', leaf.n, 'skills', session.skills)::TEXT;
   IF leaf.n IS NULL THEN RETURN; END IF;
 
   IF leaf.branch = 0 AND NOT EXISTS (
     SELECT FROM assistant_compactions c WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1})
   THEN
-    RETURN QUERY SELECT m.n, NULL::TEXT, m.content FROM assistant_messages m
+    RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
       WHERE m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
   ELSE
     FOR piece IN
@@ -192,9 +195,9 @@ BEGIN
       ORDER BY lo
     LOOP
       IF piece.id IS NOT NULL THEN
-        RETURN QUERY SELECT piece.lo, piece.id, piece.summary;
+        RETURN QUERY SELECT 's' || piece.id, piece.summary;
       ELSE
-        RETURN QUERY SELECT m.n, NULL::TEXT, m.content FROM assistant_messages m
+        RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
           WHERE m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
       END IF;
     END LOOP;

@@ -5,7 +5,7 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import { type ContentRow, readable, readRows, storableText } from "./content.js";
+import { readContents, storableText } from "./content.js";
 import type { HotPaths } from "./dialect.js";
 import { skillsOf } from "./history.js";
 import { importMessages } from "./messages.js";
@@ -37,29 +37,24 @@ export const postgresHotPaths: HotPaths = {
 
   *path(sessionId, { leafId }) {
     if (!isMessageId(leafId ?? "")) return null;
-    const [head, ...rows] = yield* all<PathRow>(
-      "SELECT n, key, content FROM assistant_path(?, ?)",
-      sessionId,
-      leafId ?? null,
-    );
-    const { no, leaf, skills } = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
-    if (leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
-    const stored = rows.filter(({ key }) => key === null);
+    const rows = yield* all<PathRow>("SELECT key, content FROM assistant_path(?, ?)", sessionId, leafId ?? null);
+    const head = rows.shift();
+    const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
+    if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+    const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
     let isCorrupt = false;
-    const tuples = stored.map(({ n, content }) => [n, content] as const);
-    const messages = readable(
-      yield* readRows(no, tuples, () => {
-        isCorrupt = true;
-      }),
-    );
+    const messages = yield* readContents(session.no, stored, anyId, () => {
+      isCorrupt = true;
+    });
     if (isCorrupt) return null;
-    const state = skillsOf({ no, leaf, stale: null, skills });
-    if (stored.length === rows.length && state.unloaded.length === 0) return messages;
+    if (stored.length === rows.length && session.skills === null) return messages as SessionMessage[];
+    const skills = skillsOf({ ...session, stale: null });
     let next = 0;
-    return rows.map(({ n, key, content }) => {
-      if (key !== null) return summaryMessage({ id: key, summary: content });
+    return rows.map((row) => {
+      if (isSummary(row)) return summaryMessage({ id: row.key.slice(1), summary: row.content });
+      const message = messages[next] as SessionMessage;
       next += 1;
-      return hideUnloaded(messages[next - 1] as SessionMessage, n, state);
+      return row.key === null ? message : hideUnloaded(message, Number(row.key.slice(1)), skills);
     });
   },
 
@@ -78,9 +73,17 @@ export const postgresHotPaths: HotPaths = {
   },
 };
 
-interface PathRow extends ContentRow {
-  /** The id of the overlay whose summary it is; null for a message. */
+interface PathRow {
+  /** Of a message null, or "n" and its number; of a summary "s" and the id of its overlay. */
   readonly key: string | null;
+  readonly content: string;
+}
+
+const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
+
+// Which message is corrupt is told by the shared operation, to which it is left then.
+function* anyId(): Operation<string> {
+  return "";
 }
 
 const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly skills: string | null } = {
