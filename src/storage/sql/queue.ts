@@ -6,9 +6,10 @@ export function createQueue(): Queue {
   return (key, work) => {
     const before = tails.get(key);
     const done = before === undefined ? work() : before.then(work);
-    const tail: Promise<void> = Promise.allSettled([done]).then(() => {
+    const end = (): void => {
       if (tails.get(key) === tail) tails.delete(key);
-    });
+    };
+    const tail: Promise<void> = done.then(end, end);
     tails.set(key, tail);
     return done;
   };
