@@ -43,6 +43,8 @@ export class Background {
 
   /** Begins soon, unless a failure is being waited for. */
   wake(): void {
+    // Not put off by what comes while it gathers.
+    if (this.#woken) return;
     this.#woken = true;
     if (this.#running === null && this.#failures === 0) this.#later(GATHER);
   }
@@ -51,7 +53,9 @@ export class Background {
   async finish(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       this.#woken = true;
-      await this.#run();
+      // A run that was just ending may have missed it.
+      do await this.#run();
+      while (this.#woken && this.lastError === null && !this.#stopped);
       if (this.lastError === null) return;
       if (tries === TRIES || this.#stopped) throw this.lastError;
       await new Promise((resolve) => setTimeout(resolve, waitAfter(tries)));
@@ -97,6 +101,8 @@ export class Background {
         more = await this.#options.step();
         this.#failures = 0;
         this.lastError = null;
+        // A step of a synchronous store may take no turn of its own, and others are to be served between two.
+        if (more) await new Promise((resolve) => setTimeout(resolve));
       }
     } catch (error) {
       if (this.#stopped) return;

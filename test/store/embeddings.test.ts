@@ -3,14 +3,16 @@ import type Database from "better-sqlite3";
 import { load } from "sqlite-vec";
 import { describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
+import { encodeMessage } from "../../src/model/codec.js";
 import { Session, SessionManager } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
+import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import type { EmbeddableStore } from "../../src/storage/embeddings.js";
 import { embeddable } from "../../src/storage/sql/embed-store.js";
 import { sqliteDialect } from "../../src/storage/sql/sqlite-dialect.js";
 import { sqliteVectors } from "../../src/storage/sql/sqlite-vectors.js";
 import { openStore } from "../../src/storage/sql/store.js";
 import { connectClient } from "../../src/storage/sql/sync-client.js";
+import type { EmbedOptions } from "../../src/storage/sql/vector-work.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 import { openDatabase } from "./databases.js";
@@ -23,11 +25,18 @@ const hashing = { ...hashingEmbedder({ dimensions: DIMENSIONS }), minSimilarity:
 /** Words that share letters and differ. */
 const words = (index: number) => ["restaurant", "umbrella", "photograph", "telescope", "harbour"][index % 5] as string;
 
-/** A store whose memory holds `rows` vectors. */
-function small(database: Database.Database, rows: number): EmbeddableStore {
+function withOptions(client: SqliteClient, options: EmbedOptions): EmbeddableStore {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1_000_000, search: true });
-  const open = openStore(connectClient(database), dialect, { transactions: true, durable: true });
-  return embeddable(open, sqliteVectors, { memory: rows * DIMENSIONS * 4 });
+  const open = openStore(connectClient(client), dialect, { transactions: true, durable: true });
+  return embeddable(open, sqliteVectors, options);
+}
+
+/** A store whose memory holds `rows` vectors. */
+const small = (database: Database.Database, rows: number) => withOptions(database, { memory: rows * DIMENSIONS * 4 });
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waits = 0; waits < 400 && !(await holds()); waits += 1) await new Promise((go) => setTimeout(go, 10));
+  expect(await holds()).toBe(true);
 }
 
 describe("a store with an embedder", () => {
@@ -47,6 +56,88 @@ describe("a store with an embedder", () => {
     expect(await cost(Session.create(embedded), "b")).toEqual(without);
     expect(without.length).toBe(5);
     await embedded.close();
+  });
+
+  // The work after an append looked at every session of the store.
+  it("does for an append the same in a store of 2,000 sessions as in one of 2, and reads no table through", async () => {
+    const causedIn = async (sessions: number) => {
+      const database = openDatabase();
+      const statements: string[] = [];
+      const client = failingClient(database, (statement) => statements.push(statement));
+      const runs: Promise<unknown>[] = [];
+      const waitUntil = (work: Promise<unknown>) => void runs.push(work);
+      const store = withOptions(client, { waitUntil }).withEmbedder(hashing);
+      const manager = SessionManager.create(store);
+      for (let index = 0; index < sessions; index += 1) await manager.append(`s${index}`, say("a", words(index)));
+      await store.embeddings.flush();
+      await Promise.all(runs);
+      statements.length = runs.length = 0;
+      await manager.append("s1", say("b", "umbrella"));
+      await until(() => runs.length > 0);
+      await Promise.all(runs);
+      const caused = [...statements];
+      expect(await store.embeddings.backlog()).toBe(0);
+      expect(caused.some((sql) => sql.includes("INSERT INTO assistant_vectors"))).toBe(true);
+      const plans = caused
+        .filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql))
+        .flatMap((sql) => {
+          const values = Array.from(sql.matchAll(/\?/g), () => null);
+          return database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+        });
+      expect(plans.length).toBeGreaterThan(10);
+      await store.close();
+      // A table of one row, and what a statement is given as JSON, may be.
+      const isScan = ({ detail }: { detail: string }) => /^SCAN (?!assistant_embedder|json_each|given)/.test(detail);
+      return { caused, through: plans.filter(isScan) };
+    };
+    const [few, many] = [await causedIn(2), await causedIn(2000)];
+    expect(many.caused).toEqual(few.caused);
+    expect(many.through).toEqual([]);
+  });
+
+  it("begins by itself after whatever writes a message, in the session that it is written to", async () => {
+    const store = withOptions(openDatabase(), { interval: null }).withEmbedder(hashing);
+    const manager = SessionManager.create(store);
+    await manager.append("first", say("a", "restaurant"));
+    const isDone = async () => (await store.embeddings.backlog()) === 0;
+    const writes: (() => Promise<unknown>)[] = [
+      () => manager.append("first", say("b", "umbrella")),
+      () => manager.upsert("second", say("a", "umbrella")),
+      () => manager.upsert("second", say("a", "photograph")),
+      () => manager.getSession("second").updateMessage(say("a", "telescope")),
+      () => manager.fork("first", "b", "fork"),
+      () => manager.compactAndSplit("first", "harbour"),
+      () =>
+        store.messages.importTree("third", { messages: [{ message: encodeMessage(say("a", "x")), parentId: null }] }),
+    ];
+    await until(isDone);
+    for (const write of writes) {
+      await write();
+      expect(await isDone()).toBe(false);
+      await until(isDone);
+    }
+    await store.close();
+  });
+
+  it("embeds at each interval what others wrote, though it is never idle for so long", async () => {
+    const database = openDatabase();
+    const store = withOptions(database, { interval: 300 }).withEmbedder(hashing);
+    const own = Session.create(store).forSession("own");
+    await own.appendMessage(say("a", "restaurant"));
+    await store.embeddings.flush();
+    const other = Session.create(sqlite(database)).forSession("other");
+    await other.appendMessage(say("a", "umbrella"));
+    const isEmbedded = database
+      .prepare(
+        `SELECT count(*) FROM assistant_vectors v JOIN assistant_messages m ON m.n = v.n WHERE m.session_id = 'other'`,
+      )
+      .pluck();
+    let appends = 0;
+    await until(async () => {
+      await own.appendMessage(say(`m${++appends}`, "harbour"));
+      return isEmbedded.get() === 1;
+    });
+    await store.close();
   });
 
   it("makes its tables when it is first used, and not before", async () => {
@@ -188,6 +279,16 @@ describe("more vectors than memory holds", () => {
     await session("newest").appendMessage(say("x", "restaurants"));
     await embedded.embeddings.flush();
     expect((await manager.search("restaurnat", { limit: 100 })).map(({ id }) => id)).toContain("x");
+    await embedded.close();
+  });
+
+  it("make room for older ones when they are deleted", async () => {
+    const { embedded, manager } = await fill(small(openDatabase(), 60));
+    const sessions = async () => (await manager.search("restaurnat", { limit: 100 })).map(({ sessionId }) => sessionId);
+    expect(new Set(await sessions())).toEqual(new Set(["new"]));
+    await manager.delete("new");
+    expect(await sessions()).toEqual([]);
+    expect(new Set(await sessions())).toEqual(new Set(["old"]));
     await embedded.close();
   });
 

@@ -24,25 +24,33 @@ function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder,
   const work = new VectorWork(open, dialect, embedder, options);
   const { messages, history, sessions } = store;
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
-  const waking = <Values extends unknown[], T>(method: (...values: Values) => Promise<T>) => {
+  const waking = <Values extends unknown[], T>(
+    method: (...values: Values) => Promise<T>,
+    writtenTo: (...values: Values) => string,
+  ) => {
     return async (...values: Values): Promise<T> => {
       const result = await method(...values);
-      work.background.wake();
+      work.wrote(writtenTo(...values));
       return result;
     };
   };
+  const first = (sessionId: string) => sessionId;
   return {
     ...store,
     capabilities: { ...store.capabilities, embeddings: true },
     messages: {
       ...messages,
-      append: waking(messages.append),
-      update: waking(messages.update),
-      upsert: waking(messages.upsert),
-      importTree: waking(messages.importTree),
+      append: waking(messages.append, first),
+      update: waking(messages.update, first),
+      upsert: waking(messages.upsert, first),
+      importTree: waking(messages.importTree, first),
     },
     history: { ...history, search: (query, request) => work.search(query, request) },
-    sessions: { ...sessions, fork: waking(sessions.fork), split: waking(sessions.split) },
+    sessions: {
+      ...sessions,
+      fork: waking(sessions.fork, (_from, _at, { id }) => id),
+      split: waking(sessions.split, (_from, _opening, { id }) => id),
+    },
     close: async () => {
       await work.stop();
       await store.close();

@@ -6,24 +6,16 @@ import type { Embedder } from "../embedder.js";
 import type { Runner } from "./run.js";
 import { type RankMessages, rankByWords, searchMessages } from "./search.js";
 import type { OpenStore } from "./store.js";
+import { Agenda } from "./vector-agenda.js";
+import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type Waiting } from "./vector-backlog.js";
 import { VectorMemory } from "./vector-memory.js";
 import { nearestInEngine, nearestInMemory, rankByBoth } from "./vector-search.js";
-import {
-  countWaiting,
-  type Embedded,
-  findVectors,
-  type Model,
-  migrateVectors,
-  readWaiting,
-  storeVectors,
-  type VectorDialect,
-  type Waiting,
-} from "./vectors.js";
+import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
 
 export interface EmbedOptions {
   /** How much memory vectors may take, in bytes. Default 64 MB. */
   readonly memory?: number;
-  /** How often to look for messages that other processes wrote, in milliseconds; null where there are no others. Default 60,000. */
+  /** How often to look for messages that other processes wrote, in milliseconds. Default 60,000; null sets no timer for it. */
   readonly interval?: number | null;
   /** Keeps the host alive until a promise settles. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
@@ -54,6 +46,7 @@ export class VectorWork {
   readonly #dialect: VectorDialect;
   readonly #embedder: Embedder;
   readonly #options: EmbedOptions;
+  readonly #agenda: Agenda;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number, { readonly text: string; readonly until: number }>();
   readonly #queries = new Map<string, Float32Array>();
@@ -69,12 +62,20 @@ export class VectorWork {
     this.#dialect = dialect;
     this.#embedder = embedder;
     this.#options = options;
+    const { interval = INTERVAL } = options;
+    this.#agenda = new Agenda(interval ?? INTERVAL);
     this.background = new Background({
       step: () => this.#step(),
       onError: embedder.onError,
-      interval: options.interval === undefined ? INTERVAL : options.interval,
+      interval,
       waitUntil: options.waitUntil,
     });
+  }
+
+  /** Begins soon to embed what was written to a session. */
+  wrote(sessionId: string): void {
+    this.#agenda.add(sessionId);
+    this.background.wake();
   }
 
   async stop(): Promise<void> {
@@ -90,6 +91,7 @@ export class VectorWork {
   async flush(): Promise<void> {
     await this.#prepare();
     this.#refused.clear();
+    this.#agenda.scan();
     await this.background.finish();
     if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.#store.name }, CLOSED);
     if (this.#refused.size === 0) return;
@@ -119,14 +121,19 @@ export class VectorWork {
   async #step(): Promise<boolean> {
     await this.#prepare();
     const size = await this.#embedder.batchSize();
-    const limit = size + this.#refused.size;
-    const waiting = await this.#runner.read(() => readWaiting(this.#sql, this.#model, limit));
-    const batch = waiting.filter((message) => !this.#isRefused(message)).slice(0, size);
-    if (batch.length === 0) return false;
+    const below = this.#agenda.nextPage();
+    if (below !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(below)));
+    const sessions = this.#agenda.next();
+    const { fresh, old, done } = await this.#runner.read(() =>
+      readWaiting(this.#sql, this.#model, sessions, size, this.#refused.size),
+    );
+    this.#agenda.remove(done);
+    const batch = [...fresh, ...old.filter((message) => !this.#isRefused(message))].slice(0, size);
+    if (batch.length === 0) return !this.#agenda.isEmpty;
     const embedded = await this.#embedBatch(batch);
     const dimensions = this.#embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
     this.#own = await this.#runner.write(
-      () => storeVectors(this.#sql, this.#dialect, { ...this.#model, dimensions }, embedded, limit),
+      () => storeVectors(this.#sql, this.#dialect, { ...this.#model, dimensions }, embedded),
       "idempotent",
     );
     return true;
