@@ -20,13 +20,19 @@ export interface Near {
 /**
  * The newest vectors of a model in one array, up to a size in bytes. Rows of the database are written once and have
  * numbers that grow, so what is new is found by number; whether what is found is still there, the database is asked.
+ *
+ * The array is a ring in the order of these numbers: newer rows come to its end, older ones before its start, and where
+ * it is full the oldest makes room.
  */
 export class VectorMemory {
   readonly #capacity: number;
   #ids = new Float64Array(0);
   #messages = new Float64Array(0);
   #vectors = new Float32Array(0);
+  /** The place of the oldest row, and how many there are. */
+  #start = 0;
   #size = 0;
+  /** Rows after the one and before the other are not read yet. */
   #newest: number | null = null;
   #oldest = 0;
   /** No vector is left out. */
@@ -66,34 +72,50 @@ export class VectorMemory {
       this.embedder,
       limit,
     );
-    for (const row of rows) this.#add(row.id, row.n, dialect.decode(row.vector));
+    for (const row of rows) this.#add(row.id, row.n, dialect.decode(row.vector), order === "");
     return rows;
   }
 
-  #add(id: number, n: number, vector: Float32Array): void {
+  #add(id: number, n: number, vector: Float32Array, isNewer: boolean): void {
     if (vector.length !== this.dimensions) return;
-    let place = this.#size;
-    if (place === this.#capacity) {
-      place = this.#ids.indexOf(this.#ids.reduce((least, each) => Math.min(least, each)));
-      this.isWhole = false;
-    } else {
-      if (place === this.#ids.length) this.#grow();
-      this.#size += 1;
-    }
+    if (this.#size === this.#capacity) this.#dropOldest();
+    else if (this.#size === this.#ids.length) this.#grow();
+    if (!isNewer) this.#start = this.#place(this.#ids.length - 1);
+    const place = isNewer ? this.#place(this.#size) : this.#start;
+    this.#size += 1;
     this.#ids[place] = id;
     this.#messages[place] = n;
     this.#vectors.set(vector, place * this.dimensions);
   }
 
+  // The place of a row, counted from the oldest.
+  #place(index: number): number {
+    const place = this.#start + index;
+    return place < this.#ids.length ? place : place - this.#ids.length;
+  }
+
+  #dropOldest(): void {
+    // Read again when there is room.
+    this.#oldest = (this.#ids[this.#start] as number) + 1;
+    this.isWhole = false;
+    this.#start = this.#place(1);
+    this.#size -= 1;
+  }
+
+  // Of a full ring: the oldest row comes to the first place.
   #grow(): void {
     const length = Math.min(this.#capacity, Math.max(PAGE, 2 * this.#ids.length));
-    const [ids, messages, vectors] = [this.#ids, this.#messages, this.#vectors];
-    this.#ids = new Float64Array(length);
-    this.#messages = new Float64Array(length);
-    this.#vectors = new Float32Array(length * this.dimensions);
-    this.#ids.set(ids);
-    this.#messages.set(messages);
-    this.#vectors.set(vectors);
+    const unroll = <A extends Float32Array | Float64Array>(ring: A, longer: A, width: number): A => {
+      const start = this.#start * width;
+      longer.set(ring.subarray(start));
+      longer.set(ring.subarray(0, start), ring.length - start);
+      return longer;
+    };
+    const { dimensions } = this;
+    this.#ids = unroll(this.#ids, new Float64Array(length), 1);
+    this.#messages = unroll(this.#messages, new Float64Array(length), 1);
+    this.#vectors = unroll(this.#vectors, new Float32Array(length * dimensions), dimensions);
+    this.#start = 0;
   }
 
   /** The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. */
@@ -107,7 +129,8 @@ export class VectorMemory {
     for (;;) {
       const best = createBest(limit, least);
       const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
-      for (let place = 0; place < size; place += 1) {
+      for (let index = 0; index < size; index += 1) {
+        const place = this.#place(index);
         const n = messages[place] as number;
         if (n >= lo && n <= hi) best.add(ids[place] as number, n, product(query, vectors, place));
       }
@@ -125,13 +148,21 @@ export class VectorMemory {
     }
   }
 
-  // The places are the first to be used again.
-  #forget(ids: ReadonlySet<number>): void {
-    for (let place = 0; place < this.#size; place += 1) {
-      if (!ids.has(this.#ids[place] as number)) continue;
-      this.#ids[place] = 0;
-      this.#messages[place] = -1;
+  // The others move together: it takes no longer than the comparing did.
+  #forget(gone: ReadonlySet<number>): void {
+    const { dimensions } = this;
+    let kept = 0;
+    for (let index = 0; index < this.#size; index += 1) {
+      const from = this.#place(index);
+      if (gone.has(this.#ids[from] as number)) continue;
+      const to = this.#place(kept);
+      kept += 1;
+      if (to === from) continue;
+      this.#ids[to] = this.#ids[from] as number;
+      this.#messages[to] = this.#messages[from] as number;
+      this.#vectors.copyWithin(to * dimensions, from * dimensions, (from + 1) * dimensions);
     }
+    this.#size = kept;
   }
 }
 
