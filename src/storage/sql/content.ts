@@ -82,12 +82,12 @@ type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
 
 /**
  * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
- * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that.
+ * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "".
  */
 export function* readContents(
   no: number,
   contents: readonly string[],
-  idAt: (index: number) => Operation<string>,
+  idAt: ((index: number) => Operation<string>) | null,
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
   const whole = decodeComplete(contents);
@@ -96,7 +96,9 @@ export function* readContents(
   const data = yield* readMedia(no, decoded.flatMap(keysOf));
   const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
-    messages.push(isComplete(found) ? found : yield* readIncomplete(no, found, data, () => idAt(index), onCorrupt));
+    messages.push(
+      isComplete(found) ? found : yield* readIncomplete(no, found, data, idAt && (() => idAt(index)), onCorrupt),
+    );
   }
   return messages;
 }
@@ -161,12 +163,12 @@ function* readIncomplete(
   no: number,
   decoded: PendingMessage | Error,
   data: ReadonlyMap<string, string>,
-  findMessageId: () => Operation<string>,
+  findMessageId: (() => Operation<string>) | null,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
   const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded, data) : decoded;
   if (!(complete instanceof Error)) return complete;
-  const id = yield* findMessageId();
+  const id = findMessageId === null ? "" : yield* findMessageId();
   if (onCorrupt === undefined) {
     const advice = 'Read with { onCorrupt: "skip" } to leave it out, or delete or update it.';
     throw new StemmaError("CORRUPT_MESSAGE", { messageId: id }, `Message "${id}" cannot be read back. ${advice}`, {

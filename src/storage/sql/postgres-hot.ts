@@ -43,9 +43,10 @@ export const postgresHotPaths: HotPaths = {
     if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
     const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
     let isCorrupt = false;
-    const messages = yield* readContents(session.no, stored, anyId, () => {
+    const messages = yield* readContents(session.no, stored, null, () => {
       isCorrupt = true;
     });
+    // Which message it is, the shared operation tells.
     if (isCorrupt) return null;
     if (stored.length === rows.length && session.skills === null) return messages as SessionMessage[];
     const skills = skillsOf({ ...session, stale: null });
@@ -80,11 +81,6 @@ interface PathRow {
 }
 
 const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
-
-// Which message is corrupt is told by the shared operation, to which it is left then.
-function* anyId(): Operation<string> {
-  return "";
-}
 
 const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly skills: string | null } = {
   no: 0,
