@@ -21,6 +21,13 @@ export async function measurePostgres({ quick, world, scales, clock, turns, repo
       subjects.set(subject, opened);
     }
     for (const opened of subjects.values()) await opened.analyze();
+    const sizes = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject).size());
+    const [ours, bare] = await Promise.all(sizes);
+    report.row({
+      work: `Postgres, size on disk of ${count.toLocaleString("en")} messages`,
+      against: "the documented tables'",
+      values: [ours / bare],
+    });
     await countStatements({ report, proxy, world, count });
     const run = async (measure, turns, contestantOf) => {
       const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(opened, subject)]);
@@ -52,7 +59,7 @@ export async function measurePostgres({ quick, world, scales, clock, turns, repo
       });
     row("append at", appends, 1.35, "a bare insert into the documented table");
     row("history of", histories, 1.15, "one ordered SELECT");
-    await measureOthers({ quick, world, clock, turns, report, count, subjects });
+    if (!quick) await measureOthers({ world, clock, turns, report, count, subjects });
   } finally {
     for (const opened of subjects.values()) await opened.close();
     await proxy.stop();
@@ -61,11 +68,22 @@ export async function measurePostgres({ quick, world, scales, clock, turns, repo
 }
 
 // The rest of what a session does, each against the statement that does it on the documented table.
-async function measureOthers({ quick, world, clock, turns, report, count, subjects }) {
+async function measureOthers({ world, clock, turns, report, count, subjects }) {
   const messages = world.conversation(count);
   const word = queriesOf(messages)["a rare word"][0];
   const thousands = world.batches(1000);
+  const fresh = world.batches(BATCH);
+  const [ours, bare] = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject));
+  for (const opened of [ours, bare]) await opened.prepareLeaf();
   const works = {
+    "append with compactAfter, blocks and a cached prompt": {
+      against: "a bare insert",
+      turns: 2 * turns,
+      prepare: fresh.batch,
+      async run(opened, batch) {
+        for (const message of batch) await opened.appendConfigured("configured", message);
+      },
+    },
     "newest 50": { against: "a SELECT of them", turns, run: (opened) => opened.last(MAIN, 50) },
     "path length": { against: "SELECT count(*)", turns, run: (opened) => opened.length(MAIN) },
     "search for a rare word": { against: "the 20 best by ts_rank", turns, run: (opened) => opened.search(MAIN, word) },
@@ -88,11 +106,24 @@ async function measureOthers({ quick, world, clock, turns, report, count, subjec
       prepare: (number) => `fork${number}`,
       run: (opened, id) => opened.fork(MAIN, id, messages[count - 1].id),
     },
+    "branch switch": {
+      against: "an UPDATE of one row",
+      turns,
+      prepare: (number) => messages[count - 1 - (number % 2)].id,
+      run: (opened, id) => opened.setLeaf(MAIN, id),
+    },
+    "history under a summary of all but 50": {
+      against: "a SELECT of the 50",
+      turns,
+      async begin(opened) {
+        await opened.setLeaf(MAIN, messages[count - 1].id);
+        await opened.summarise(MAIN, messages[0].id, messages[count - 51].id);
+      },
+      run: (opened) => opened.summarised(MAIN),
+    },
   };
-  const [ours, bare] = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject));
-  for (const [work, { against, turns, prepare, run }] of Object.entries(works)) {
-    // To fill the index of the documented table takes seconds.
-    if (quick && turns === 1) continue;
+  for (const [work, { against, turns, begin, prepare, run }] of Object.entries(works)) {
+    for (const opened of [ours, bare]) await begin?.(opened);
     const contestant = (opened) => ({ prepare, run: (given) => run(opened, given) });
     const times = await race({ ours: contestant(ours), bare: contestant(bare) }, { ...clock, cpu: false, turns });
     const name = `Postgres, ${work} at ${count.toLocaleString("en")}: its time`;
@@ -109,8 +140,7 @@ async function countStatements({ report, proxy, world, count }) {
   const opened = await stemmaPostgres.open(proxy.port);
   const session = opened.session(id);
   await session.appendAll(messages);
-  const configured = opened.configured(id);
-  await configured.freezeSystemPrompt();
+  const configured = await opened.configured(id);
   const again = await stemmaPostgres.open(proxy.port);
   const stream = async () => {
     for await (const _message of session.history());

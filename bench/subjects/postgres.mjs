@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { PostgresSessionProvider } from "agents-0.22/experimental/memory/session";
 import pg from "pg";
 import { postgres, Session, SessionManager } from "../stemma.mjs";
+import { MAIN } from "../world.mjs";
 import { configure } from "./stemma.mjs";
 
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
@@ -18,6 +19,9 @@ export const barePostgres = subject("limit", async (client) => {
       const { id, role } = message;
       await client.query(insert, [sessionId, id, parent, role, JSON.stringify(message), textOf(message)]);
       parent = id;
+    },
+    appendConfigured(sessionId, message) {
+      return this.append(sessionId, message);
     },
     history: async (sessionId) => parsed(await client.query(select, [sessionId])),
     async last(sessionId, count) {
@@ -38,6 +42,16 @@ export const barePostgres = subject("limit", async (client) => {
       const text = `SELECT content FROM assistant_messages WHERE ${matching} ORDER BY ${rank} DESC LIMIT 20`;
       return parsed(await client.query(text, [sessionId, query]));
     },
+    // The documented tables keep no leaf, so it is given one.
+    async prepareLeaf() {
+      await client.query("CREATE TABLE leaf (session_id TEXT PRIMARY KEY, id TEXT NOT NULL)");
+      await client.query("INSERT INTO leaf VALUES ($1, '')", [MAIN]);
+    },
+    setLeaf: (sessionId, id) => client.query("UPDATE leaf SET id = $2 WHERE session_id = $1", [sessionId, id]),
+    async summarise() {},
+    summarised(sessionId) {
+      return this.last(sessionId, 50);
+    },
     async fork(sessionId, newId) {
       const columns = "id, parent_id, role, content, text_content, created_at";
       const text = `INSERT INTO assistant_messages (session_id, ${columns}) SELECT $2, ${columns} FROM assistant_messages WHERE session_id = $1`;
@@ -57,9 +71,22 @@ export const stemmaPostgres = subject("stemma", async (client) => {
     if (!sessions.has(id)) sessions.set(id, Session.create(store).forSession(id));
     return sessions.get(id);
   };
+  const configured = new Map();
+  const configuredSession = async (id) => {
+    if (!configured.has(id)) {
+      configured.set(id, configure(Session.create(store).forSession(id)));
+      await configured.get(id).freezeSystemPrompt();
+    }
+    return configured.get(id);
+  };
   return {
-    configured: (sessionId) => configure(Session.create(store).forSession(sessionId)),
     session,
+    configured: configuredSession,
+    appendConfigured: async (sessionId, message) => (await configuredSession(sessionId)).appendMessage(message),
+    async prepareLeaf() {},
+    setLeaf: (sessionId, id) => session(sessionId).setActiveLeaf(id),
+    summarise: (sessionId, from, to) => session(sessionId).addCompaction("What was said.", from, to),
+    summarised: (sessionId) => session(sessionId).getHistory(),
     append: (sessionId, message) => session(sessionId).appendMessage(message),
     appendAll: (sessionId, messages) => session(sessionId).appendAll(messages),
     history: (sessionId) => session(sessionId).getHistory(),
@@ -105,6 +132,11 @@ function subject(name, start) {
           for (const message of messages) await started.append(sessionId, message);
         },
         analyze: () => client.query("ANALYZE"),
+        async size() {
+          const text =
+            "SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+          return Number((await client.query(text)).rows[0].bytes);
+        },
         close: () => client.end(),
       };
     },
