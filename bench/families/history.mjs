@@ -21,7 +21,7 @@ export async function measureHistory({ quick, world, scales, clock, turns, repor
         limit: { run: () => bare.history(MAIN) },
         stemma: { run: () => opened.history(MAIN) },
       };
-      const times = await race(contestants, { ...clock, turns: Math.max(3, Math.round((turns * 2000) / count)) });
+      const times = await race(contestants, { ...clock, turns: Math.ceil((turns * 2000) / count) });
       report.row({
         work: `history of ${count.toLocaleString("en")}, ${title}: its time`,
         against: "raw SELECT + JSON.parse",
