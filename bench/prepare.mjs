@@ -21,7 +21,7 @@ export function installPeers() {
 /** Builds the entry points, and the parts that one row measures alone, which `stemma-internals.mjs` exports. */
 export async function buildStemma() {
   const sql = ["run", "search", "sqlite-dialect", "sync-client"].map((name) => `storage/sql/${name}`);
-  const model = ["codec", "query", "terms", "text"].map((name) => `model/${name}`);
+  const model = ["codec", "query", "rank", "terms", "text"].map((name) => `model/${name}`);
   const entries = ["session", "sqlite", "utils", "postgres", "agent", ...model, ...sql];
   await build({
     entryPoints: entries.map((entry) => `${ROOT}src/${entry}.ts`),

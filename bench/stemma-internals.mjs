@@ -1,6 +1,7 @@
 // Parts of the package that one row measures alone.
 export { encodeMessage } from "./node_modules/.stemma/model/codec.js";
 export { parseQuery } from "./node_modules/.stemma/model/query.js";
+export { FEWEST } from "./node_modules/.stemma/model/rank.js";
 export { documentTerms } from "./node_modules/.stemma/model/terms.js";
 export { searchDocument } from "./node_modules/.stemma/model/text.js";
 export { createRunner } from "./node_modules/.stemma/storage/sql/run.js";

@@ -57,7 +57,7 @@ export async function measureDurableObject({ quick, folder, world, scales, clock
         search: () => queriesOf(messages)["a rare word"][0],
         switch: () => messages[count / 4].id,
         fork: () => messages.at(-1).id,
-        summarise: () => [messages[0].id, messages.at(-50).id],
+        summarise: () => [messages[0].id, messages.at(-51).id],
         delete: () => messages[count / 2].id,
       };
       let appended = 0;

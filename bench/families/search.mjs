@@ -1,12 +1,11 @@
 import { race, ratios } from "../race.mjs";
-import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
+import { connectClient, createRunner, FEWEST, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
 import { stemma } from "../subjects/stemma.mjs";
 import { verify } from "../verify.mjs";
 import { MAIN } from "../world.mjs";
 
-/** As many matches as a search scores at first: of the rarest word, and of each other one. */
+/** As many matches as a search scores at first of the rarest word; of each other one `FEWEST`. */
 export const DEPTH = 500;
-const FEWEST = 30;
 export const MESSAGES_OF_A_SESSION = 2 ** 28;
 
 /**

@@ -3,6 +3,7 @@ import { spread } from "../race.mjs";
 import { documentTerms, encodeMessage, searchDocument } from "../stemma-internals.mjs";
 import { barePostgres, stemmaPostgres } from "../subjects/postgres.mjs";
 import { fillWorld, MAIN } from "../world.mjs";
+import { printTime } from "./print.mjs";
 
 const FILLED = 10_000;
 const ROUNDS = 20;
@@ -49,12 +50,12 @@ export async function profilePostgres({ world }) {
       });
     }
     console.log("An append on Postgres, and a bare insert into the documented table");
-    print("insert, in the server", times.inserted);
-    print("append, in the server", times.appended);
-    print("a round trip that does nothing", times.nothing);
-    print("what a process does for an append: JSON, tokens, the terms of the index", times.prepared);
-    print("insert, as its client waits for it", times.bare);
-    print("append, as its client waits for it", times.stemma);
+    printTime("insert, in the server", spread(times.inserted).median);
+    printTime("append, in the server", spread(times.appended).median);
+    printTime("a round trip that does nothing", spread(times.nothing).median);
+    printTime("what a process does for an append: JSON, tokens, the terms of the index", spread(times.prepared).median);
+    printTime("insert, as its client waits for it", spread(times.bare).median);
+    printTime("append, as its client waits for it", spread(times.stemma).median);
   } finally {
     for (const one of opened) await one.close();
     await server.stop();
@@ -80,7 +81,3 @@ async function give(client, messages, more) {
 
 const loop = (statement) =>
   `DO $$ DECLARE m RECORD; BEGIN FOR m IN SELECT * FROM given LOOP ${statement}; END LOOP; END $$`;
-
-function print(what, times) {
-  console.log(`  ${(spread(times).median * 1000).toFixed(0).padStart(6)} µs  ${what}`);
-}

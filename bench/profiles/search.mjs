@@ -3,6 +3,7 @@ import { spread } from "../race.mjs";
 import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
 import { stemma } from "../subjects/stemma.mjs";
 import { MAIN } from "../world.mjs";
+import { printTime } from "./print.mjs";
 
 const RUNS = 1000;
 
@@ -25,10 +26,10 @@ export async function profileSearch({ world, messages }) {
     let left = spread(whole).median;
     for (const [statement, times] of statements) {
       left -= spread(times).median;
-      print(statement, spread(times).median);
+      printTime(statement, spread(times).median);
     }
-    print("in the process: reading the answers, ranking", left);
-    print("together", spread(whole).median);
+    printTime("in the process: reading the answers, ranking", left);
+    printTime("together", spread(whole).median);
   }
 }
 
@@ -48,8 +49,4 @@ function labelOf({ sql, values: [match] }) {
   if (sql.includes("count(*)")) return `count ${match}`;
   if (sql.includes("bm25")) return `score ${match}`;
   return sql.includes("MATCH") ? `find ${match}` : "look for branches";
-}
-
-function print(what, milliseconds) {
-  console.log(`  ${(milliseconds * 1000).toFixed(0).padStart(6)} µs  ${what}`);
 }

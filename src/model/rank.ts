@@ -46,18 +46,13 @@ export function rankMatches(bm25: readonly Matches[], around: Neighbourhood, quo
   const messages = messagesOf(bm25);
   const terms = bm25.map((term) => flatten(term, messages));
   const own = new Float64Array(messages.length);
-  for (const { places, scores } of terms) {
-    for (let match = 0; match < places.length; match += 1)
-      own[at(places, match)] = at(own, at(places, match)) + at(scores, match);
-  }
+  for (const term of terms) addMatches(own, term, 1);
   const sums = sessionShares(messages, own, around);
   const best = new Float64Array(messages.length);
   for (const [index, term] of terms.entries()) {
     best.fill(0);
     if (index < quotedFrom) takeNearby(best, term, messages, around);
-    else
-      for (let match = 0; match < term.places.length; match += 1)
-        best[at(term.places, match)] = QUOTED * at(term.scores, match);
+    else addMatches(best, term, QUOTED);
     for (let place = 0; place < best.length; place += 1) sums[place] = at(sums, place) + at(best, place);
   }
   const order = new Uint32Array(messages.length);
@@ -146,6 +141,13 @@ function flatten(term: Matches, messages: Float64Array): Placed {
     scores[match] = Math.sqrt(usual * (term.scores[match] as number));
   }
   return { places, scores };
+}
+
+function addMatches(sums: Float64Array, { places, scores }: Placed, factor: number): void {
+  for (let match = 0; match < places.length; match += 1) {
+    const place = at(places, match);
+    sums[place] = at(sums, place) + factor * at(scores, match);
+  }
 }
 
 // The best that each message has of one term: its own match, or the largest share of one nearby. From the matches

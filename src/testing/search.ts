@@ -68,6 +68,8 @@ export const search = defineTopic("search", (it) => {
     expect(idsOf(await session.search("zebra quagga", { limit: 1 }))).toEqual(["m4300"]);
     expect(idsOf(await session.search("okapi zebra", { limit: 3 }))).toEqual(["m4401", "m4407", "m0"]);
     expect(idsOf(await session.search("zebra quagga okapi", { limit: 1 }))).toEqual(["m4401"]);
+    // Nor does a word that nobody said keep two others apart.
+    expect(idsOf(await session.search("zebra quagga unicorn", { limit: 1 }))).toEqual(["m4300"]);
   });
 
   it("gives better matches a higher score", NEEDS, async (workspace) => {

@@ -90,30 +90,21 @@ export function* readContents(
   idAt: ((index: number) => Operation<string>) | null,
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
-  const whole = decodeComplete(contents);
-  if (whole !== null) return whole;
-  const decoded = contents.map((content) => attempt(() => decodeMessage(content)));
+  const decoded: Decoded[] = [];
+  let isWhole = true;
+  for (const content of contents) {
+    const found = decode(content);
+    decoded.push(found);
+    isWhole &&= isComplete(found);
+  }
+  // Nearly every content is complete in itself.
+  if (isWhole) return decoded as SessionMessage[];
   const data = yield* readMedia(no, decoded.flatMap(keysOf));
   const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
     messages.push(
       isComplete(found) ? found : yield* readIncomplete(no, found, data, idAt && (() => idAt(index)), onCorrupt),
     );
-  }
-  return messages;
-}
-
-// Nearly every content is complete in itself. Null where one of them is not.
-function decodeComplete(contents: readonly string[]): SessionMessage[] | null {
-  const messages: SessionMessage[] = [];
-  try {
-    for (const content of contents) {
-      const message = decodeMessage(content);
-      if (message instanceof PendingMessage) return null;
-      messages.push(message);
-    }
-  } catch {
-    return null;
   }
   return messages;
 }
@@ -155,7 +146,11 @@ function attempt<T>(read: () => T): T | Error {
   }
 }
 
-function isComplete(decoded: SessionMessage | PendingMessage | Error): decoded is SessionMessage {
+type Decoded = SessionMessage | PendingMessage | Error;
+
+const decode = (content: string): Decoded => attempt(() => decodeMessage(content));
+
+function isComplete(decoded: Decoded): decoded is SessionMessage {
   return !(decoded instanceof PendingMessage) && !(decoded instanceof Error);
 }
 
@@ -189,7 +184,7 @@ function* completeMessage(
   return yield* completeMessage(no, message, yield* readMedia(no, keysOf(message)));
 }
 
-function keysOf(decoded: SessionMessage | PendingMessage | Error): string[] {
+function keysOf(decoded: Decoded): string[] {
   if (!(decoded instanceof PendingMessage)) return [];
   const keys = attempt(() => decoded.keys);
   return keys instanceof Error ? [] : keys;

@@ -41,7 +41,8 @@ export const sqliteSearch: SearchDialect = {
   *holding(query, range, found) {
     const messages = messagesOf(found);
     const sequences = querySequences(query).map(quote);
-    const rare = sequences.filter((_, index) => (found[index] as SequenceMatches).documents < MANY);
+    const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
+    const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
     const held: number[][] = [];
     for (const [index, { complete, numbers, documents }] of found.entries()) {
       const own = sequences[index] as string;
@@ -50,8 +51,9 @@ export const sqliteSearch: SearchDialect = {
       } else if (documents < MANY) {
         held.push(nearMessages(yield* newestHolding(own, range), messages));
       } else {
-        const others = rare.length > 0 ? rare : sequences.filter((sequence) => sequence !== own);
-        held.push(nearMessages(yield* newestHolding(`${own} AND (${others.join(" OR ")})`, range), messages));
+        const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
+        const any = others.map((other) => sequences[other]).join(" OR ");
+        held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
       }
     }
     return held;
