@@ -20,7 +20,9 @@ export function installPeers() {
 
 /** Builds the entry points, and the parts that one row measures alone, which `stemma-internals.mjs` exports. */
 export async function buildStemma() {
-  const sql = ["run", "search", "sqlite-dialect", "sync-client"].map((name) => `storage/sql/${name}`);
+  const sql = ["engine/runner", "operations/search/search", "sqlite/dialect", "sqlite/client"].map(
+    (name) => `storage/${name}`,
+  );
   const model = ["codec", "query", "rank", "terms", "text"].map((name) => `model/${name}`);
   const entries = ["session", "sqlite", "utils", "postgres", "agent", ...model, ...sql];
   await build({

@@ -1,25 +1,25 @@
-export type { AgentSession, ReceiveOptions } from "./agent/agent-session.js";
-export type { AgentTool, AgentTools, ApprovalRequest, Approve } from "./agent/agent-tools.js";
-export { cleanupSessions } from "./agent/cleanup-sessions.js";
-export { type CreateSessionOptions, createSession, forkSession, resumeSession } from "./agent/create-session.js";
-export { setDefaultStorage } from "./agent/default-storage.js";
-export type { AgentInput } from "./agent/input.js";
-export { type AgentModel, type ModelObject, type ModelSettings, resolveModel } from "./agent/model.js";
-export { openStore, type StorageLike, type StoreBackedStorage } from "./agent/open-store.js";
-export { fromSDKMessages, toSDKMessages } from "./agent/sdk-message.js";
-export { createSessionStorage, type StorageOptions } from "./agent/storages/create-storage.js";
-export { FileSessionStorage } from "./agent/storages/file-storage.js";
-export { MemorySessionStorage } from "./agent/storages/memory-storage.js";
-export type { RedisClient } from "./agent/storages/redis-client.js";
-export { RedisSessionStorage, type RedisStorageOptions } from "./agent/storages/redis-storage.js";
-export { SqliteSessionStorage } from "./agent/storages/sqlite-storage.js";
-export { StoreSessionStorage } from "./agent/storages/store-storage.js";
+export type { ErrorCode } from "./errors.js";
+export { ERROR_CODES, StemmaError } from "./errors.js";
+export type { AgentSession, ReceiveOptions } from "./runner/agent-session.js";
+export { cleanupSessions } from "./runner/cleanup-sessions.js";
+export { type CreateSessionOptions, createSession, forkSession, resumeSession } from "./runner/create-session.js";
+export { setDefaultStorage } from "./runner/default-storage.js";
+export type { AgentInput } from "./runner/messages/input.js";
+export { fromSDKMessages, toSDKMessages } from "./runner/messages/sdk-message.js";
+export { type AgentModel, type ModelObject, type ModelSettings, resolveModel } from "./runner/models/model.js";
+export { openStore, type StorageLike, type StoreBackedStorage } from "./runner/open-store.js";
+export { createSessionStorage, type StorageOptions } from "./runner/storages/create-storage.js";
+export { FileSessionStorage } from "./runner/storages/file-storage.js";
+export { MemorySessionStorage } from "./runner/storages/memory-storage.js";
+export type { RedisClient } from "./runner/storages/redis-client.js";
+export { RedisSessionStorage, type RedisStorageOptions } from "./runner/storages/redis-storage.js";
+export { SqliteSessionStorage } from "./runner/storages/sqlite-storage.js";
+export { StoreSessionStorage } from "./runner/storages/store-session-storage.js";
+export type { AgentTool, AgentTools, ApprovalRequest, Approve } from "./runner/tools/agent-tools.js";
 export {
   type BuiltinToolName,
   type BuiltinToolOptions,
   builtinTools,
   createBuiltinTools,
-} from "./agent/tools/builtin-tools.js";
-export type * from "./agent/types.js";
-export type { ErrorCode } from "./errors.js";
-export { ERROR_CODES, StemmaError } from "./errors.js";
+} from "./runner/tools/builtin-tools.js";
+export type * from "./runner/types.js";

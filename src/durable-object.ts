@@ -1,13 +1,13 @@
 import { StemmaError } from "./errors.js";
-import { MAX_TEXT_BYTES } from "./storage/agent-sql.js";
-import type { EmbeddableStore } from "./storage/embeddings.js";
-import type { SyncConnection } from "./storage/sql/connection.js";
-import { embeddable } from "./storage/sql/embed-store.js";
-import type { Row } from "./storage/sql/operation.js";
-import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
-import { sqliteVectors } from "./storage/sql/sqlite-vectors.js";
-import { openStore } from "./storage/sql/store.js";
-import { sqliteError } from "./storage/sql/sync-client.js";
+import type { EmbeddableStore } from "./storage/embeddings/contract.js";
+import { embeddable } from "./storage/embeddings/embed-store.js";
+import type { SyncConnection } from "./storage/engine/connection.js";
+import type { Row } from "./storage/engine/operation.js";
+import { openStore } from "./storage/sql-store.js";
+import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
+import { sqliteError } from "./storage/sqlite/client.js";
+import { sqliteDialect } from "./storage/sqlite/dialect.js";
+import { sqliteVectors } from "./storage/sqlite/vectors.js";
 
 /** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
 export interface DurableObjectContext {

@@ -1,11 +1,11 @@
 import { StemmaError } from "./errors.js";
-import type { EmbeddableStore } from "./storage/embeddings.js";
-import { embeddable } from "./storage/sql/embed-store.js";
-import { type PostgresSource, postgresDriver } from "./storage/sql/postgres-client.js";
-import { printSchema } from "./storage/sql/postgres-schema.js";
-import { openPostgres, type PostgresOptions, schemaOf } from "./storage/sql/postgres-store.js";
-import { openUrl } from "./storage/sql/postgres-url.js";
-import { postgresVectors, VECTOR_TABLES } from "./storage/sql/postgres-vectors.js";
+import type { EmbeddableStore } from "./storage/embeddings/contract.js";
+import { embeddable } from "./storage/embeddings/embed-store.js";
+import { type PostgresSource, postgresDriver } from "./storage/postgres/client.js";
+import { printSchema } from "./storage/postgres/schema.js";
+import { openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
+import { openUrl } from "./storage/postgres/url.js";
+import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
 
 export type {
   PGliteDatabase,
@@ -13,8 +13,8 @@ export type {
   PostgresJs,
   PostgresPool,
   PostgresSource,
-} from "./storage/sql/postgres-client.js";
-export type { PostgresOptions } from "./storage/sql/postgres-store.js";
+} from "./storage/postgres/client.js";
+export type { PostgresOptions } from "./storage/postgres/store.js";
 
 /**
  * Sessions in a Postgres database, 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or what you have

@@ -68,5 +68,5 @@ export type {
   EmbeddingModel,
   Embeddings,
   EmbedFunction,
-} from "./storage/embeddings.js";
+} from "./storage/embeddings/contract.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

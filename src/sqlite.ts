@@ -1,15 +1,15 @@
 import { closeSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
-import type { EmbeddableStore } from "./storage/embeddings.js";
-import { embeddable } from "./storage/sql/embed-store.js";
-import { sqliteDialect } from "./storage/sql/sqlite-dialect.js";
-import { isPrepared } from "./storage/sql/sqlite-schema.js";
-import { sqliteVectors } from "./storage/sql/sqlite-vectors.js";
-import { openStore } from "./storage/sql/store.js";
-import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sql/sync-client.js";
+import type { EmbeddableStore } from "./storage/embeddings/contract.js";
+import { embeddable } from "./storage/embeddings/embed-store.js";
+import { openStore } from "./storage/sql-store.js";
+import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
+import { sqliteDialect } from "./storage/sqlite/dialect.js";
+import { isPrepared } from "./storage/sqlite/schema.js";
+import { sqliteVectors } from "./storage/sqlite/vectors.js";
 
-export type { SqliteClient, SqliteStatement } from "./storage/sql/sync-client.js";
+export type { SqliteClient, SqliteStatement } from "./storage/sqlite/client.js";
 
 export interface SqliteOptions {
   /**

@@ -1,6 +1,6 @@
 import type { LanguageModel } from "ai";
-import { resolveModel } from "../agent/model.js";
 import { StemmaError } from "../errors.js";
+import { resolveModel } from "../runner/models/model.js";
 import { offlineSummary } from "./chat/offline.js";
 
 export interface ModelOptions {

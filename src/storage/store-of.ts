@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
-import { agentStore, isSqlHost } from "./agent-sql.js";
 import type { Store } from "./contract.js";
+import { agentStore, isSqlHost } from "./sqlite/agent-sql.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {

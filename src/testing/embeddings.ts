@@ -1,5 +1,5 @@
 // One topic of the suite: its cases, one after the other.
-import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings.js";
+import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings/contract.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";
 import { forkedTree, idsOf, message, numbered } from "./samples.js";

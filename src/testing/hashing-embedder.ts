@@ -1,5 +1,5 @@
 import { documentTerms } from "../model/terms.js";
-import type { EmbedFunction } from "../storage/embeddings.js";
+import type { EmbedFunction } from "../storage/embeddings/contract.js";
 
 /**
  * An embedder for tests, which needs no model and always gives the same: a text's words and the pieces of three letters

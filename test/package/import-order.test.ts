@@ -15,7 +15,8 @@ const LAYERS = [
   "context",
   "session",
   "manager",
-  "agent",
+  "formats",
+  "runner",
   "testing",
   "cli",
 ];
@@ -33,7 +34,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   utils: "compaction",
   "utils.ts": "compaction",
   "session.ts": "manager",
-  "agent.ts": "agent",
+  "agent.ts": "runner",
   "testing.ts": "testing",
   "index.ts": "manager",
 };
@@ -65,7 +66,7 @@ function mayImport(from: string, to: string): boolean {
   const highest = LAYERS.indexOf(BESIDE[from] ?? from);
   if (LAYERS.includes(to)) return from in BESIDE ? LAYERS.indexOf(to) <= highest : LAYERS.indexOf(to) < highest;
   // Only what lies beside the layers, and the layers that are programs, may use what lies beside the layers.
-  const user = from in BESIDE || from === "agent" || from === "testing" || from === "cli";
+  const user = from in BESIDE || from === "runner" || from === "testing" || from === "cli";
   return user && LAYERS.indexOf(BESIDE[to] as string) <= highest;
 }
 

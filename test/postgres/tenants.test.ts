@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
 import { AgentSearchProvider, type Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
-import { TABLES } from "../../src/storage/sql/postgres-names.js";
+import { TABLES } from "../../src/storage/postgres/names.js";
 import { expectError } from "../../src/testing/assert.js";
 import { describeStore, hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { ROOT } from "../package/manifest.js";

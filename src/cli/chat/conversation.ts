@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import type { ModelObject } from "../../agent/model.js";
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
 import { type CompactFunction, createCompactFunction } from "../../compaction/compact.js";
 import type { ContextConfig } from "../../context/block.js";
 import { AgentContextProvider } from "../../context/providers/agent-context.js";
 import { searchableHistory } from "../../manager/searchable-history.js";
 import { SessionManager } from "../../manager/session-manager.js";
+import type { ModelObject } from "../../runner/models/model.js";
 import { FileSkillProvider } from "../../skills-node.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";

@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../../agent/types.js";
+import type { AgentEvent } from "../../runner/types.js";
 import { beginning } from "../../tools/snippet.js";
 import type { Chat } from "./slash/slash-command.js";
 

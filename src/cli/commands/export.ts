@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
-import { EXPORT_FORMATS, findExportFormat } from "../formats/export-formats.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";

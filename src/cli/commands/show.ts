@@ -1,10 +1,10 @@
 import type { Command } from "commander";
+import { pathTo } from "../../formats/path.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { withStore, writeJson } from "../context.js";
 import { findMessageId, findSession } from "../find.js";
 import type { Io } from "../io.js";
 import { positiveNumber } from "../options.js";
-import { pathTo } from "../path.js";
 import { renderMessage } from "../render-message.js";
 
 interface ShowOptions {

@@ -1,8 +1,8 @@
+import { findOrigin } from "../../formats/origin.js";
+import { isObject, type JsonObject, type ParsedSession, type Skipped } from "../../formats/session-file.js";
 import { encodeMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Store } from "../../storage/contract.js";
-import { findOrigin } from "../formats/origin.js";
-import { isObject, type JsonObject, type ParsedSession, type Skipped } from "../formats/session-file.js";
 import { prepareSession } from "./prepare.js";
 
 /** What an import did with one session. */

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
+import type { ParsedSession, Skipped } from "../../formats/session-file.js";
 import { type EncodedMessage, encodeMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { ImportedTree } from "../../storage/contract.js";
-import type { ParsedSession, Skipped } from "../formats/session-file.js";
 
 /** A session made ready to be written in one go: nothing in it can be refused. */
 export interface PreparedSession {

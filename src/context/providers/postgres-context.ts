@@ -1,6 +1,6 @@
 import type { BlockKey, Store } from "../../storage/contract.js";
-import type { PostgresSource } from "../../storage/sql/postgres-client.js";
-import { postgresStoreOf } from "../../storage/sql/postgres-store.js";
+import type { PostgresSource } from "../../storage/postgres/client.js";
+import { postgresStoreOf } from "../../storage/postgres/store.js";
 import { assertName } from "./binding.js";
 import { StoreContextProvider } from "./store-context.js";
 

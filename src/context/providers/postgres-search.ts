@@ -1,6 +1,6 @@
 import type { Store } from "../../storage/contract.js";
-import type { PostgresSource } from "../../storage/sql/postgres-client.js";
-import { postgresStoreOf } from "../../storage/sql/postgres-store.js";
+import type { PostgresSource } from "../../storage/postgres/client.js";
+import { postgresStoreOf } from "../../storage/postgres/store.js";
 import { AgentSearchProvider } from "./agent-search.js";
 
 /**

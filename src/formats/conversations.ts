@@ -1,0 +1,108 @@
+import { searchableText } from "../model/text.js";
+import { deriveSessionId, findName, nameFromText } from "./identity.js";
+import {
+  type FileInfo,
+  type Item,
+  isObject,
+  type JsonObject,
+  type ParsedSession,
+  type Skipped,
+} from "./session-file.js";
+
+/** A list of messages as it stands in a file, not yet understood. */
+export interface Conversation {
+  messages: { value: JsonObject; line: number }[];
+  /** The other fields of the object that held the list; null when there was none. */
+  record: JsonObject | null;
+  /** The field that held the list. */
+  key: string | null;
+  skipped: Skipped[];
+}
+
+const LIST_FIELDS = ["messages", "traj", "conversation"];
+
+/** The list of messages that an object holds, or null. */
+export function findMessages(value: unknown): { key: string | null; messages: unknown[] } | null {
+  if (Array.isArray(value)) return { key: null, messages: value };
+  if (!isObject(value)) return null;
+  for (const key of LIST_FIELDS) {
+    const messages = value[key];
+    if (Array.isArray(messages)) return { key, messages };
+  }
+  return null;
+}
+
+/** The first message of a file whose first value this is; null when it holds none. */
+export function findFirstMessage(first: unknown): JsonObject | null {
+  if (isObject(first) && typeof first.role === "string") return first;
+  const list = findMessages(first)?.messages.find(isObject);
+  return list !== undefined && typeof list.role === "string" ? list : null;
+}
+
+/**
+ * Groups a file's values into conversations: messages that stand by themselves, one after the other, are one; a list of
+ * messages, or an object that holds one under `messages`, `traj` or `conversation`, is one by itself.
+ */
+export async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
+  let loose = emptyConversation();
+  for await (const item of items) {
+    if (item.kind === "listEnd") {
+      if (loose.messages.length > 0) yield loose;
+      loose = emptyConversation(loose.messages.length > 0 ? [] : loose.skipped);
+      continue;
+    }
+    if (item.kind === "problem") {
+      loose.skipped.push({ line: item.line, why: item.why });
+      continue;
+    }
+    const { value, line } = item;
+    const list = findMessages(value);
+    if (list === null) {
+      if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, line });
+      else loose.skipped.push({ line, why: "neither a message nor a list of messages" });
+      continue;
+    }
+    const conversation = emptyConversation();
+    conversation.key = list.key;
+    if (list.key !== null && isObject(value)) {
+      const { [list.key]: _, ...record } = value;
+      conversation.record = record;
+    }
+    for (const [index, message] of list.messages.entries()) {
+      if (isObject(message) && typeof message.role === "string") conversation.messages.push({ value: message, line });
+      else
+        conversation.skipped.push({ line, why: `element ${index + 1} of the list is not a message: it has no role` });
+    }
+    // What was wrong between two conversations is told with the next one.
+    conversation.skipped.unshift(...loose.skipped);
+    loose.skipped = [];
+    yield conversation;
+  }
+  if (loose.messages.length > 0 || loose.skipped.length > 0) yield loose;
+}
+
+/** A session without messages yet, named and numbered after its conversation. */
+export function openSession(conversation: Conversation, file: FileInfo, number: number, source: string): ParsedSession {
+  const { record, messages, skipped } = conversation;
+  const values = messages.map(({ value }) => value);
+  return {
+    id: deriveSessionId(record, file, number, values),
+    name: findName(record) ?? "",
+    source,
+    messages: [],
+    compactions: [],
+    skipped: [...skipped],
+  };
+}
+
+/** Gives a session that has no name one: the first words of its user, else its id. */
+export function nameSession(session: ParsedSession): ParsedSession {
+  if (session.name !== "") return session;
+  const said = session.messages.find(({ message }) => message.role === "user");
+  session.name = (said === undefined ? null : nameFromText(searchableText(said.message))) ?? session.id;
+  return session;
+}
+
+function emptyConversation(skipped: Skipped[] = []): Conversation {
+  return { messages: [], record: null, key: null, skipped };
+}

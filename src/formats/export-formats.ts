@@ -1,0 +1,51 @@
+import { StemmaError } from "../errors.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
+import { toMarkdown } from "./markdown.js";
+import { toOpenai } from "./openai-export.js";
+import { pathTo } from "./path.js";
+import { toPi } from "./pi-export.js";
+import { exportJsonl } from "./stemma-jsonl.js";
+import { readStoredSession } from "./stored-session.js";
+
+/** A format that can be written: one file each, listed below. */
+export interface ExportFormat {
+  name: string;
+  about: string;
+  /** The session as pieces of text, line ends included. */
+  write(store: Store, session: SessionInfo): AsyncIterable<string>;
+}
+
+export const EXPORT_FORMATS: readonly ExportFormat[] = [
+  {
+    name: "jsonl",
+    about: "everything: all branches, messages, summaries and the active leaf; `import` gives an equal session",
+    async *write(store, session) {
+      for await (const line of exportJsonl(store, session)) yield `${line}\n`;
+    },
+  },
+  { name: "markdown", about: "the visible history, to read", write: toMarkdown },
+  {
+    name: "openai",
+    about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
+    async *write(store, session) {
+      const messages = [];
+      for await (const message of pathTo(store, session.id)) messages.push(message);
+      yield `${JSON.stringify(toOpenai(messages))}\n`;
+    },
+  },
+  {
+    name: "pi",
+    about: "all branches and summaries, as a pi session file",
+    async *write(store, session) {
+      for (const entry of toPi(await readStoredSession(store, session))) yield `${JSON.stringify(entry)}\n`;
+    },
+  },
+];
+
+/** Errors: `UNKNOWN_FORMAT`. */
+export function findExportFormat(name: string): ExportFormat {
+  const format = EXPORT_FORMATS.find((known) => known.name === name);
+  if (format !== undefined) return format;
+  const names = EXPORT_FORMATS.map((known) => known.name).join(", ");
+  throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `There is no format "${name}". Known are: ${names}.`);
+}

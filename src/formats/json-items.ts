@@ -1,0 +1,158 @@
+import { StemmaError } from "../errors.js";
+import type { Item } from "./session-file.js";
+
+/**
+ * The values of a JSON or JSONL text, one at a time: the lines of JSONL, the elements of each top-level list, or one object
+ * written over several lines. A value that is not JSON is a problem of its own; what follows is still read.
+ */
+export async function* readItems(chunks: AsyncIterable<string>): AsyncGenerator<Item> {
+  let start = "";
+  let reader: LineReader | ValueReader | null = null;
+  for await (const chunk of chunks) {
+    if (reader !== null) {
+      yield* reader.feed(chunk);
+      continue;
+    }
+    start += chunk;
+    reader = createReader(start, false);
+    if (reader !== null) yield* reader.feed(start);
+  }
+  if (reader === null) {
+    reader = createReader(start, true);
+    if (reader === null) return;
+    yield* reader.feed(start);
+  }
+  yield* reader.finish();
+}
+
+/** Text of a byte stream in UTF-8. Errors: `UNKNOWN_FORMAT` when it is something else. */
+export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
+    yield decoder.decode();
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new StemmaError("UNKNOWN_FORMAT", {}, "The file is not text in UTF-8; convert it first.", { cause });
+  }
+}
+
+function createReader(start: string, whole: boolean): LineReader | ValueReader | null {
+  const text = start.trimStart();
+  if (text === "") return null;
+  if (text.startsWith("[")) return new ValueReader();
+  const end = text.indexOf("\n");
+  if (end === -1 && !whole) return null;
+  const first = (end === -1 ? text : text.slice(0, end)).trimEnd();
+  // Only a value that goes on below ends its line so: anything else is a line of JSONL, even a broken one.
+  return /[{[,]$/.test(first) ? new ValueReader() : new LineReader();
+}
+
+class LineReader {
+  #pieces: string[] = [];
+  #line = 1;
+
+  // Not node:readline: it also breaks lines at U+2028, which JSON allows inside a text.
+  *feed(chunk: string): Generator<Item> {
+    let start = 0;
+    for (let end = chunk.indexOf("\n"); end !== -1; end = chunk.indexOf("\n", start)) {
+      this.#pieces.push(chunk.slice(start, end));
+      start = end + 1;
+      yield* this.#take();
+    }
+    this.#pieces.push(chunk.slice(start));
+  }
+
+  *finish(): Generator<Item> {
+    yield* this.#take();
+  }
+
+  *#take(): Generator<Item> {
+    const text = this.#pieces.join("").trim();
+    this.#pieces = [];
+    if (text !== "") yield parseItem(text, this.#line);
+    this.#line += 1;
+  }
+}
+
+/** Cuts the elements out of lists, and the objects out of a text without a list, by counting brackets outside of strings. */
+class ValueReader {
+  #pieces: string[] = [];
+  /** Line on which the current value started; 0 between values. */
+  #started = 0;
+  #line = 1;
+  #depth = 0;
+  #inList = false;
+  #inString = false;
+  #escaped = false;
+
+  *feed(chunk: string): Generator<Item> {
+    let from = 0;
+    for (let index = 0; index < chunk.length; index += 1) {
+      const char = chunk[index] as string;
+      if (char === "\n") this.#line += 1;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (char === "\\") this.#escaped = true;
+        else if (char === '"') this.#inString = false;
+        continue;
+      }
+      const base = this.#inList ? 1 : 0;
+      if (this.#started === 0) {
+        if (char === "[" && !this.#inList) {
+          this.#inList = true;
+          this.#depth = 1;
+          continue;
+        }
+        if (char === "]" && this.#inList) {
+          this.#inList = false;
+          this.#depth = 0;
+          yield { kind: "listEnd" };
+          continue;
+        }
+        if (char === "," || /\s/.test(char)) continue;
+        this.#started = this.#line;
+        from = index;
+      } else if (this.#depth === base && (char === "," || char === "]" || (char === "\n" && !this.#inList))) {
+        // A value without brackets of its own ends where the next one may start.
+        yield this.#take(chunk.slice(from, index));
+        if (char === "]" && this.#inList) index -= 1;
+        continue;
+      }
+      if (char === '"') this.#inString = true;
+      else if (char === "{" || char === "[") this.#depth += 1;
+      else if (char === "}" || char === "]") {
+        this.#depth -= 1;
+        if (this.#depth === base) {
+          yield this.#take(chunk.slice(from, index + 1));
+        }
+      }
+    }
+    if (this.#started !== 0) this.#pieces.push(chunk.slice(from));
+  }
+
+  *finish(): Generator<Item> {
+    if (this.#started !== 0) {
+      const item = this.#take("");
+      yield item.kind === "problem" ? { ...item, why: "the file ends in the middle of a value" } : item;
+    }
+    if (this.#inList) yield { kind: "listEnd" };
+  }
+
+  #take(end: string): Item {
+    const text = this.#pieces.join("") + end;
+    const line = this.#started;
+    this.#pieces = [];
+    this.#started = 0;
+    return parseItem(text.trim(), line);
+  }
+}
+
+function parseItem(text: string, line: number): Item {
+  try {
+    return { kind: "value", value: JSON.parse(text), line };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { kind: "problem", why: `not JSON (${error.message})`, line };
+  }
+}

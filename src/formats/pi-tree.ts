@@ -1,0 +1,213 @@
+import type { SessionMessage } from "../model/message.js";
+import { deriveId } from "./identity.js";
+import type { OriginEntry } from "./origin.js";
+import { keep, without } from "./origin.js";
+import { contentOfOutput, outputFields } from "./pi-content.js";
+import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
+import type { JsonObject, ParsedMessage, ParsedSession, Skipped } from "./session-file.js";
+
+/** An entry in pi's tree. */
+interface Node {
+  entry: JsonObject;
+  parent: Node | null;
+  place: Place | null;
+  /** True when it became a message, or a part of one. */
+  isMessage: boolean;
+}
+
+/** Where a path stands after an entry: at a message, with so many of its calls answered. Null before the first message. */
+interface Place {
+  variant: Variant;
+  answered: number;
+}
+
+/** One of our messages. An assistant's has more than one when branches answer its calls differently. */
+interface Variant {
+  message: SessionMessage;
+  line: number;
+  parent: Variant | null;
+  /** The entry it was made of. */
+  origin: Node;
+  entries: OriginEntry[];
+  /** Indexes of the parts whose results came, in order. */
+  answered: number[];
+  /** True once a message hangs below: a result that comes now belongs to another branch. */
+  sealed: boolean;
+}
+
+/**
+ * Turns pi's entries into our messages while they come in. The results of tools, entries of their own in pi, go into the
+ * message that called them; entries that are no messages are kept beside the message they follow.
+ */
+export class PiTree {
+  readonly header: JsonObject;
+  readonly sessionId: string;
+  readonly messages: ParsedMessage[] = [];
+  readonly compactions: ParsedSession["compactions"] = [];
+  readonly entries: JsonObject[];
+  readonly #nodes: (Node | null)[] = [null];
+  readonly #byId = new Map<string, Node>();
+  readonly #copies = new Map<Node, number>();
+  #last: Node | null = null;
+  #first: Variant | null = null;
+  #before: OriginEntry[];
+
+  constructor(
+    header: JsonObject,
+    readonly skipped: Skipped[],
+  ) {
+    this.header = header;
+    this.sessionId = String(header.id);
+    this.entries = [header];
+    this.#before = [{ n: 0, whole: header }];
+  }
+
+  /** The message that the file's last entry stands at. */
+  get leafId(): string | null {
+    const place = this.#last?.place ?? null;
+    return place === null ? null : this.#at(place, false).message.id;
+  }
+
+  add(entry: JsonObject, line: number): void {
+    const { id, parentId } = entry;
+    if (typeof id === "string" && this.#byId.has(id)) {
+      this.skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      return;
+    }
+    const n = this.entries.push(entry) - 1;
+    const parent =
+      typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
+    if (typeof parentId === "string" && parent === null) {
+      this.skipped.push({ line, why: `its parent "${parentId}" is not in the file; it starts a tree of its own` });
+    }
+    const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
+    this.#nodes.push(node);
+    if (typeof id === "string") this.#byId.set(id, node);
+    this.#last = node;
+    if (this.#answer(node, n)) return;
+    const read = readEntry(entry);
+    if (read === null) this.#keepBeside(node, n, line);
+    else this.#addMessage(node, read, n, line);
+  }
+
+  #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, line: number): void {
+    const parent = node.place === null ? null : this.#at(node.place, false);
+    if (parent !== null) parent.sealed = true;
+    const parentId = parent?.message.id ?? null;
+    const { id } = node.entry;
+    const entries = [...this.#before, keepEntry(n, node.entry, read.parts)];
+    this.#before = [];
+    const message = {
+      id: typeof id === "string" ? id : deriveId(this.sessionId, parentId, node.entry),
+      ...read,
+      metadata: { pi: { entries } },
+    };
+    this.#insert(node, { message, line, parent, origin: node, entries, answered: [], sealed: false });
+  }
+
+  /** Puts a tool's result into the message before it, where its call waits. False when there is none. */
+  #answer(node: Node, n: number): boolean {
+    const { entry, place } = node;
+    if (place === null || !isToolResult(entry)) return false;
+    const before = place.variant.answered.slice(0, place.answered);
+    const index = place.variant.message.parts.findIndex(
+      (part, at) =>
+        part.type === "dynamic-tool" && part.toolCallId === entry.message.toolCallId && !before.includes(at),
+    );
+    if (index === -1) return false;
+    const variant = this.#at(place, true);
+    const part = { ...variant.message.parts[index], type: "dynamic-tool", ...outputFields(entry.message) };
+    variant.message.parts[index] = part;
+    variant.answered.push(index);
+    const rest = { ...entry, message: without(entry.message, "content") };
+    const kept = keep(entry, rest, (stripped) => rebuildEntry(stripped, contentOfOutput(part)));
+    variant.entries.push({ n, part: index, ...kept });
+    node.place = { variant, answered: variant.answered.length };
+    node.isMessage = true;
+    return true;
+  }
+
+  #keepBeside(node: Node, n: number, line: number): void {
+    const kept: OriginEntry = { n, whole: node.entry };
+    (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push(kept);
+    if (node.entry.type === "compaction") this.#addCompaction(node, line);
+  }
+
+  /** The message of a place with just the answers that the place has; for one more answer, a message without followers. */
+  #at(place: Place, toAnswer: boolean): Variant {
+    const { variant, answered } = place;
+    if (variant.answered.length === answered && !(toAnswer && variant.sealed)) return variant;
+    const copy = this.#copy(variant, answered);
+    // Whoever comes to this place next and does not answer stands below the same copy.
+    if (!toAnswer) place.variant = copy;
+    return copy;
+  }
+
+  #copy(variant: Variant, answered: number): Variant {
+    const { origin, line, parent } = variant;
+    const number = (this.#copies.get(origin) ?? 1) + 1;
+    this.#copies.set(origin, number);
+    const message = structuredClone(variant.message);
+    const undone = variant.answered.slice(answered);
+    for (const index of undone) {
+      const { output: _, errorText: __, ...part } = message.parts[index] ?? { type: "dynamic-tool" };
+      message.parts[index] = { ...part, state: "input-available" };
+    }
+    const end = variant.entries.findIndex(({ part }) => part !== undefined && undone.includes(part));
+    const entries = structuredClone(end === -1 ? variant.entries : variant.entries.slice(0, end));
+    message.id = `${variant.message.id.replace(/~\d+$/, "")}~${number}`;
+    message.metadata = { pi: { entries } };
+    const copy = {
+      message,
+      line,
+      parent,
+      origin,
+      entries,
+      answered: variant.answered.slice(0, answered),
+      sealed: false,
+    };
+    this.messages.push({ message, parentId: parent?.message.id ?? null, line });
+    return copy;
+  }
+
+  #insert(node: Node, variant: Variant): void {
+    this.#first ??= variant;
+    node.place = { variant, answered: 0 };
+    node.isMessage = true;
+    this.messages.push({ message: variant.message, parentId: variant.parent?.message.id ?? null, line: variant.line });
+  }
+
+  // In pi a compaction stands for everything on its path before the first entry that it keeps.
+  #addCompaction(node: Node, line: number): void {
+    const { id, summary, timestamp, firstKeptEntryId, firstKeptEntryIndex } = node.entry;
+    const above: Variant[] = [];
+    for (let variant = node.place?.variant ?? null; variant !== null; variant = variant.parent) above.unshift(variant);
+    const kept =
+      typeof firstKeptEntryIndex === "number"
+        ? this.#nodes[firstKeptEntryIndex]
+        : this.#byId.get(String(firstKeptEntryId));
+    let firstKept: Node | null = null;
+    let at = node.parent;
+    for (; at !== null && at !== kept; at = at.parent) if (at.isMessage) firstKept = at;
+    if (at?.isMessage) firstKept = at;
+    const origin = at === null ? null : firstKept?.place?.variant.origin;
+    const end = above.findIndex((variant) => variant.origin === origin);
+    const covered = end === -1 ? above : above.slice(0, end);
+    const [from] = covered;
+    const to = covered.at(-1);
+    if (typeof summary !== "string" || summary === "" || from === undefined || to === undefined) {
+      this.skipped.push({
+        line,
+        why: "the compaction covers no message, or has no summary; it is kept beside its message only",
+      });
+      return;
+    }
+    this.compactions.push({
+      id: typeof id === "string" ? id : deriveId(this.sessionId, to.message.id, node.entry),
+      summary,
+      fromMessageId: from.message.id,
+      toMessageId: to.message.id,
+      createdAt: typeof timestamp === "string" ? timestamp : undefined,
+    });
+  }
+}

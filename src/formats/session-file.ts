@@ -1,0 +1,70 @@
+import type { SessionMessage } from "../model/message.js";
+import type { NewCompaction } from "../storage/contract.js";
+
+/** A session as a file gave it: parents stand before their children. */
+export interface ParsedSession {
+  /** The file's own id, or one derived from the file, the same each time it is read. */
+  id: string;
+  name: string;
+  /** Where it came from, as the registry shows it. */
+  source: string;
+  model?: string | undefined;
+  parentSessionId?: string | undefined;
+  usage?: Usage | undefined;
+  messages: ParsedMessage[];
+  /** Oldest first. */
+  compactions: (NewCompaction & { createdAt?: string | undefined })[];
+  /** The message that the conversation continues from; the last one when absent. */
+  activeLeafId?: string | undefined;
+  /** What of the file is not in `messages` or `compactions`. */
+  skipped: Skipped[];
+}
+
+export interface ParsedMessage {
+  message: SessionMessage;
+  parentId: string | null;
+  /** Where in the file it starts. */
+  line: number;
+}
+
+/** A piece of a file that was left out. */
+export interface Skipped {
+  /** The line on which it starts, from 1. */
+  line: number;
+  why: string;
+}
+
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+}
+
+/** What a file says beside its sessions. */
+export interface FileInfo {
+  /** The file's name without folder and ending: what sessions without an id or a name are called after. */
+  stem: string;
+}
+
+/** One value of a file, in order. `listEnd` closes a list of values. */
+export type Item =
+  | { kind: "value"; value: unknown; line: number }
+  | { kind: "problem"; why: string; line: number }
+  | { kind: "listEnd" };
+
+/** A format that can be read: one file each, listed in `formats.ts`. */
+export interface ImportFormat {
+  name: string;
+  /** What the format is, in words for the user. */
+  about: string;
+  /** True when a file whose first value this is has the format. */
+  recognises(first: unknown): boolean;
+  /** The sessions of a file, one at a time; no more than one is held. */
+  read(items: AsyncIterable<Item>, file: FileInfo): AsyncIterable<ParsedSession>;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

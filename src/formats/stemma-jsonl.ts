@@ -1,0 +1,125 @@
+import type { SessionMessage } from "../model/message.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
+import { type ImportFormat, isObject, type JsonObject, type ParsedSession, type Skipped } from "./session-file.js";
+
+const VERSION = 1;
+
+interface OpenSession {
+  session: ParsedSession;
+  header: JsonObject;
+  line: number;
+}
+
+/**
+ * Our own lines. For each session a header `{ stemma: 1, session, activeLeafId, messages, compactions }` (the last two are
+ * counts), then `{ message, parentId }` for each message and `{ compaction }` for each summary. `createdAt: "Date"` beside a
+ * message says that its `createdAt` is a `Date`, which JSON cannot.
+ */
+export const stemmaJsonl: ImportFormat = {
+  name: "jsonl",
+  about: "what `stemma export` writes: a header, then a message or a summary per line",
+  recognises: (first) => isObject(first) && typeof first.stemma === "number" && isObject(first.session),
+  async *read(items) {
+    let open: OpenSession | null = null;
+    let early: Skipped[] = [];
+    for await (const item of items) {
+      if (item.kind === "listEnd") continue;
+      const { line } = item;
+      const value = item.kind === "value" && isObject(item.value) ? item.value : {};
+      if (isObject(value.session)) {
+        if (open !== null) yield close(open);
+        open = { session: openSession(value, early), header: value, line };
+        early = [];
+        continue;
+      }
+      const why =
+        item.kind === "problem"
+          ? item.why
+          : open === null
+            ? "it stands before a session's header"
+            : addLine(open.session, value, line);
+      if (why !== null) (open?.session.skipped ?? early).push({ line, why });
+    }
+    if (open !== null) yield close(open);
+  },
+};
+
+/** The lines of a session: every message of every branch, the summaries, and the active leaf. */
+export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
+  const [nodes, compactions, leaf] = await Promise.all([
+    store.history.tree(session.id),
+    store.compactions.list(session.id),
+    store.history.leaf(session.id),
+  ]);
+  const counts = { messages: nodes.length, compactions: compactions.length };
+  yield JSON.stringify({ stemma: VERSION, session, activeLeafId: leaf?.id ?? null, ...counts });
+  for (const { id, parentId } of nodes) {
+    const message = await store.history.message(session.id, id);
+    // Deleted since the tree was read.
+    if (message === null) continue;
+    const dated = message.createdAt instanceof Date ? { createdAt: "Date" } : {};
+    yield JSON.stringify({ message, parentId, ...dated });
+  }
+  for (const compaction of compactions) yield JSON.stringify({ compaction });
+}
+
+function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skipped[]): ParsedSession {
+  const session = isObject(given) ? given : {};
+  const id = String(session.id ?? "");
+  return {
+    id,
+    name: findText(session.name) ?? id,
+    source: findText(session.source) ?? "",
+    model: findText(session.model),
+    parentSessionId: findText(session.parent_session_id),
+    usage: {
+      inputTokens: Number(session.input_tokens ?? 0),
+      outputTokens: Number(session.output_tokens ?? 0),
+      cost: Number(session.estimated_cost ?? 0),
+    },
+    messages: [],
+    compactions: [],
+    activeLeafId: findText(activeLeafId),
+    skipped,
+  };
+}
+
+/** Why the line was left out, or null. */
+function addLine(session: ParsedSession, value: JsonObject, line: number): string | null {
+  const { message, parentId, createdAt, compaction } = value;
+  if (isObject(message)) {
+    const dated = createdAt === "Date" ? { ...message, createdAt: new Date(String(message.createdAt)) } : message;
+    session.messages.push({ message: dated as unknown as SessionMessage, parentId: findText(parentId) ?? null, line });
+    return null;
+  }
+  if (!isObject(compaction)) return "neither a message nor a summary";
+  const { id, summary, fromMessageId, toMessageId, createdAt: made } = compaction;
+  if (![id, summary, fromMessageId, toMessageId].every((field) => typeof field === "string"))
+    return "the summary lacks a field";
+  session.compactions.push({
+    id: String(id),
+    summary: String(summary),
+    fromMessageId: String(fromMessageId),
+    toMessageId: String(toMessageId),
+    createdAt: findText(made),
+  });
+  return null;
+}
+
+function close({ session, header, line }: OpenSession): ParsedSession {
+  const { messages, compactions } = header;
+  const found = { messages: session.messages.length, compactions: session.compactions.length };
+  const wanted = {
+    messages: Number(messages ?? found.messages),
+    compactions: Number(compactions ?? found.compactions),
+  };
+  if (found.messages < wanted.messages || found.compactions < wanted.compactions) {
+    const why = `the header names ${wanted.messages} messages and ${wanted.compactions} summaries; the file holds ${found.messages} and ${found.compactions}`;
+    session.skipped.push({ line, why });
+  }
+  return session;
+}
+
+function findText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,42 @@
+import type { SessionMessage } from "../model/message.js";
+import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
+import { deriveId } from "./identity.js";
+import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";
+
+/** Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged; one without an id gets one. */
+export const uiMessages: ImportFormat = {
+  name: "ui-messages",
+  about: "AI SDK UIMessages (JSON or JSONL): a list, { messages: […] }, a list of those, or a message per line",
+  recognises: (first) => Array.isArray(findFirstMessage(first)?.parts),
+  async *read(items, file) {
+    let number = 0;
+    for await (const conversation of readConversations(items)) {
+      number += 1;
+      yield readSession(conversation, file, number);
+    }
+  },
+};
+
+function readSession(conversation: Conversation, file: FileInfo, number: number): ParsedSession {
+  const session = openSession(conversation, file, number, "ui-messages");
+  const seen = new Set<string>();
+  let parentId: string | null = null;
+  for (const { value, line } of conversation.messages) {
+    const id: unknown = value.id === undefined ? deriveId(session.id, parentId, value) : value.id;
+    if (typeof id !== "string" || !Array.isArray(value.parts)) {
+      const why = typeof id === "string" ? "the message has no parts" : "the message's id is not a text";
+      session.skipped.push({ line, why });
+      continue;
+    }
+    if (seen.has(id)) {
+      session.skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      continue;
+    }
+    seen.add(id);
+    // Whether it can be stored is for the importer to find out.
+    const message = (value.id === undefined ? { id, ...value } : value) as unknown as SessionMessage;
+    session.messages.push({ message, parentId, line });
+    parentId = id;
+  }
+  return nameSession(session);
+}

@@ -1,0 +1,107 @@
+import { StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
+import type { Session } from "../session/session.js";
+import { readBranch } from "./messages/read-branch.js";
+import { sameJson } from "./messages/same-json.js";
+import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "./messages/tool-part.js";
+
+/** The stored messages of a session's active branch, in step with the store. */
+export class ActiveBranch {
+  #messages: SessionMessage[] = [];
+  /** Set when the session was changed by other hands than this object's. */
+  #stale = true;
+  #writing: string | null = null;
+  #compacted = false;
+  /** Ends the watch over what others do to the session. */
+  readonly release: () => void;
+
+  constructor(private readonly session: Session) {
+    this.release = session.subscribe((event) => {
+      if (event.type !== "messages") return;
+      if (event.change === "compaction") this.#compacted = true;
+      else if (event.ids.length !== 1 || event.ids[0] !== this.#writing) this.#stale = true;
+    });
+  }
+
+  /** As of the last refresh or write. */
+  get messages(): readonly SessionMessage[] {
+    return this.#messages;
+  }
+
+  get last(): SessionMessage | undefined {
+    return this.#messages.at(-1);
+  }
+
+  /** True when a compaction has laid a summary over the history since it was last read with `history`. */
+  get compacted(): boolean {
+    return this.#compacted;
+  }
+
+  /** What a model is to see: summaries in place of what they cover. */
+  history(): Promise<SessionMessage[]> {
+    this.#compacted = false;
+    return this.session.getHistory();
+  }
+
+  /** Reads the branch again if others wrote to it, in this process or in another. */
+  async refresh(): Promise<void> {
+    if (!this.#stale && (await this.session.getLatestLeaf())?.id === this.last?.id) return;
+    this.#stale = false;
+    this.#messages = await readBranch(this.session);
+  }
+
+  /** Stores a message at the end. One whose id is known already changes nothing. */
+  async append(message: SessionMessage): Promise<void> {
+    await this.#write(message, async () => {
+      const { inserted } = await this.session.appendMessage(message);
+      if (inserted) this.#messages.push(message);
+      else this.#stale = true;
+    });
+  }
+
+  /** Stores a message in place of the last one's earlier form, else at the end. */
+  async put(message: SessionMessage): Promise<void> {
+    if (this.last?.id !== message.id) return this.append(message);
+    if (sameJson(this.last, message)) return;
+    await this.#write(message, async () => {
+      await this.session.updateMessage(message);
+      this.#messages[this.#messages.length - 1] = message;
+    });
+  }
+
+  /** Gives their results to calls of the last message, all in one write. Errors: `INVALID_ARGUMENT`; then none is stored. */
+  async answer(results: ReadonlyMap<string, SettledFields>): Promise<void> {
+    if (results.size === 0) return;
+    const { last } = this;
+    const waiting = new Set<string>();
+    for (const part of last?.parts ?? []) if (isToolPart(part) && !isSettled(part)) waiting.add(part.toolCallId);
+    for (const toolCallId of results.keys()) {
+      if (waiting.has(toolCallId)) continue;
+      const message = `No call "${toolCallId}" waits for a result: the last message has none, or it has its result already.`;
+      throw new StemmaError("INVALID_ARGUMENT", { toolCallId }, message);
+    }
+    const parts = (last?.parts ?? []).map((part) =>
+      isToolPart(part) && !isSettled(part) ? { ...part, ...results.get(part.toolCallId) } : part,
+    );
+    await this.put({ ...(last as SessionMessage), parts });
+  }
+
+  /** Marks calls that were cut off, by a crash or because the host sent something else than their results. */
+  async settle(): Promise<void> {
+    const { last } = this;
+    if (last === undefined) return;
+    const settled = settleToolCalls(last);
+    if (settled === last) return;
+    const metadata = { ...(typeof last.metadata === "object" ? last.metadata : {}), interrupted: "killed" };
+    await this.put({ ...settled, metadata });
+  }
+
+  async #write(message: SessionMessage, work: () => Promise<void>): Promise<void> {
+    this.#writing = message.id;
+    try {
+      await work();
+    } finally {
+      this.#writing = null;
+    }
+  }
+}

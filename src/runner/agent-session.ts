@@ -1,0 +1,196 @@
+import { StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
+import type { Session } from "../session/session.js";
+import { ActiveBranch } from "./active-branch.js";
+import { type AgentInput, parseInput } from "./messages/input.js";
+import { toSDKMessages } from "./messages/sdk-message.js";
+import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "./messages/tool-part.js";
+import type { ModelObject } from "./models/model.js";
+import { requestOf } from "./models/request.js";
+import type { SessionRecord } from "./session-record.js";
+import type { AgentTools, Approve } from "./tools/agent-tools.js";
+import { type CallSettings, runTurn, type TurnLog } from "./turn.js";
+import type { AgentEvent, ExtendedUsageInfo, ModelPrices, SDKMessage, SessionState } from "./types.js";
+
+export interface AgentSessionOptions {
+  /** Null: the session can be read and written, but not asked. */
+  readonly model: ModelObject | null;
+  readonly tools: AgentTools;
+  readonly systemPrompt: string | undefined;
+  readonly approve: Approve | undefined;
+  readonly maxTurns: number;
+  readonly prices: ModelPrices | undefined;
+  readonly settings: CallSettings;
+  readonly abortSignal: AbortSignal | undefined;
+}
+
+export interface ReceiveOptions {
+  /** Ends the turn: what was finished is stored, and the last event is a `stop` with `aborted`. */
+  abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * A session that talks to a model and persists itself: a message is stored before the model is asked, a tool call before
+ * its tool runs, a step when it is finished. Make one with `createSession`.
+ */
+export class AgentSession implements AsyncDisposable {
+  readonly id: string;
+  /** The session's history: branches, compaction, search, memory blocks. */
+  readonly session: Session;
+  readonly #record: SessionRecord;
+  readonly #options: AgentSessionOptions;
+  readonly #branch: ActiveBranch;
+  /** The sends that are under way, one after the other. Never rejects. */
+  #sends: Promise<void> = Promise.resolve();
+  #turn: { readonly events: AsyncGenerator<AgentEvent, void, undefined>; readonly abort: AbortController } | null =
+    null;
+  #closed = false;
+
+  private constructor(session: Session, record: SessionRecord, options: AgentSessionOptions) {
+    this.id = session.id;
+    this.session = session;
+    this.#record = record;
+    this.#options = options;
+    this.#branch = new ActiveBranch(session);
+  }
+
+  static async open(session: Session, record: SessionRecord, options: AgentSessionOptions): Promise<AgentSession> {
+    const opened = new AgentSession(session, record, options);
+    await opened.#branch.refresh();
+    return opened;
+  }
+
+  /** A snapshot, as of the last `send` or step. */
+  get state(): SessionState {
+    const { usage, metadata, createdAt, updatedAt, parentId } = this.#record;
+    const state = { id: this.id, messages: this.getMessages(), usage, metadata: { ...metadata }, createdAt, updatedAt };
+    return parentId === null ? state : { ...state, parentId };
+  }
+
+  /** The conversation on the active branch, whole, as of the last `send` or step. */
+  getMessages(): SDKMessage[] {
+    return toSDKMessages(this.#branch.messages);
+  }
+
+  /** The sum over all turns and summaries, of earlier processes too. */
+  getUsage(): ExtendedUsageInfo {
+    return this.#record.usage;
+  }
+
+  /**
+   * True when the last turn did not come to its end: it was aborted, it failed, the process died in it, or it has not
+   * begun. The history is valid nevertheless.
+   */
+  async isInterrupted(): Promise<boolean> {
+    await this.#branch.refresh();
+    const { last } = this.#branch;
+    return last !== undefined && (awaitsModel(last) || settleToolCalls(last) !== last);
+  }
+
+  /**
+   * Stores a message of the user; `receive` asks the model. `tool_result` blocks answer the calls that wait for one; with
+   * nothing beside them there is no new message. Calls left without a result are marked as interrupted. A message whose
+   * id is known already changes nothing, so a send can be repeated.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`.
+   */
+  async send(input: AgentInput): Promise<void> {
+    this.#assertIdle();
+    const { message, results } = parseInput(input);
+    const sent = this.#sends.then(async () => {
+      const branch = this.#branch;
+      await branch.refresh();
+      await branch.answer(results);
+      if (message !== null) {
+        await branch.settle();
+        await branch.append(message);
+      }
+      this.#record.touch();
+    });
+    this.#sends = sent.catch(() => {});
+    return sent;
+  }
+
+  /**
+   * One turn: asks the model, runs the tools that it calls, until it is done. Leaving the loop aborts the turn. What fails
+   * in the model or on the way to it is an `error` event; what fails in the storage is thrown. Without a message since
+   * then, a turn that was cut off is asked again.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`.
+   */
+  async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
+    this.#assertIdle();
+    const abort = new AbortController();
+    const signals = [abort.signal, options.abortSignal, this.#options.abortSignal].filter(
+      (signal) => signal !== undefined,
+    );
+    const events = this.#runTurn(AbortSignal.any(signals));
+    this.#turn = { events, abort };
+    try {
+      yield* events;
+    } finally {
+      abort.abort();
+      this.#turn = null;
+    }
+  }
+
+  /** Aborts a turn that is under way, and waits until all is stored. Idempotent; the storage stays open. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#turn?.abort.abort();
+    await this.#turn?.events.return();
+    await this.#sends;
+    this.#branch.release();
+    await this.#record.refresh().catch((error: unknown) => {
+      // A host may close its store first: everything is stored.
+      if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async *#runTurn(signal: AbortSignal): AsyncGenerator<AgentEvent, void, undefined> {
+    const { model, tools, systemPrompt = "", ...options } = this.#options;
+    if (model === null) {
+      const message = "This session has no model: pass one to createSession({ model }).";
+      throw new StemmaError("MODEL_UNAVAILABLE", { sessionId: this.id }, message);
+    }
+    const branch = this.#branch;
+    await this.#sends;
+    await branch.refresh();
+    await branch.settle();
+    if (branch.last === undefined || !awaitsModel(branch.last)) {
+      const message = "There is nothing to answer: call send() first.";
+      throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
+    }
+    const all = { ...(await this.session.tools()), ...tools };
+    const system = [systemPrompt, await this.session.freezeSystemPrompt()].filter((text) => text !== "").join("\n\n");
+    const log: TurnLog = {
+      request: async () => requestOf(await branch.history(), all, await this.session.reminder()),
+      rewritten: () => branch.compacted,
+      write: async (message) => {
+        await branch.put(message);
+        this.#record.touch();
+      },
+      addUsage: (usage) => this.#record.addUsage(usage),
+    };
+    yield* runTurn(log, { ...options, model, tools: all, system, signal });
+  }
+
+  #assertIdle(): void {
+    if (this.#closed)
+      throw new StemmaError("SESSION_CLOSED", { sessionId: this.id }, "This session was closed; resume it.");
+    if (this.#turn !== null) {
+      const message = "The session is answering: finish that receive(), or abort it, first.";
+      throw new StemmaError("SESSION_BUSY", { sessionId: this.id }, message);
+    }
+  }
+}
+
+/** True when the model has the next word: after the user's, after results that it has not seen, when it was cut off. */
+function awaitsModel(last: SessionMessage): boolean {
+  if (last.role !== "assistant" || isInterrupted(last)) return true;
+  const part = last.parts.at(-1);
+  return part !== undefined && isToolPart(part) && isSettled(part);
+}

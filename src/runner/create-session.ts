@@ -1,0 +1,167 @@
+import { type CompactFunction, createCompactFunction } from "../compaction/compact.js";
+import type { ContextConfig } from "../context/block.js";
+import { StemmaError } from "../errors.js";
+import type { CompactionErrorHandler } from "../session/compactor.js";
+import { Session } from "../session/session.js";
+import type { Store } from "../storage/contract.js";
+import { AgentSession } from "./agent-session.js";
+import { defaultStorage } from "./default-storage.js";
+import { loadAiSdk } from "./models/ai-sdk.js";
+import { type AgentModel, type ModelObject, resolveModel } from "./models/model.js";
+import { usageOf } from "./models/usage.js";
+import { isStorageStore, openStore, type StorageLike } from "./open-store.js";
+import { OURS, SessionRecord, sessionNotFound } from "./session-record.js";
+import type { AgentTools, Approve } from "./tools/agent-tools.js";
+import type { CallSettings } from "./turn.js";
+import type { ModelPrices } from "./types.js";
+
+export interface CreateSessionOptions {
+  /** A model of the AI SDK, or its name (`claude-…`, `gpt-…`, `provider/model`). A session without one can only be read and written. */
+  model?: AgentModel | undefined;
+  /** An OpenAI-compatible server, which gets the model's name as it is. */
+  baseURL?: string | undefined;
+  /** Default: the provider's usual environment variable. */
+  apiKey?: string | undefined;
+  tools?: AgentTools | undefined;
+  /** Stands before the blocks of `context`. */
+  systemPrompt?: string | undefined;
+  /** A four-method storage, or a store (`sqlite(path)`, …). Default: that of `setDefaultStorage`, else the process's memory. */
+  sessionStorage?: StorageLike | undefined;
+  /** The id of a stored session to go on with. */
+  resume?: string | undefined;
+  /** The id of a stored session to start from: its history, blocks and summaries are copied. */
+  fork?: string | undefined;
+  /** A new session's id. Default: a random one. */
+  id?: string | undefined;
+  /** What a list of sessions shows for a new one. Default: the id. */
+  name?: string | undefined;
+  /** Who made a new session, as the registry keeps it. Default: `agent`. */
+  source?: string | undefined;
+  /** The host's own, kept with a new session. */
+  metadata?: Record<string, unknown> | undefined;
+  /** How often the model is asked within one `receive`, at most. Default 20. */
+  maxTurns?: number | undefined;
+  /** Context blocks: what the model always sees, and what it reads and writes with the generated tools. */
+  context?: readonly ContextConfig[] | undefined;
+  /** Compacts above this many estimated tokens of history. */
+  compactAfter?: number | undefined;
+  /** How to compact. Default: the session's model summarises. */
+  onCompaction?: CompactFunction | undefined;
+  onCompactionError?: CompactionErrorHandler | undefined;
+  /** Adds `expand_summary`, with which the model reads the messages under a summary. */
+  expandableSummaries?: boolean | undefined;
+  /** Asked before a tool with `needsApproval` runs. */
+  approve?: Approve | undefined;
+  prices?: ModelPrices | undefined;
+  /** Further settings of the AI SDK's `streamText`: `temperature`, `maxOutputTokens`, `providerOptions`, `maxRetries`, … */
+  settings?: CallSettings | undefined;
+  /** Aborts whatever turn is under way. */
+  abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts, resumes or forks a session. Errors: `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`,
+ * `MODEL_UNAVAILABLE`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
+ */
+export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
+  const { maxTurns = 20, resume, fork } = options;
+  if (!Number.isInteger(maxTurns) || maxTurns < 1) {
+    throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns is a whole number from 1.");
+  }
+  if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
+    throw new StemmaError("INVALID_ARGUMENT", { resume, fork }, "resume goes with neither fork nor id: choose one.");
+  }
+  if (options.id === "") {
+    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
+  }
+  assertMetadata(options.metadata);
+  const { baseURL, apiKey } = options;
+  const model = options.model === undefined ? null : await resolveModel(options.model, { baseURL, apiKey });
+  const store = await openStore(options.sessionStorage ?? defaultStorage());
+  const id = resume ?? options.id ?? `sess_${crypto.randomUUID().replaceAll("-", "")}`;
+  // Another process may have written a session that lies in memory here.
+  if (isStorageStore(store)) await store.reload(resume ?? fork ?? id);
+  const record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
+  const summarize = model === null ? null : summarizer(model, options.prices, record);
+  return AgentSession.open(configure(store, id, summarize, options), record, {
+    model,
+    tools: options.tools ?? {},
+    systemPrompt: options.systemPrompt,
+    approve: options.approve,
+    maxTurns,
+    prices: options.prices,
+    settings: options.settings ?? {},
+    abortSignal: options.abortSignal,
+  });
+}
+
+/** `createSession` with `resume`. */
+export function resumeSession(
+  sessionId: string,
+  options: Omit<CreateSessionOptions, "resume"> = {},
+): Promise<AgentSession> {
+  return createSession({ ...options, resume: sessionId });
+}
+
+/** `createSession` with `fork`. */
+export function forkSession(
+  sessionId: string,
+  options: Omit<CreateSessionOptions, "fork"> = {},
+): Promise<AgentSession> {
+  return createSession({ ...options, fork: sessionId });
+}
+
+async function startRecord(store: Store, id: string, options: CreateSessionOptions): Promise<SessionRecord> {
+  const { fork, name = id, source = "agent", metadata } = options;
+  if ((await store.sessions.get(id)) !== null) {
+    const message = `There is a session "${id}" already: resume it, or choose another id.`;
+    throw new StemmaError("SESSION_EXISTS", { sessionId: id }, message);
+  }
+  const next = { id, name, source, ...(typeof options.model === "string" ? { model: options.model } : {}) };
+  if (fork === undefined) return SessionRecord.start(store, await store.sessions.create(next), metadata);
+  if ((await store.sessions.get(fork)) === null) throw sessionNotFound(fork);
+  const leaf = await store.history.leaf(fork);
+  const info =
+    leaf === null
+      ? await store.sessions.create({ ...next, parentSessionId: fork })
+      : await store.sessions.fork(fork, leaf.id, next);
+  return SessionRecord.start(store, info, metadata);
+}
+
+function assertMetadata(metadata: Record<string, unknown> | undefined): void {
+  if (metadata === undefined) return;
+  if (Object.hasOwn(metadata, OURS)) {
+    const message = `metadata.${OURS} is taken: branches, summaries and blocks go there. Name yours otherwise.`;
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  try {
+    JSON.stringify(metadata);
+  } catch (cause) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The metadata cannot be written as JSON.", { cause });
+  }
+}
+
+function configure(store: Store, id: string, summarize: Summarize | null, options: CreateSessionOptions): Session {
+  const { context = [], compactAfter, onCompactionError } = options;
+  const session = Session.create(store).forSession(id);
+  for (const { label, ...block } of context) session.withContext(label, block);
+  if (context.length > 0) session.withCachedPrompt();
+  const compact = options.onCompaction ?? (summarize === null ? undefined : createCompactFunction({ summarize }));
+  if (compact !== undefined) session.onCompaction(compact);
+  if (compactAfter !== undefined) session.compactAfter(compactAfter);
+  if (onCompactionError !== undefined) session.onCompactionError(onCompactionError);
+  if (options.expandableSummaries) session.withExpandableSummaries();
+  return session;
+}
+
+type Summarize = (prompt: string) => Promise<string>;
+
+/** Summarises with the session's model; what it costs counts as the session's. */
+function summarizer(model: ModelObject, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
+  return async (prompt) => {
+    const { generateText } = await loadAiSdk();
+    const { text, usage } = await generateText({ model: model as never, prompt });
+    await record.addUsage(usageOf(usage, prices));
+    return text;
+  };
+}

@@ -1,0 +1,199 @@
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../types.js";
+import { sameJson } from "./same-json.js";
+import { isSettled, isToolPart, type SettledFields, type ToolPart, toolNameOf } from "./tool-part.js";
+
+// A message with settled calls becomes two: its own, and a user message with the results, whose id ends so.
+const RESULTS = "#results";
+/** The part in which a stored message carries the documented messages that its own shape could not give back. */
+export const CARRIER = "data-sdk";
+
+/**
+ * Stored messages in the documented shape. Nothing is lost: `fromSDKMessages` gives the same messages back. A message with
+ * tool results becomes two, as the document has it: the assistant's `tool_use` blocks, then a user's `tool_result` blocks.
+ */
+export function toSDKMessages(messages: readonly SessionMessage[]): SDKMessage[] {
+  return messages.flatMap((message) => {
+    const kept = carried(message);
+    if (kept !== null) return kept;
+    const unit = toUnit(message);
+    return sameJson(fromUnit(unit), message)
+      ? unit
+      : unit.map((part, index) => (index === 0 ? { ...part, ui: message } : part));
+  });
+}
+
+/**
+ * Documented messages in the form in which they are stored; `toSDKMessages` gives the same messages back, with ids where
+ * they had none. Results are put to the calls that they belong to.
+ */
+export function fromSDKMessages(messages: readonly SDKMessage[]): SessionMessage[] {
+  return unitsOf(messages).map((unit) => {
+    const ui = unit[0]?.ui;
+    if (ui !== undefined && sameJson(withoutCarrier(unit), toUnit(ui))) return ui;
+    const message = fromUnit(unit);
+    if (sameJson(withIds(unit, message.id), toUnit(message))) return message;
+    return { ...message, parts: [...message.parts, { type: CARRIER, data: unit } as SessionMessagePart] };
+  });
+}
+
+/** The documented messages that a stored one carries, as long as it still says what they say. */
+function carried(message: SessionMessage): SDKMessage[] | null {
+  const last = message.parts.at(-1) as (SessionMessagePart & { data?: unknown }) | undefined;
+  if (last?.type !== CARRIER || !Array.isArray(last.data)) return null;
+  const unit = last.data as SDKMessage[];
+  const own = { ...message, parts: message.parts.slice(0, -1) };
+  if (!sameJson({ ...fromUnit(unit), id: message.id }, own)) return null;
+  return unit;
+}
+
+// ── One stored message: the assistant's and its results, or any other alone ──
+
+function unitsOf(messages: readonly SDKMessage[]): SDKMessage[][] {
+  const units: SDKMessage[][] = [];
+  for (const message of messages) {
+    const unit = units.at(-1);
+    if (unit !== undefined && answers(unit, message)) unit.push(message);
+    else units.push([message]);
+  }
+  return units;
+}
+
+/** True for a message that consists of results of the calls before it, each for the first time. */
+function answers(unit: readonly SDKMessage[], message: SDKMessage): boolean {
+  const [asked] = unit;
+  if (unit.length !== 1 || asked?.role !== "assistant" || message.role !== "user") return false;
+  if (typeof message.content === "string" || message.content.length === 0 || typeof asked.content === "string") {
+    return false;
+  }
+  const open = new Set(asked.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : [])));
+  return message.content.every((block) => block.type === "tool_result" && open.delete(block.tool_use_id));
+}
+
+function toUnit(message: SessionMessage): SDKMessage[] {
+  const { id, role, parts, ...rest } = message;
+  const own: SDKMessage = { id, role: role as SDKMessage["role"], content: contentOf(parts), ...rest };
+  const calls = parts.filter(isToolPart);
+  const results = calls.filter(isSettled).map(resultOf);
+  // Otherwise a result could not find its call again.
+  const plain = role === "assistant" && new Set(calls.map(({ toolCallId }) => toolCallId)).size === calls.length;
+  return results.length === 0 || !plain ? [own] : [own, { id: id + RESULTS, role: "user", content: results }];
+}
+
+function fromUnit(unit: readonly SDKMessage[]): SessionMessage {
+  const [own, answer] = unit as [SDKMessage, SDKMessage?];
+  const { id, role, content, ui: _ui, ...rest } = own;
+  const blocks: readonly ContentBlock[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  const results = new Map<string, ToolResultBlock>();
+  for (const block of answer === undefined || typeof answer.content === "string" ? [] : answer.content) {
+    if (block.type === "tool_result") results.set(block.tool_use_id, block);
+  }
+  const parts = blocks.map((block) => partOf(block, results));
+  return { id: id ?? crypto.randomUUID(), role, parts, ...rest };
+}
+
+/** The messages with the ids that they are given where they have none. */
+function withIds(unit: readonly SDKMessage[], id: string): SDKMessage[] {
+  return withoutCarrier(unit).map((message, index) => ({
+    ...message,
+    id: message.id ?? (index === 0 ? id : id + RESULTS),
+  }));
+}
+
+function withoutCarrier(unit: readonly SDKMessage[]): SDKMessage[] {
+  return unit.map(({ ui: _ui, ...message }) => message);
+}
+
+// ── Parts and blocks ──
+
+function contentOf(parts: readonly SessionMessagePart[]): SDKMessage["content"] {
+  const [only] = parts;
+  if (parts.length === 1 && only?.type === "text" && isPlain(only, ["type", "text"])) return only.text ?? "";
+  return parts.map(blockOf);
+}
+
+function blockOf(part: SessionMessagePart): ContentBlock {
+  if (part.type === "text" && isPlain(part, ["type", "text"])) return { type: "text", text: part.text ?? "" };
+  if (part.type === "file" && isPlain(part, ["type", "mediaType", "url"]))
+    return imageOf(part) ?? { type: "part", part };
+  if (isToolPart(part)) {
+    const {
+      type: _type,
+      toolCallId,
+      toolName: _name,
+      state: _state,
+      input,
+      output: _output,
+      errorText: _error,
+      ...rest
+    } = part;
+    const call = { type: "tool_use", id: toolCallId, name: toolNameOf(part), input, ...rest } as const;
+    return call;
+  }
+  return { type: "part", part };
+}
+
+function partOf(block: ContentBlock, results: ReadonlyMap<string, ToolResultBlock>): SessionMessagePart {
+  switch (block.type) {
+    case "text":
+      return { ...block };
+    case "part":
+      return block.part;
+    case "image": {
+      const { source } = block;
+      if (source.type === "url") return { type: "file", mediaType: "image/*", url: source.url };
+      return { type: "file", mediaType: source.media_type, url: `data:${source.media_type};base64,${source.data}` };
+    }
+    case "tool_use": {
+      const { id, name, input, type: _type, ...rest } = block;
+      const call = { type: `tool-${name}`, toolCallId: id, input, ...rest };
+      const result = results.get(id);
+      return { ...call, ...(result === undefined ? { state: "input-available" } : settledFields(result)) };
+    }
+    default:
+      // A result without its call before it: kept as it is, and shown to no model.
+      return { type: "data-block", data: block } as SessionMessagePart;
+  }
+}
+
+function imageOf(part: SessionMessagePart): ImageBlock | null {
+  const { url, mediaType = "" } = part;
+  if (typeof url !== "string") return null;
+  if (mediaType === "image/*" && !url.startsWith("data:")) return { type: "image", source: { type: "url", url } };
+  const prefix = `data:${mediaType};base64,`;
+  if (!mediaType.startsWith("image/") || !url.startsWith(prefix)) return null;
+  return { type: "image", source: { type: "base64", media_type: mediaType, data: url.slice(prefix.length) } };
+}
+
+/** The `tool_result` block of a settled call. */
+export function resultOf(part: ToolPart): ToolResultBlock {
+  const own = { type: "tool_result", tool_use_id: part.toolCallId } as const;
+  if (part.state !== "output-available") return { ...own, content: part.errorText ?? "Denied.", is_error: true };
+  if (typeof part.output === "string") return { ...own, content: part.output };
+  return { ...own, content: JSON.stringify(part.output) ?? "null", json: true };
+}
+
+/** The fields that a result gives to its call. */
+export function settledFields(result: ToolResultBlock): SettledFields {
+  if (result.is_error === true) return { state: "output-error", errorText: textOf(result.content) };
+  return { state: "output-available", output: outputOf(result) };
+}
+
+function outputOf(result: ToolResultBlock): unknown {
+  if (typeof result.content !== "string" || result.json !== true) return result.content;
+  try {
+    return JSON.parse(result.content);
+  } catch {
+    // The mark was set by hand, on a text that is not JSON.
+    return result.content;
+  }
+}
+
+function textOf(content: string | readonly ContentBlock[]): string {
+  if (typeof content === "string") return content;
+  return content.map((block) => (block.type === "text" ? block.text : JSON.stringify(block))).join("\n");
+}
+
+function isPlain(part: object, fields: readonly string[]): boolean {
+  return Object.entries(part).every(([field, value]) => fields.includes(field) || value === undefined);
+}

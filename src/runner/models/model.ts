@@ -1,0 +1,126 @@
+import { StemmaError } from "../../errors.js";
+
+/** A model of the AI SDK, as its provider packages make them. */
+export interface ModelObject {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** A model object, or a name: `claude-…`, `gpt-…`, `provider/model`. */
+export type AgentModel = ModelObject | string;
+
+export interface ModelSettings {
+  /** An OpenAI-compatible server (Ollama, LM Studio, vLLM, …). The model's name goes to it as it is. */
+  baseURL?: string | undefined;
+  /** Default: the provider's usual environment variable. */
+  apiKey?: string | undefined;
+}
+
+interface Provider {
+  readonly package: string;
+  /** The package's function that makes a provider. */
+  readonly create: string;
+  /** The environment variable of the key. */
+  readonly key: string;
+}
+
+// The packages of this major version work with the AI SDK that stemma uses.
+const PROVIDERS: Readonly<Record<string, Provider>> = {
+  anthropic: { package: "@ai-sdk/anthropic@3", create: "createAnthropic", key: "ANTHROPIC_API_KEY" },
+  openai: { package: "@ai-sdk/openai@3", create: "createOpenAI", key: "OPENAI_API_KEY" },
+  google: { package: "@ai-sdk/google@3", create: "createGoogleGenerativeAI", key: "GOOGLE_GENERATIVE_AI_API_KEY" },
+  mistral: { package: "@ai-sdk/mistral@3", create: "createMistral", key: "MISTRAL_API_KEY" },
+  xai: { package: "@ai-sdk/xai@3", create: "createXai", key: "XAI_API_KEY" },
+  groq: { package: "@ai-sdk/groq@3", create: "createGroq", key: "GROQ_API_KEY" },
+  deepseek: { package: "@ai-sdk/deepseek@2", create: "createDeepSeek", key: "DEEPSEEK_API_KEY" },
+};
+
+const COMPATIBLE = "@ai-sdk/openai-compatible@2";
+
+/** Names without a provider, by how they start. */
+const FAMILIES: readonly (readonly [RegExp, string])[] = [
+  [/^claude-/, "anthropic"],
+  [/^(gpt-|chatgpt-|o\d)/, "openai"],
+  [/^gemini-/, "google"],
+];
+
+/**
+ * The model that a name stands for; an object is returned as it is. Errors: `MODEL_UNAVAILABLE`, which names the package
+ * to install or the variable to set.
+ */
+export async function resolveModel(model: AgentModel, settings: ModelSettings = {}): Promise<ModelObject> {
+  if (typeof model !== "string") {
+    if (isModelObject(model)) return model;
+    throw unavailable(String(model), "A model is a name such as claude-sonnet-4-5, or a model object of the AI SDK.");
+  }
+  if (settings.baseURL !== undefined) return compatibleModel(model, settings.baseURL, settings.apiKey);
+  const [name, modelId] = splitName(model);
+  const provider = PROVIDERS[name];
+  if (provider === undefined) {
+    const known = Object.keys(PROVIDERS).join(", ");
+    const message = `"${name}" is not a provider known here (${known}). For an OpenAI-compatible server give its base URL; for any other pass a model object of its AI SDK package.`;
+    throw unavailable(model, message);
+  }
+  const create = await loadFactory(model, provider.package, provider.create);
+  const apiKey = settings.apiKey ?? environment(provider.key);
+  if (apiKey === undefined) {
+    throw unavailable(model, `Set the environment variable ${provider.key} to use ${model}.`);
+  }
+  return create({ apiKey })(modelId);
+}
+
+async function compatibleModel(model: string, baseURL: string, givenKey: string | undefined): Promise<ModelObject> {
+  if (!URL.canParse(baseURL)) {
+    throw unavailable(model, `"${baseURL}" is not a URL; a base URL looks like http://localhost:11434/v1.`);
+  }
+  const create = await loadFactory(model, COMPATIBLE, "createOpenAICompatible");
+  const apiKey = givenKey ?? environment("OPENAI_API_KEY");
+  // Without `includeUsage` a streaming server reports no tokens.
+  return create({ name: "compatible", baseURL, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(
+    model,
+  );
+}
+
+function splitName(model: string): [provider: string, modelId: string] {
+  const slash = model.indexOf("/");
+  if (model.endsWith("/")) throw unavailable(model, `"${model}" names no model: write provider/model.`);
+  if (slash > 0) return [model.slice(0, slash), model.slice(slash + 1)];
+  const family = FAMILIES.find(([pattern]) => pattern.test(model));
+  if (family === undefined) {
+    const message = `"${model}" does not say whose model it is: write provider/model (anthropic/${model}), or give the base URL of an OpenAI-compatible server.`;
+    throw unavailable(model, message);
+  }
+  return [family[1], model];
+}
+
+type Factory = (settings: Record<string, unknown>) => (modelId: string) => ModelObject;
+
+async function loadFactory(model: string, pinned: string, name: string): Promise<Factory> {
+  const specifier = pinned.slice(0, pinned.lastIndexOf("@"));
+  let loaded: Record<string, unknown>;
+  try {
+    loaded = (await import(/* @vite-ignore */ specifier)) as Record<string, unknown>;
+  } catch (cause) {
+    throw unavailable(model, `To use ${model}, run: npm install ${pinned}`, cause);
+  }
+  const factory = loaded[name];
+  if (typeof factory !== "function") {
+    throw unavailable(model, `This version of ${specifier} has no ${name}(); run: npm install ${pinned}`);
+  }
+  return factory as Factory;
+}
+
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  const value = process?.env?.[name];
+  return value === "" ? undefined : value;
+}
+
+function isModelObject(value: unknown): value is ModelObject {
+  return typeof value === "object" && value !== null && "specificationVersion" in value && "modelId" in value;
+}
+
+function unavailable(model: string, message: string, cause?: unknown): StemmaError {
+  return new StemmaError("MODEL_UNAVAILABLE", { model }, message, cause === undefined ? undefined : { cause });
+}

@@ -1,0 +1,46 @@
+import type { LanguageModelUsage } from "ai";
+import type { ExtendedUsageInfo, ModelPrices } from "../types.js";
+
+export const NO_USAGE: Readonly<ExtendedUsageInfo> = { input_tokens: 0, output_tokens: 0 };
+
+const OPTIONAL = ["cache_creation_input_tokens", "cache_read_input_tokens", "total_cost_usd"] as const;
+
+/** The sum. A field that neither has stays absent. */
+export function addUsage(a: ExtendedUsageInfo, b: ExtendedUsageInfo): ExtendedUsageInfo {
+  const sum: ExtendedUsageInfo = {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+  };
+  for (const field of OPTIONAL) {
+    if (a[field] !== undefined || b[field] !== undefined) sum[field] = (a[field] ?? 0) + (b[field] ?? 0);
+  }
+  return sum;
+}
+
+/** All input tokens, cached ones included. */
+export function totalInput(usage: ExtendedUsageInfo): number {
+  return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
+}
+
+/** What the AI SDK reports of one step, priced. What a provider does not report counts 0. */
+export function usageOf(usage: LanguageModelUsage, prices: ModelPrices | undefined): ExtendedUsageInfo {
+  const { cacheReadTokens: read, cacheWriteTokens: write } = usage.inputTokenDetails;
+  const result: ExtendedUsageInfo = {
+    input_tokens: Math.max(0, (usage.inputTokens ?? 0) - (read ?? 0) - (write ?? 0)),
+    output_tokens: usage.outputTokens ?? 0,
+  };
+  if (write) result.cache_creation_input_tokens = write;
+  if (read) result.cache_read_input_tokens = read;
+  if (prices) result.total_cost_usd = costOf(result, prices);
+  return result;
+}
+
+function costOf(usage: ExtendedUsageInfo, prices: ModelPrices): number {
+  const { input, output, cacheRead = input, cacheWrite = input } = prices;
+  const perMillion =
+    usage.input_tokens * input +
+    usage.output_tokens * output +
+    (usage.cache_read_input_tokens ?? 0) * cacheRead +
+    (usage.cache_creation_input_tokens ?? 0) * cacheWrite;
+  return perMillion / 1_000_000;
+}

@@ -1,0 +1,219 @@
+import { encodeMessage } from "../../../model/codec.js";
+import type { SessionMessage } from "../../../model/message.js";
+import type { SkillState } from "../../../model/skills.js";
+import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../../../storage/contract.js";
+import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
+import { totalInput } from "../../models/usage.js";
+import { extrasKey, OURS, SessionRecord, writeExtras } from "../../session-record.js";
+import type { SDKMessage, SessionState } from "../../types.js";
+
+/** What a session has beyond the documented state. Only what there is, is there. */
+interface Snapshot {
+  name?: string;
+  model?: string;
+  source?: string;
+  endReason?: string;
+  /** Every message with its parent, in the order they were written. Absent: the messages of the state, one after the other. */
+  tree?: [id: string, parentId: string | null][];
+  /** The messages that are not on the active branch. */
+  offBranch?: SDKMessage[];
+  leaf?: string;
+  /** When each message was stored, in the order they were written. Milliseconds since 1970. */
+  times?: number[];
+  /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
+  dated?: string[];
+  compactions?: StoredCompaction[];
+  blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
+  entries?: { label: string; key: string; content: string }[];
+  skills?: SkillState;
+}
+
+/** Which blocks and entries a session has: a store does not list them. By block and entry, as JSON. */
+export interface KnownKeys {
+  readonly blocks: Map<string, KnownBlock>;
+  readonly entries: Map<string, { readonly label: string; readonly key: string }>;
+}
+
+interface KnownBlock {
+  readonly kind: BlockKey["kind"];
+  readonly label: string;
+  /** Versions that it had before it came into this store, which counts from 1. */
+  readonly before: number;
+}
+
+export function newKeys(): KnownKeys {
+  return { blocks: new Map(), entries: new Map() };
+}
+
+export function blockName({ kind, label }: Pick<BlockKey, "kind" | "label">): string {
+  return JSON.stringify([kind, label]);
+}
+
+export function entryName(label: string, key: string): string {
+  return JSON.stringify([label, key]);
+}
+
+export interface ExportOptions {
+  readonly endReason: string | null;
+  /** When a message was stored, where the store does not know. */
+  readonly times: (messageId: string) => string | null;
+  /** The messages that were converted before and have not changed since; the others are added. */
+  readonly converted: Map<string, ConvertedMessage>;
+}
+
+export interface ConvertedMessage {
+  readonly sdk: readonly SDKMessage[];
+  /** Its `createdAt` was given as a `Date`. */
+  readonly dated: boolean;
+}
+
+/** The state of a session of `store`, with all of its branches, summaries and blocks. */
+export async function exportSession(
+  store: Store,
+  id: string,
+  keys: KnownKeys,
+  { endReason, times, converted }: ExportOptions,
+): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
+  const info = await store.sessions.get(id);
+  const record = info === null ? null : await SessionRecord.open(store, id);
+  const tree = await store.history.tree(id);
+  const leaf = (await store.history.leaf(id))?.id;
+  for (const node of tree) {
+    if (converted.has(node.id)) continue;
+    const message = await store.history.message(id, node.id);
+    if (message !== null) converted.set(node.id, convert(message));
+  }
+  const parents = new Map(tree.map((node) => [node.id, node.parentId]));
+  const branch: string[] = [];
+  for (let at = leaf ?? null; at !== null; at = parents.get(at) ?? null) branch.unshift(at);
+  const plain = branch.length === tree.length && tree.every((node, index) => node.id === branch[index]);
+  const onBranch = new Set(branch);
+  const sdkOf = (ids: readonly string[]) => ids.flatMap((message) => converted.get(message)?.sdk ?? []);
+  const dated = tree.filter((node) => converted.get(node.id)?.dated).map((node) => node.id);
+  const ours: Snapshot = {
+    ...(info === null || info.name === id ? {} : { name: info.name }),
+    ...(info?.model ? { model: info.model } : {}),
+    ...(info?.source ? { source: info.source } : {}),
+    ...(endReason === null ? {} : { endReason }),
+    ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
+    ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
+    ...(plain || leaf === undefined ? {} : { leaf }),
+    ...nonEmpty("dated", dated),
+    ...nonEmpty(
+      "times",
+      tree.map((node) => Date.parse(times(node.id) ?? node.createdAt)),
+    ),
+    ...nonEmpty("compactions", await store.compactions.list(id)),
+    ...nonEmpty("blocks", await readBlocks(store, id, keys)),
+    ...nonEmpty("entries", await readEntries(store, id, keys)),
+    ...(await readSkills(store, id)),
+  };
+  const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
+  const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };
+  const state = { id, messages: sdkOf(branch), usage, metadata };
+  return info?.parent_session_id ? { ...state, parentId: info.parent_session_id } : state;
+}
+
+/** Puts a state into a store that does not have the session yet. Resolves to the keys of its blocks and entries. */
+export async function importSession(store: Store, id: string, state: SessionState): Promise<KnownKeys> {
+  const { [OURS]: found, ...metadata } = state.metadata ?? {};
+  const ours = (found ?? {}) as Snapshot;
+  if (id !== "") {
+    const { model, source } = ours;
+    await store.sessions.create({ id, name: ours.name ?? id, model, source, parentSessionId: state.parentId });
+  }
+  const tree = treeOf(state.messages ?? [], ours);
+  if (tree.messages.length > 0) await store.messages.importTree(id, tree);
+  const keys = newKeys();
+  for (const { kind, label, content, version } of ours.blocks ?? []) {
+    await store.blocks.set({ sessionId: id, kind, label }, content);
+    keys.blocks.set(blockName({ kind, label }), { kind, label, before: version - 1 });
+  }
+  for (const { label, key, content } of ours.entries ?? []) {
+    await store.entries.set({ sessionId: id, label }, { key, content });
+    keys.entries.set(entryName(label, key), { label, key });
+  }
+  const { skills } = ours;
+  if (skills !== undefined) await store.sessions.updateSkills(id, () => skills);
+  const { usage } = state;
+  if (usage && id !== "")
+    await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
+  await writeExtras(store, id, usage, metadata);
+  return keys;
+}
+
+/** When the messages of a state were stored, as ISO text by id. */
+export function timesOf(state: SessionState): Map<string, string> {
+  const ours = (state.metadata?.[OURS] ?? {}) as Snapshot;
+  const { messages } = treeOf(state.messages ?? [], ours);
+  const times = messages.flatMap(({ message }, index): [string, string][] => {
+    const time = ours.times?.[index];
+    return time === undefined ? [] : [[message.id, new Date(time).toISOString()]];
+  });
+  return new Map(times);
+}
+
+/** Why a session ended, as its state tells it; a store cannot be told. */
+export function endReasonOf(state: SessionState): string | null {
+  return ((state.metadata?.[OURS] ?? {}) as Snapshot).endReason ?? null;
+}
+
+function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
+  const dated = new Set(ours.dated);
+  const all = fromSDKMessages([...messages]).concat(fromSDKMessages(ours.offBranch ?? []));
+  const stored = new Map(all.map((message) => [message.id, dated.has(message.id) ? withDate(message) : message]));
+  if (stored.size < all.length) throw new TypeError("Two messages have the same id.");
+  const order =
+    ours.tree ?? [...stored.keys()].map((id, index, ids): [string, string | null] => [id, ids[index - 1] ?? null]);
+  return {
+    messages: order.flatMap(([id, parentId]) => {
+      const message = stored.get(id);
+      return message === undefined ? [] : [{ message: encodeMessage(message), parentId }];
+    }),
+    compactions: ours.compactions ?? [],
+    activeLeafId: ours.leaf ?? order.at(-1)?.[0],
+  };
+}
+
+async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
+  const blocks: Listed<"blocks"> = [];
+  const extras = extrasKey(sessionId);
+  for (const { kind, label, before } of keys.blocks.values()) {
+    // What it says stands in the state itself.
+    if (kind === extras.kind && label === extras.label) continue;
+    const block = await store.blocks.get({ sessionId, kind, label });
+    if (block !== null) blocks.push({ kind, label, content: block.content, version: before + block.version });
+  }
+  return blocks;
+}
+
+async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"entries">> {
+  const entries: Listed<"entries"> = [];
+  for (const { label, key } of keys.entries.values()) {
+    const entry = await store.entries.get({ sessionId, label }, key);
+    if (entry !== null) entries.push({ label, key, content: entry.content });
+  }
+  return entries;
+}
+
+// The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
+async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "skills">> {
+  const { loaded, unloaded } = await store.sessions.skills(id);
+  if (loaded.length === 0 && unloaded.length === 0) return {};
+  return { skills: { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) } };
+}
+
+function convert(message: SessionMessage): ConvertedMessage {
+  if (!(message.createdAt instanceof Date)) return { sdk: toSDKMessages([message]), dated: false };
+  return { sdk: toSDKMessages([{ ...message, createdAt: message.createdAt.toISOString() }]), dated: true };
+}
+
+function withDate(message: SessionMessage): SessionMessage {
+  return message.createdAt === undefined ? message : { ...message, createdAt: new Date(message.createdAt) };
+}
+
+type Listed<K extends keyof Snapshot> = NonNullable<Snapshot[K]>;
+
+function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
+  return list.length === 0 ? {} : { [key]: list };
+}

@@ -1,0 +1,118 @@
+import { encodeMessage } from "../../model/codec.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { Session } from "../../session/session.js";
+import type { Store } from "../../storage/contract.js";
+import { readBranch } from "../messages/read-branch.js";
+import { sameJson } from "../messages/same-json.js";
+import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
+import { NO_USAGE, totalInput } from "../models/usage.js";
+import type { StoreBackedStorage } from "../open-store.js";
+import { OURS, SessionRecord, writeExtras } from "../session-record.js";
+import type { ExtendedUsageInfo, SessionState } from "../types.js";
+import { importSession } from "./document/session-snapshot.js";
+import { corruptState } from "./state-json.js";
+
+/**
+ * A store as a four-method storage. `save` writes only what is new: messages that were added are appended, a changed one is
+ * updated, and a conversation that went another way becomes a branch. Times and the parent of a session that is there
+ * already stay as the store has them. A state of another storage that is new here brings its branches, summaries and blocks.
+ */
+export class StoreSessionStorage implements StoreBackedStorage {
+  readonly #open: () => Promise<Store>;
+  #store: Promise<Store> | null = null;
+
+  /** A store, or what opens one at first use. */
+  constructor(store: Store | (() => Promise<Store>)) {
+    this.#open = typeof store === "function" ? store : async () => store;
+  }
+
+  /** The store: sessions of the runner work on it directly. */
+  openStore(): Promise<Store> {
+    this.#store ??= this.#open().catch((error: unknown) => {
+      this.#store = null;
+      throw error;
+    });
+    return this.#store;
+  }
+
+  /** Errors: `INVALID_MESSAGE`, and those of the store. */
+  async save(state: SessionState): Promise<void> {
+    const store = await this.openStore();
+    const { id, parentId } = state;
+    const { [OURS]: snapshot, ...metadata } = state.metadata ?? {};
+    if (snapshot !== undefined && (await store.sessions.get(id)) === null) {
+      await takeOver(store, id, state);
+      return;
+    }
+    await store.sessions.create({ id, name: id, parentSessionId: parentId });
+    await saveMessages(store, id, fromSDKMessages(state.messages), state.messages.length === 0);
+    await saveUsage(store, id, state.usage ?? NO_USAGE);
+    await writeExtras(store, id, state.usage, metadata);
+  }
+
+  async load(sessionId: string): Promise<SessionState | undefined> {
+    const store = await this.openStore();
+    if ((await store.sessions.get(sessionId)) === null) return undefined;
+    const record = await SessionRecord.open(store, sessionId);
+    const messages = toSDKMessages(await readBranch(Session.create(store).forSession(sessionId)));
+    const { usage, metadata, createdAt, updatedAt, parentId } = record;
+    const state = { id: sessionId, messages, usage, metadata, createdAt, updatedAt };
+    return parentId === null ? state : { ...state, parentId };
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    const store = await this.openStore();
+    await store.sessions.delete(sessionId);
+  }
+
+  async list(): Promise<string[]> {
+    const store = await this.openStore();
+    const { sessions } = await store.sessions.list({});
+    return sessions.map(({ id }) => id);
+  }
+
+  /** Closes the store, if it was opened. */
+  async close(): Promise<void> {
+    await (await this.#store)?.close();
+  }
+}
+
+/** Errors: `CORRUPT_STATE`; then nothing of it is there. */
+async function takeOver(store: Store, id: string, state: SessionState): Promise<void> {
+  try {
+    await importSession(store, id, state);
+  } catch (cause) {
+    await store.sessions.delete(id);
+    throw corruptState(id, cause);
+  }
+}
+
+async function saveMessages(store: Store, id: string, given: SessionMessage[], empty: boolean): Promise<void> {
+  const stored = await readBranch(Session.create(store).forSession(id));
+  if (empty) {
+    if (stored.length > 0) await store.messages.clear(id);
+    return;
+  }
+  const fresh = given.filter((message) => !isSummaryMessage(message));
+  let shared = 0;
+  for (const [index, message] of fresh.entries()) {
+    const known = stored[index];
+    if (known === undefined) break;
+    if (known.id === message.id) {
+      if (!sameJson(known, message)) await store.messages.update(id, encodeMessage(message));
+    } else if (!sameJson({ ...known, id: "" }, { ...message, id: "" })) break;
+    shared = index + 1;
+  }
+  const parent = stored[shared - 1]?.id ?? null;
+  const added = fresh.slice(shared);
+  if (added.length > 0) await store.messages.append(id, added.map(encodeMessage), parent);
+  else if (stored.length > shared && parent !== null) await store.messages.setActiveLeaf(id, parent);
+}
+
+async function saveUsage(store: Store, id: string, usage: ExtendedUsageInfo): Promise<void> {
+  const before = (await SessionRecord.open(store, id)).usage;
+  const input = totalInput(usage) - totalInput(before);
+  const output = usage.output_tokens - before.output_tokens;
+  const cost = (usage.total_cost_usd ?? 0) - (before.total_cost_usd ?? 0);
+  if (input !== 0 || output !== 0 || cost !== 0) await store.sessions.addUsage(id, input, output, cost);
+}

@@ -1,0 +1,46 @@
+import type { SessionTool } from "../../tools/tool.js";
+import type { Approve } from "./agent-tools.js";
+import type { BuiltinSettings } from "./builtin-tool.js";
+import { createEditTool } from "./edit.js";
+import { createGlobTool } from "./glob.js";
+import { createGrepTool } from "./grep.js";
+import { createListTool } from "./list.js";
+import { createReadTool } from "./read.js";
+import { createShellTool } from "./shell.js";
+import { createTodoTool } from "./todo.js";
+import { Workspace } from "./workspace.js";
+import { createWriteTool } from "./write.js";
+
+export interface BuiltinToolOptions {
+  /** The directory that the tools are confined to. Default: the process's, as it is at each call. */
+  cwd?: string | undefined;
+  /** Asked before `write`, `edit` and `shell` do anything. Default: the session's `approve`; without either they are off. */
+  approve?: Approve | undefined;
+}
+
+export type BuiltinToolName = keyof typeof FACTORIES;
+
+const FACTORIES = {
+  read: createReadTool,
+  write: createWriteTool,
+  edit: createEditTool,
+  list: createListTool,
+  glob: createGlobTool,
+  grep: createGrepTool,
+  shell: createShellTool,
+  todo: createTodoTool,
+} satisfies Record<string, (settings: BuiltinSettings) => SessionTool>;
+
+/**
+ * Tools for a local agent: read, write, edit, list, glob, grep, shell, todo. Files outside of `cwd` are neither read nor
+ * written, links resolved; `shell` starts there, and can go wherever the process can: that is what `approve` is for.
+ * Answers are bounded; a refusal is text that starts with `Error:`.
+ */
+export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<BuiltinToolName, SessionTool> {
+  const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve };
+  const tools = Object.entries(FACTORIES).map(([name, create]) => [name, create(settings)] as const);
+  return Object.fromEntries(tools) as Record<BuiltinToolName, SessionTool>;
+}
+
+/** `createBuiltinTools()`: confined to the process's directory; writing and running wait for a session with `approve`. */
+export const builtinTools: Record<BuiltinToolName, SessionTool> = /* @__PURE__ */ createBuiltinTools();

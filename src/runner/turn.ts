@@ -1,0 +1,206 @@
+import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
+import { StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
+import { Gates, unlessAborted } from "./gates.js";
+import { toSDKMessages } from "./messages/sdk-message.js";
+import { loadAiSdk } from "./models/ai-sdk.js";
+import type { ModelObject } from "./models/model.js";
+import { addUsage, NO_USAGE, usageOf } from "./models/usage.js";
+import { errorText, StepRecorder } from "./step-recorder.js";
+import { type AgentTools, type Approve, guardTools } from "./tools/agent-tools.js";
+import type { AgentEvent, ExtendedUsageInfo, ModelPrices, StopReason } from "./types.js";
+
+/** What the AI SDK's `streamText` takes beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
+export type CallSettings = Omit<
+  Parameters<typeof streamText>[0],
+  | "model"
+  | "system"
+  | "prompt"
+  | "messages"
+  | "tools"
+  | "stopWhen"
+  | "prepareStep"
+  | "abortSignal"
+  | "onError"
+  | "output"
+>;
+
+export interface TurnOptions {
+  readonly model: ModelObject;
+  readonly system: string;
+  readonly tools: AgentTools;
+  readonly approve: Approve | undefined;
+  readonly maxTurns: number;
+  readonly prices: ModelPrices | undefined;
+  readonly settings: CallSettings;
+  readonly signal: AbortSignal;
+}
+
+/** What a turn reads and writes. */
+export interface TurnLog {
+  /** The history as the model is to see it. */
+  request(): Promise<ModelMessage[]>;
+  /** True when the history that was last read for a request has since been rewritten (by a compaction). */
+  rewritten(): boolean;
+  /** Stores a step's message, as new or in place of its earlier form. */
+  write(message: SessionMessage): Promise<void>;
+  addUsage(usage: ExtendedUsageInfo): Promise<void>;
+}
+
+/**
+ * One turn: asks the model, runs its tools, asks again, until it is done. A call is stored before its tool runs, its
+ * result before it is reported, a step before the model is asked again. However the turn ends, aborted or left in the
+ * middle, what was finished is stored and no call is left without a result.
+ */
+export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerator<AgentEvent, void, undefined> {
+  const { stepCountIs, streamText: stream } = await loadAiSdk();
+  const { signal, prices, maxTurns } = options;
+  const steps = new Gates();
+  // Of one step: a model may use the id of an earlier step's call again.
+  let calls = new Gates();
+  const ready = (toolCallId: string) => unlessAborted(calls.pass(toolCallId), signal);
+  // What fails in the storage comes back as a failure of the stream, and is told apart by this.
+  let storageFailure: { error: unknown } | null = null;
+  const stored = <T>(work: Promise<T>) =>
+    work.catch((error: unknown) => {
+      storageFailure = { error };
+      throw error;
+    });
+  const call = {
+    ...options.settings,
+    model: options.model as LanguageModel,
+    messages: await log.request(),
+    tools: guardTools(options.tools, ready, options.approve) as ToolSet,
+    allowSystemInMessages: true,
+    stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
+    abortSignal: signal,
+    prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
+      if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);
+      return log.rewritten() ? { messages: await stored(log.request()) } : {};
+    },
+    // Errors come through the stream; by default the AI SDK prints them as well.
+    onError: () => {},
+    ...(options.system === "" ? {} : { system: options.system }),
+  };
+
+  let step = new StepRecorder(crypto.randomUUID());
+  let count = 0;
+  let usage: ExtendedUsageInfo = NO_USAGE;
+  let reason: StopReason = "end_turn";
+  let failure: Error | null = null;
+  let settled = false;
+  const cutOff = async () => {
+    const rest = settled ? null : step.interrupted(failure === null ? "aborted" : "error");
+    settled = true;
+    if (rest !== null) await log.write(rest);
+    return rest;
+  };
+
+  try {
+    for await (const chunk of chunksOf(() => stream(call).fullStream, signal)) {
+      step.add(chunk);
+      if (chunk.type === "error") {
+        if (storageFailure !== null) throw (storageFailure as { error: unknown }).error;
+        failure = asError(chunk.error);
+        break;
+      }
+      if (chunk.type === "abort") break;
+      if (chunk.type === "finish-step") {
+        failure = failureOf(chunk);
+        const message = failure === null ? step.message() : null;
+        if (message !== null) await log.write(message);
+        const spent = usageOf(chunk.usage, prices);
+        usage = addUsage(usage, spent);
+        await log.addUsage(spent);
+        if (failure !== null) break;
+        count += 1;
+        reason = stopReason(chunk.finishReason, step.pending, count >= maxTurns);
+        step = new StepRecorder(crypto.randomUUID());
+        calls = new Gates();
+        steps.open(String(count));
+        for (const part of message === null ? [] : toSDKMessages([message])) yield { type: "message", message: part };
+        continue;
+      }
+      const event = eventOf(chunk);
+      if (event === null) continue;
+      if (event.type !== "text") await log.write(step.message() as SessionMessage);
+      if (event.type === "tool_use") calls.open(event.id);
+      yield event;
+    }
+    if (signal.aborted) reason = "aborted";
+    if (failure !== null) reason = "error";
+    const rest = await cutOff();
+    for (const message of rest === null ? [] : toSDKMessages([rest])) yield { type: "message", message };
+    if (failure !== null) yield { type: "error", error: failure };
+    yield { type: "stop", stop_reason: reason, usage };
+  } finally {
+    // The consumer may have left, or a write may have failed.
+    await cutOff();
+  }
+}
+
+function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
+  switch (chunk.type) {
+    case "text-delta":
+      return chunk.text === "" ? null : { type: "text", text: chunk.text };
+    case "tool-call":
+      return { type: "tool_use", id: chunk.toolCallId, name: chunk.toolName, input: chunk.input };
+    case "tool-result":
+      if (chunk.preliminary === true) return null;
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: outputText(chunk.output) };
+    case "tool-error":
+      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: errorText(chunk.error), is_error: true };
+    default:
+      return null;
+  }
+}
+
+function outputText(output: unknown): string {
+  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+}
+
+type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
+
+function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
+  // A connection that closes early looks like an end without a reason.
+  if (finishReason === "other" && rawFinishReason === undefined) {
+    return new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
+  }
+  if (finishReason !== "error") return null;
+  const why = rawFinishReason === undefined ? "" : `: ${rawFinishReason}`;
+  return new StemmaError("MODEL_FAILED", {}, `The model's provider ended the answer with an error${why}.`);
+}
+
+function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: boolean): StopReason {
+  if (finish === "length") return "max_tokens";
+  if (finish === "content-filter") return "refusal";
+  if (pending) return "tool_use";
+  return finish === "tool-calls" && last ? "max_turns" : "end_turn";
+}
+
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
+}
+
+/** The chunks of a stream until the signal is aborted; a stream that fails, or cannot be had, ends with an `error` chunk. */
+async function* chunksOf<T>(
+  open: () => ReadableStream<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T | { type: "error"; error: unknown }> {
+  let reader: ReadableStreamDefaultReader<T> | null = null;
+  try {
+    reader = open().getReader();
+    for (;;) {
+      // A tool that does not heed the signal must not hold up the end of the turn.
+      const next = await unlessAborted(reader.read(), signal);
+      if (next.done) return;
+      yield next.value;
+    }
+  } catch (error) {
+    if (!signal.aborted) yield { type: "error", error };
+  } finally {
+    // What it fails with was told already, or nobody waits for it any more.
+    reader?.cancel().catch(() => {});
+  }
+}

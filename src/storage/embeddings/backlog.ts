@@ -1,0 +1,224 @@
+import { cut } from "../../model/snippet.js";
+import { documentOf } from "../../model/text.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { type ContentRow, readContent } from "../operations/content.js";
+import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
+import { claimModel, type Model, numberOf, type VectorDialect } from "./vectors.js";
+
+/** A message that waits for its vector. */
+export interface Waiting {
+  readonly n: number;
+  /** What is embedded; "" for a message that has no text, or cannot be read. */
+  readonly text: string;
+  /** The row of the same message of the session that this one was forked from, where that has its vector. */
+  readonly twin: number | null;
+}
+
+/** How much of a message's text is embedded, in characters: what models take whole. */
+const MAX_CHARACTERS = 5_000;
+
+/** How many sessions a scan reads at once. */
+const PAGE = 500;
+
+interface Progress {
+  readonly no: number;
+  readonly id: string;
+  /** The session's last row; null where it has none. */
+  readonly newest: number | null;
+  /** The last row that was looked at; 0 where none was. */
+  readonly seen: number;
+}
+
+// How far each of some sessions is.
+const PROGRESS = (sessions: string) => `
+  SELECT s.no AS no, s.id AS id,
+    (SELECT max(m.n) FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
+    coalesce((SELECT max(v.n) FROM assistant_vectors v WHERE v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
+  FROM ${sessions} s`;
+
+const hasNew = ({ newest, seen }: Progress): boolean => newest !== null && newest > seen;
+
+/** A page of a scan of all sessions, the newest first. */
+export interface Page {
+  /** The sessions that have new messages. */
+  readonly sessions: string[];
+  /** The number below which the next page begins; 0 after the last one. */
+  readonly below: number;
+}
+
+/** The page of the sessions whose numbers are below `below`. */
+export function* readPage(below: number): Operation<Page> {
+  const page = `(SELECT no, id FROM assistant_sessions WHERE no < ? ORDER BY no DESC LIMIT ${PAGE})`;
+  const rows = yield* all<Progress>(`${PROGRESS(page)} ORDER BY no DESC`, below);
+  return { sessions: rows.filter(hasNew).map(({ id }) => id), below: rows[PAGE - 1]?.no ?? 0 };
+}
+
+interface WaitingRow extends ContentRow {
+  readonly twin: number | null;
+}
+
+const COLUMNS = (embedder: number) => `m.n AS n, m.content AS content, (
+  SELECT v.n FROM assistant_sessions s
+  JOIN assistant_messages p ON p.session_id = s.parent_session_id AND p.id = m.id AND p.content = m.content
+  JOIN assistant_vectors v ON v.n = p.n
+  WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL) AS twin`;
+
+// The first messages of a session after those that were looked at, in order.
+function* findNew(
+  embedder: number,
+  { no, seen }: Pick<Progress, "no" | "seen">,
+  limit: number,
+  lock = "",
+): Operation<Waiting[]> {
+  const rows = yield* all<WaitingRow>(
+    `SELECT ${COLUMNS(embedder)} FROM assistant_messages m WHERE m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
+    Math.max(seen + 1, floorOf(no)),
+    ceilingOf(no),
+    limit,
+  );
+  return yield* textsOf(rows);
+}
+
+// Those of the messages with these numbers whose row is old.
+function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lock = ""): Operation<Waiting[]> {
+  if (numbers.length === 0) return [];
+  const rows = yield* all<WaitingRow>(
+    `SELECT ${COLUMNS(embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
+     WHERE v.n = given.lo AND v.embedder < ? AND m.n = v.n${lock}`,
+    JSON.stringify(numbers.map((n) => [0, Number(n), Number(n)])),
+    embedder,
+  );
+  return yield* textsOf(rows);
+}
+
+function* textsOf(rows: readonly WaitingRow[]): Operation<Waiting[]> {
+  const found: Waiting[] = [];
+  for (const row of rows) {
+    const message = yield* readContent(sessionOf(row.n), row, () => {});
+    const document = message === null ? "" : documentOf(message).toWellFormed();
+    found.push({ n: row.n, text: cut(document, 0, MAX_CHARACTERS), twin: row.twin });
+  }
+  return found;
+}
+
+/** What a look at some sessions finds. */
+export interface Found {
+  /** New messages of these sessions, each session's in order. */
+  readonly fresh: Waiting[];
+  /** Messages of any session whose row is old. */
+  readonly old: Waiting[];
+  /** Those of the sessions in which nothing is new. */
+  readonly done: string[];
+}
+
+/** The next messages to embed: of `sessions`, at most `limit`; then those whose row is old, up to `spare` more. Errors: `EMBEDDER_REPLACED`. */
+export function* readWaiting(
+  sql: Dialect,
+  model: Model,
+  sessions: readonly string[],
+  limit: number,
+  spare: number,
+): Operation<Found> {
+  const embedder = yield* numberOf(model);
+  const progress = yield* findProgress(sessions);
+  const fresh: Waiting[] = [];
+  const done: string[] = [];
+  for (const id of sessions) {
+    const session = progress.get(id);
+    if (session === undefined || !hasNew(session)) done.push(id);
+    else if (fresh.length < limit) fresh.push(...(yield* findNew(embedder, session, limit - fresh.length)));
+  }
+  const numbers = yield* column<number>(
+    "SELECT n FROM assistant_vectors WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?",
+    embedder,
+    limit - fresh.length + spare,
+  );
+  return { fresh, old: yield* findOld(sql, embedder, numbers), done };
+}
+
+function* findProgress(sessions: readonly string[]): Operation<Map<string, Progress>> {
+  if (sessions.length === 0) return new Map();
+  const marks = sessions.map(() => "?").join(", ");
+  const rows = yield* all<Progress>(`${PROGRESS("assistant_sessions")} WHERE s.id IN (${marks})`, ...sessions);
+  return new Map(rows.map((session) => [session.id, session]));
+}
+
+/** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
+export function* countWaiting(model: Model): Operation<number> {
+  const embedder = yield* numberOf(model);
+  const fresh = yield* first<{ count: number | null }>(
+    `SELECT sum((SELECT count(*) FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("u.no")} AND m.n > u.seen)) AS count
+     FROM (${PROGRESS("assistant_sessions")}) AS u WHERE u.newest > u.seen`,
+  );
+  const old = yield* first<{ count: number }>(
+    "SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?",
+    embedder,
+  );
+  return Number(fresh?.count ?? 0) + Number(old?.count ?? 0);
+}
+
+/** What was found out about a message that waited. */
+export interface Embedded extends Waiting {
+  /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
+  readonly vector: Float32Array | null | "refused";
+}
+
+/**
+ * Writes vectors of what `readWaiting` gave, as far as it still waits and is still what was embedded. Gives the model's
+ * number. Errors: `EMBEDDER_REPLACED`.
+ */
+export function* storeVectors(
+  sql: Dialect,
+  dialect: VectorDialect,
+  model: Model & { readonly dimensions: number },
+  embedded: readonly Embedded[],
+): Operation<number> {
+  const embedder = yield* claimModel(sql, model, model.dimensions);
+  const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
+  const results = new Map(embedded.map((result) => [result.n, result]));
+  const old = yield* findOld(sql, embedder, [...results.keys()], lock);
+  const wasOld = new Set(old.map(({ n }) => n));
+  const counts = new Map<number, number>();
+  for (const n of results.keys()) {
+    if (!wasOld.has(n)) counts.set(sessionOf(n), (counts.get(sessionOf(n)) ?? 0) + 1);
+  }
+  const fresh: Waiting[] = [];
+  for (const [no, few] of counts) {
+    fresh.push(...(yield* findNew(embedder, { no, seen: yield* findSeen(no) }, few, lock)));
+  }
+  // A session's messages after one that has no row yet wait with it.
+  const gaps = new Set<number>();
+  for (const { n, text } of fresh) {
+    const result = results.get(n);
+    if (result?.text !== text) gaps.add(sessionOf(n));
+    else if (!gaps.has(sessionOf(n))) yield* writeVector(dialect, embedder, result);
+  }
+  for (const { n, text } of old) {
+    const result = results.get(n);
+    if (result?.text === text) yield* writeVector(dialect, embedder, result);
+  }
+  return embedder;
+}
+
+function* findSeen(no: number): Operation<number> {
+  const seen = "SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE n BETWEEN ? AND ?";
+  return Number((yield* first<{ seen: number }>(seen, floorOf(no), ceilingOf(no)))?.seen);
+}
+
+// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
+function* writeVector(dialect: VectorDialect, embedder: number, { n, twin, vector }: Embedded): Operation<void> {
+  yield* run("DELETE FROM assistant_vectors WHERE n = ?", n);
+  if (twin !== null) {
+    const copy = `INSERT INTO assistant_vectors (n, embedder, vector)
+      SELECT ?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
+    if ((yield* count(copy, [n, twin, embedder])) > 0) return;
+  }
+  const isKnown = twin === null && vector !== "refused";
+  yield* run(
+    `INSERT INTO assistant_vectors (n, embedder, vector) VALUES (?, ?, ${dialect.bound})`,
+    n,
+    isKnown ? embedder : 0,
+    isKnown && vector !== null ? dialect.encode(vector) : null,
+  );
+}

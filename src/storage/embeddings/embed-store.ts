@@ -1,0 +1,66 @@
+import { StemmaError } from "../../errors.js";
+import type { OpenStore } from "../sql-store.js";
+import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
+import { type Embedder, parseEmbedder } from "./embedder.js";
+import { type EmbedOptions, VectorWork } from "./indexer.js";
+import type { VectorDialect } from "./vectors.js";
+
+/** A store that can be given an embedder. */
+export function embeddable(open: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {
+  const { store, sql } = open;
+  return {
+    ...store,
+    capabilities: { ...store.capabilities, embeddings: sql.search !== null },
+    withEmbedder: (given) => {
+      if (sql.search !== null) return embedStore(open, dialect, parseEmbedder(given), options);
+      const message = "This store was opened without search, and an embedder adds to it. Open it with search.";
+      throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, message);
+    },
+  };
+}
+
+function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions): EmbeddedStore {
+  const { store } = open;
+  const work = new VectorWork(open, dialect, embedder, options);
+  const { messages, history, sessions } = store;
+  // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
+  const waking = <Values extends unknown[], T>(
+    method: (...values: Values) => Promise<T>,
+    writtenTo: (...values: Values) => string,
+  ) => {
+    return async (...values: Values): Promise<T> => {
+      const result = await method(...values);
+      work.wrote(writtenTo(...values));
+      return result;
+    };
+  };
+  const first = (sessionId: string) => sessionId;
+  return {
+    ...store,
+    capabilities: { ...store.capabilities, embeddings: true },
+    messages: {
+      ...messages,
+      append: waking(messages.append, first),
+      update: waking(messages.update, first),
+      upsert: waking(messages.upsert, first),
+      importTree: waking(messages.importTree, first),
+    },
+    history: { ...history, search: (query, request) => work.search(query, request) },
+    sessions: {
+      ...sessions,
+      fork: waking(sessions.fork, (_from, _at, { id }) => id),
+      split: waking(sessions.split, (_from, _opening, { id }) => id),
+    },
+    close: async () => {
+      await work.stop();
+      await store.close();
+    },
+    embeddings: {
+      backlog: () => work.backlog(),
+      flush: () => work.flush(),
+      get lastError() {
+        return work.background.lastError;
+      },
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { StemmaError } from "../../errors.js";
+import type { EmbeddingModel, Embedder as GivenEmbedder } from "./contract.js";
+
+/** An embedder as given, with what was left open decided. */
+export interface Embedder {
+  /** Names the model. */
+  readonly id: string;
+  /** Null until a vector tells, where it was not given. */
+  readonly dimensions: number | null;
+  readonly weights: { readonly words: number; readonly vectors: number };
+  readonly minSimilarity: number;
+  readonly onError: (error: unknown) => void;
+  /** How many texts `embed` is given at most. */
+  batchSize(): Promise<number>;
+  /** Vectors of length one, for each text. Errors: `EMBEDDER_FAILED`. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+}
+
+const BATCH_SIZE = 64;
+
+/** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
+export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
+  const options: GivenEmbedder = isModel(given) ? { embed: given } : given;
+  const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize, onError } = options ?? {};
+  const model = isModel(embed) ? embed : null;
+  const id = options?.id ?? (model === null ? undefined : `${model.provider}/${model.modelId}`);
+  const { dimensions } = options ?? {};
+  const check = (holds: boolean, message: string): void => {
+    if (!holds) throw new StemmaError("INVALID_ARGUMENT", { id, dimensions, batchSize, minSimilarity }, message);
+  };
+  check(model !== null || typeof embed === "function", "embed is a function, or an embedding model of the AI SDK.");
+  check(typeof id === "string" && id !== "" && id.isWellFormed() && !id.includes("\0"), "id names the model.");
+  check(isCount(dimensions) || (model !== null && dimensions === undefined), "dimensions is a whole number above 0.");
+  check(isCount(batchSize) || batchSize === undefined, "batchSize is a whole number above 0.");
+  check(minSimilarity >= -1 && minSimilarity <= 1, "minSimilarity is a number from -1 to 1.");
+  check(words >= 0 && vectors >= 0 && Number.isFinite(words + vectors), "weights are numbers from 0 on.");
+  const call = async (texts: string[], signal: AbortSignal): Promise<number[][]> => {
+    if (typeof embed === "function") return await embed(texts, { signal });
+    return (await (model as EmbeddingModel).doEmbed({ values: texts, abortSignal: signal })).embeddings;
+  };
+  let length = dimensions ?? null;
+  return {
+    id: id as string,
+    get dimensions() {
+      return length;
+    },
+    weights: { words, vectors },
+    minSimilarity,
+    onError: onError ?? (() => {}),
+    batchSize: async () =>
+      Math.min(batchSize ?? BATCH_SIZE, (await model?.maxEmbeddingsPerCall) ?? Number.POSITIVE_INFINITY),
+    embed: async (texts, signal) => {
+      try {
+        const found = await abortable(() => call([...texts], signal), signal);
+        const unit = readVectors(found, texts.length, length);
+        length ??= unit[0]?.length ?? null;
+        return unit;
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        throw new StemmaError("EMBEDDER_FAILED", { id, texts: texts.length }, `The embedder "${id}" failed: ${why}`, {
+          cause,
+        });
+      }
+    },
+  };
+}
+
+function isModel(value: unknown): value is EmbeddingModel {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const { specificationVersion, modelId, doEmbed } = value as Partial<EmbeddingModel>;
+  return typeof specificationVersion === "string" && typeof modelId === "string" && typeof doEmbed === "function";
+}
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;
+
+// Vectors of length one: their product is the cosine of the angle between them.
+function readVectors(found: unknown, count: number, dimensions: number | null): Float32Array[] {
+  if (!Array.isArray(found) || found.length !== count) {
+    throw new TypeError(`it gave ${Array.isArray(found) ? found.length : "no"} vectors for ${count} texts`);
+  }
+  const length: unknown = dimensions ?? found[0]?.length;
+  return found.map((numbers: ArrayLike<number>) => {
+    if (!isCount(length) || numbers?.length !== length) {
+      throw new RangeError(`it gave a vector of ${numbers?.length} numbers where ${length} were expected`);
+    }
+    const vector = Float32Array.from(numbers);
+    const size = Math.hypot(...vector);
+    if (!Number.isFinite(size)) throw new RangeError("it gave a vector with something that is no finite number");
+    return size === 0 ? vector : vector.map((value) => value / size);
+  });
+}
+
+// Nobody waits for an embedder that does not heed the signal.
+function abortable<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,247 @@
+import { StemmaError } from "../../errors.js";
+import type { SearchQuery } from "../../model/query.js";
+import type { SearchHit, SearchRequest } from "../contract.js";
+import type { Runner } from "../engine/runner.js";
+import { type RankMessages, rankByWords, searchMessages } from "../operations/search/search.js";
+import type { OpenStore } from "../sql-store.js";
+import { Background, report } from "./background-worker.js";
+import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type Waiting } from "./backlog.js";
+import type { Embedder } from "./embedder.js";
+import { VectorMemory } from "./memory-index.js";
+import { Agenda } from "./scan-queue.js";
+import { nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
+import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
+
+export interface EmbedOptions {
+  /** How much memory vectors may take, in bytes. Default 64 MB. */
+  readonly memory?: number;
+  /** How often to look for messages that other processes wrote, in milliseconds. Default 60,000; null sets no timer for it. */
+  readonly interval?: number | null;
+  /** Keeps the host alive until a promise settles. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+}
+
+const MEMORY = 64_000_000;
+const INTERVAL = 60_000;
+
+/** How long a search waits for the vector of its query before it does without, in milliseconds. */
+const QUERY_PATIENCE = 5_000;
+
+/** Characters of a query that are embedded, and how many queries' vectors are kept: pages of one search share it. */
+const QUERY_LENGTH = 2_000;
+const QUERIES_KEPT = 50;
+
+const CLOSED =
+  "The store was closed while messages still waited for their vectors; the next one that is opened goes on.";
+
+/** How long a text that the embedder refused is left alone, in milliseconds. */
+const REFUSAL = 600_000;
+
+/** Embeds what waits, and searches with what is embedded. */
+export class VectorWork {
+  readonly background: Background;
+  readonly #store: OpenStore["store"];
+  readonly #runner: Runner;
+  readonly #sql: OpenStore["sql"];
+  readonly #dialect: VectorDialect;
+  readonly #embedder: Embedder;
+  readonly #options: EmbedOptions;
+  readonly #agenda: Agenda;
+  readonly #ended = new AbortController();
+  readonly #refused = new Map<number, { readonly text: string; readonly until: number }>();
+  readonly #queries = new Map<string, Float32Array>();
+  #own: number | null = null;
+  #prepared: Promise<{ readonly similarity: string | null }> | null = null;
+  #memory: VectorMemory | null = null;
+  #loading: Promise<void> = Promise.resolve();
+
+  constructor(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions) {
+    this.#store = open.store;
+    this.#runner = open.runner;
+    this.#sql = open.sql;
+    this.#dialect = dialect;
+    this.#embedder = embedder;
+    this.#options = options;
+    const { interval = INTERVAL } = options;
+    this.#agenda = new Agenda(interval ?? INTERVAL);
+    this.background = new Background({
+      step: () => this.#step(),
+      onError: embedder.onError,
+      interval,
+      waitUntil: options.waitUntil,
+    });
+  }
+
+  /** Begins soon to embed what was written to a session. */
+  wrote(sessionId: string): void {
+    this.#agenda.add(sessionId);
+    this.background.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort(new Error("the store was closed"));
+    await this.background.stop();
+  }
+
+  async backlog(): Promise<number> {
+    await this.#prepare();
+    return this.#runner.read(() => countWaiting(this.#model));
+  }
+
+  async flush(): Promise<void> {
+    await this.#prepare();
+    this.#refused.clear();
+    this.#agenda.scan();
+    await this.background.finish();
+    if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.#store.name }, CLOSED);
+    if (this.#refused.size === 0) return;
+    const details = { id: this.#embedder.id, messages: this.#refused.size };
+    const message = `The embedder "${details.id}" refuses the texts of ${details.messages} messages, which are found by their words only.`;
+    throw new StemmaError("EMBEDDER_FAILED", details, message);
+  }
+
+  get #model(): Model {
+    return { id: this.#embedder.id, dimensions: this.#embedder.dimensions, own: this.#own };
+  }
+
+  #prepare(): Promise<{ readonly similarity: string | null }> {
+    this.#prepared ??= this.#makeTables().catch((error) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #makeTables(): Promise<{ readonly similarity: string | null }> {
+    await this.#runner.write(() => migrateVectors(this.#sql, this.#dialect), "idempotent");
+    const { findSimilarity } = this.#dialect;
+    return { similarity: findSimilarity === null ? null : await this.#runner.read(findSimilarity) };
+  }
+
+  async #step(): Promise<boolean> {
+    await this.#prepare();
+    const size = await this.#embedder.batchSize();
+    const below = this.#agenda.nextPage();
+    if (below !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(below)));
+    const sessions = this.#agenda.next();
+    const { fresh, old, done } = await this.#runner.read(() =>
+      readWaiting(this.#sql, this.#model, sessions, size, this.#refused.size),
+    );
+    this.#agenda.remove(done);
+    const batch = [...fresh, ...old.filter((message) => !this.#isRefused(message))].slice(0, size);
+    if (batch.length === 0) return !this.#agenda.isEmpty;
+    const embedded = await this.#embedBatch(batch);
+    const dimensions = this.#embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
+    this.#own = await this.#runner.write(
+      () => storeVectors(this.#sql, this.#dialect, { ...this.#model, dimensions }, embedded),
+      "idempotent",
+    );
+    return true;
+  }
+
+  // A text that the embedder refuses does not keep others from being embedded: when it still answers, each is tried by itself.
+  async #embedBatch(batch: readonly Waiting[]): Promise<Embedded[]> {
+    const { signal } = this.#ended;
+    const texts = batch.filter(({ text, twin }) => text !== "" && twin === null);
+    const vectors = new Map<number, Float32Array | "refused">();
+    try {
+      const found =
+        texts.length === 0
+          ? []
+          : await this.#embedder.embed(
+              texts.map(({ text }) => text),
+              signal,
+            );
+      for (const [index, { n }] of texts.entries()) vectors.set(n, found[index] as Float32Array);
+    } catch (error) {
+      if (this.background.lastError === null || signal.aborted) throw error;
+      await this.#measure();
+      for (const { n, text } of texts) {
+        const found = await this.#embedder.embed([text], signal).catch(() => null);
+        vectors.set(n, found?.[0] ?? "refused");
+        if (found === null) this.#refused.set(n, { text, until: Date.now() + REFUSAL });
+      }
+      report(this.#embedder.onError, error);
+    }
+    return batch.map((message) => ({ ...message, vector: vectors.get(message.n) ?? null }));
+  }
+
+  /** The number of dimensions, of an embedder that answers. */
+  async #measure(): Promise<number> {
+    const [vector] = await this.#embedder.embed(["a"], this.#ended.signal);
+    return (vector as Float32Array).length;
+  }
+
+  #isRefused({ n, text }: Waiting): boolean {
+    const refused = this.#refused.get(n);
+    if (refused === undefined) return false;
+    if (refused.text === text && refused.until > Date.now()) return true;
+    this.#refused.delete(n);
+    return false;
+  }
+
+  async search(query: SearchQuery, request: SearchRequest): Promise<SearchHit[]> {
+    const rank = await this.#rank(query).catch((error) => {
+      report(this.#embedder.onError, error);
+      return null;
+    });
+    this.background.wake();
+    if (rank === null) return this.#store.history.search(query, request);
+    return this.#runner.read(() => searchMessages(this.#sql, query, request, rank));
+  }
+
+  // Null where there is nothing to compare: then words alone decide.
+  async #rank(query: SearchQuery): Promise<RankMessages | null> {
+    if (query.words.length === 0 && query.runs.length === 0) return null;
+    const { similarity } = await this.#prepare();
+    const claim = await this.#runner.read(() => findVectors(this.#model));
+    if (claim === null) return null;
+    const { no, dimensions } = claim;
+    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
+    if (vector.length !== dimensions) return null;
+    const { minSimilarity, weights } = this.#embedder;
+    const nearest =
+      similarity === null
+        ? nearestInMemory(this.#sql, this.#dialect, await this.#load(no, dimensions), vector, minSimilarity)
+        : nearestInEngine(this.#dialect, similarity, no, vector, minSimilarity);
+    return rankByBoth(rankByWords(this.#sql, query), nearest, weights);
+  }
+
+  async #embedQuery(text: string): Promise<Float32Array> {
+    const kept = this.#queries.get(text);
+    if (kept !== undefined) return kept;
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
+    try {
+      const signal = AbortSignal.any([patience.signal, this.#ended.signal]);
+      const [vector] = (await this.#embedder.embed([text], signal)) as [Float32Array];
+      this.#queries.set(text, vector);
+      const [oldest] = this.#queries.keys();
+      if (this.#queries.size > QUERIES_KEPT) this.#queries.delete(oldest as string);
+      return vector;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // Searches that come together load one after the other; others are served between pages.
+  #load(embedder: number, dimensions: number): Promise<VectorMemory> {
+    const loaded = this.#loading.then(async () => {
+      if (this.#memory?.embedder !== embedder) {
+        this.#memory = new VectorMemory(embedder, dimensions, this.#options.memory ?? MEMORY);
+      }
+      const memory = this.#memory;
+      while (await this.#runner.read(() => memory.load(this.#dialect)))
+        await new Promise((resolve) => setTimeout(resolve));
+      return memory;
+    });
+    this.#loading = loaded.then(
+      () => {},
+      () => {},
+    );
+    return loaded;
+  }
+}
+
+const hasVector = (result: Embedded): result is Embedded & { vector: Float32Array } =>
+  result.vector instanceof Float32Array;

@@ -1,0 +1,211 @@
+import type { Dialect } from "../engine/dialect.js";
+import { all, column, first, type Operation } from "../engine/operation.js";
+import type { VectorDialect } from "./vectors.js";
+
+const PAGE = 500;
+
+interface VectorRow {
+  readonly id: number;
+  readonly n: number;
+  readonly vector: unknown;
+}
+
+/** A message by its number, how alike its vector is, and the row that the vector stands in. */
+export interface Near {
+  readonly id: number;
+  readonly n: number;
+  readonly score: number;
+}
+
+/**
+ * The newest vectors of a model in one array, up to a size in bytes. Rows of the database are written once and have
+ * numbers that grow, so what is new is found by number; whether what is found is still there, the database is asked.
+ *
+ * The array is a ring in the order of these numbers: newer rows come to its end, older ones before its start, and where
+ * it is full the oldest makes room.
+ */
+export class VectorMemory {
+  readonly #capacity: number;
+  #ids = new Float64Array(0);
+  #messages = new Float64Array(0);
+  #vectors = new Float32Array(0);
+  /** The place of the oldest row, and how many there are. */
+  #start = 0;
+  #size = 0;
+  /** Rows after the one and before the other are not read yet. */
+  #newest: number | null = null;
+  #oldest = 0;
+  /** No vector is left out. */
+  isWhole = false;
+
+  constructor(
+    readonly embedder: number,
+    readonly dimensions: number,
+    bytes: number,
+  ) {
+    this.#capacity = Math.max(1, Math.floor(bytes / (4 * dimensions)));
+  }
+
+  /** Reads a page of what is not here yet. True while there is more to read. */
+  *load(dialect: VectorDialect): Operation<boolean> {
+    if (this.#newest === null) {
+      const last = yield* first<{ id: number | null }>("SELECT max(id) AS id FROM assistant_vectors");
+      this.#newest = Number(last?.id ?? 0);
+      this.#oldest = this.#newest + 1;
+    }
+    const newer = yield* this.#read(dialect, "v.id > ?", this.#newest, "", PAGE);
+    this.#newest = newer.at(-1)?.id ?? this.#newest;
+    if (newer.length === PAGE) return true;
+    const room = Math.min(PAGE, this.#capacity - this.#size);
+    if (this.isWhole || room === 0) return false;
+    const older = yield* this.#read(dialect, "v.id < ?", this.#oldest, "DESC", room);
+    this.#oldest = older.at(-1)?.id ?? this.#oldest;
+    this.isWhole = older.length < room;
+    return !this.isWhole;
+  }
+
+  *#read(dialect: VectorDialect, where: string, id: number, order: "" | "DESC", limit: number): Operation<VectorRow[]> {
+    const rows = yield* all<VectorRow>(
+      `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM assistant_vectors v
+       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ?`,
+      id,
+      this.embedder,
+      limit,
+    );
+    for (const row of rows) this.#add(row.id, row.n, dialect.decode(row.vector), order === "");
+    return rows;
+  }
+
+  #add(id: number, n: number, vector: Float32Array, isNewer: boolean): void {
+    if (vector.length !== this.dimensions) return;
+    if (this.#size === this.#capacity) this.#dropOldest();
+    else if (this.#size === this.#ids.length) this.#grow();
+    if (!isNewer) this.#start = this.#place(this.#ids.length - 1);
+    const place = isNewer ? this.#place(this.#size) : this.#start;
+    this.#size += 1;
+    this.#ids[place] = id;
+    this.#messages[place] = n;
+    this.#vectors.set(vector, place * this.dimensions);
+  }
+
+  // The place of a row, counted from the oldest.
+  #place(index: number): number {
+    const place = this.#start + index;
+    return place < this.#ids.length ? place : place - this.#ids.length;
+  }
+
+  #dropOldest(): void {
+    // Read again when there is room.
+    this.#oldest = (this.#ids[this.#start] as number) + 1;
+    this.isWhole = false;
+    this.#start = this.#place(1);
+    this.#size -= 1;
+  }
+
+  // Of a full ring: the oldest row comes to the first place.
+  #grow(): void {
+    const length = Math.min(this.#capacity, Math.max(PAGE, 2 * this.#ids.length));
+    const unroll = <A extends Float32Array | Float64Array>(ring: A, longer: A, width: number): A => {
+      const start = this.#start * width;
+      longer.set(ring.subarray(start));
+      longer.set(ring.subarray(0, start), ring.length - start);
+      return longer;
+    };
+    const { dimensions } = this;
+    this.#ids = unroll(this.#ids, new Float64Array(length), 1);
+    this.#messages = unroll(this.#messages, new Float64Array(length), 1);
+    this.#vectors = unroll(this.#vectors, new Float32Array(length * dimensions), dimensions);
+    this.#start = 0;
+  }
+
+  /** The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. */
+  *nearest(
+    sql: Dialect,
+    query: Float32Array,
+    [lo, hi]: readonly [number, number],
+    limit: number,
+    least: number,
+  ): Operation<Near[]> {
+    for (;;) {
+      const best = createBest(limit, least);
+      const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
+      for (let index = 0; index < size; index += 1) {
+        const place = this.#place(index);
+        const n = messages[place] as number;
+        if (n >= lo && n <= hi) best.add(ids[place] as number, n, product(query, vectors, place));
+      }
+      const near = best.take();
+      const there = new Set(
+        yield* column<number>(
+          `SELECT v.id FROM ${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.id = s.lo AND v.embedder = ?`,
+          JSON.stringify(near.map(({ id }) => [0, id, id])),
+          this.embedder,
+        ),
+      );
+      const gone = new Set(near.map(({ id }) => id).filter((id) => !there.has(id)));
+      if (gone.size === 0) return near;
+      this.#forget(gone);
+    }
+  }
+
+  // The others move together: it takes no longer than the comparing did.
+  #forget(gone: ReadonlySet<number>): void {
+    const { dimensions } = this;
+    let kept = 0;
+    for (let index = 0; index < this.#size; index += 1) {
+      const from = this.#place(index);
+      if (gone.has(this.#ids[from] as number)) continue;
+      const to = this.#place(kept);
+      kept += 1;
+      if (to === from) continue;
+      this.#ids[to] = this.#ids[from] as number;
+      this.#messages[to] = this.#messages[from] as number;
+      this.#vectors.copyWithin(to * dimensions, from * dimensions, (from + 1) * dimensions);
+    }
+    this.#size = kept;
+  }
+}
+
+/** Collects the best of what it is shown, above `least`. */
+export function createBest(limit: number, least: number) {
+  let best: Near[] = [];
+  let worst = Number.NEGATIVE_INFINITY;
+  const sort = () => {
+    best.sort((a, b) => b.score - a.score || b.n - a.n);
+    best = best.slice(0, limit);
+  };
+  return {
+    add(id: number, n: number, score: number): void {
+      if (score <= least || score < worst) return;
+      best.push({ id, n, score });
+      if (best.length < 2 * limit + 1000) return;
+      sort();
+      worst = best.at(-1)?.score ?? worst;
+    },
+    /** Best first; of equals the later message. */
+    take(): Near[] {
+      sort();
+      return best;
+    },
+  };
+}
+
+/** The product of a vector and the one at `place` among others of its length. */
+export function product(vector: Float32Array, others: Float32Array, place = 0): number {
+  const { length } = vector;
+  const start = place * length;
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  let index = 0;
+  // Four sums do not wait for each other.
+  for (; index + 3 < length; index += 4) {
+    a += (vector[index] as number) * (others[start + index] as number);
+    b += (vector[index + 1] as number) * (others[start + index + 1] as number);
+    c += (vector[index + 2] as number) * (others[start + index + 2] as number);
+    d += (vector[index + 3] as number) * (others[start + index + 3] as number);
+  }
+  for (; index < length; index += 1) a += (vector[index] as number) * (others[start + index] as number);
+  return a + b + c + d;
+}

@@ -1,0 +1,199 @@
+import { StemmaError } from "../../errors.js";
+import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { type ContentTuple, readable, readRows } from "./content.js";
+import { findSegments, selectRanges, visiblePieces } from "./path.js";
+import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
+import { findNamed, findPlace, findTip, isoNow, openTip, type Place, touchSession } from "./session-row.js";
+
+interface CompactionRow {
+  readonly n: number;
+  readonly id: string;
+  readonly summary: string;
+  readonly from_message_id: string;
+  readonly to_message_id: string;
+  readonly created_at: string;
+  /** Null when an upgrade brought an overlay along whose range is gone. */
+  readonly from_n: number | null;
+  readonly to_n: number | null;
+}
+
+const COLUMNS = "n, id, summary, from_message_id, to_message_id, created_at, from_n, to_n";
+
+/** One overlay of a session, or null. */
+export function* findCompaction(sessionId: string, id: string): Operation<CompactionRow | null> {
+  const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? AND id = ?`;
+  return (yield* first<CompactionRow>(query, sessionId, id)) ?? null;
+}
+
+/** See `CompactionStore.add`. */
+export function* addCompaction(
+  sessionId: string,
+  overlay: NewCompaction & { createdAt?: string | undefined },
+  guard?: CompactionGuard,
+): Operation<StoredCompaction> {
+  const tip = yield* openTip(sessionId);
+  const from = yield* endOfRange(sessionId, overlay.fromMessageId, "from");
+  const to = yield* endOfRange(sessionId, overlay.toMessageId, "to");
+  if (from === null || to === null) {
+    if (guard !== undefined) throw stale(sessionId);
+    const missing = from === null ? overlay.fromMessageId : overlay.toMessageId;
+    throw invalidRange(sessionId, overlay, `message "${missing}" is not in this session`);
+  }
+  const path = yield* findSegments(tip.no, to);
+  const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
+  if (!onPath) {
+    const reversed = from.n > to.n ? "the range is reversed, or " : "";
+    throw invalidRange(sessionId, overlay, `${reversed}its ends are not on one path`);
+  }
+  if (guard !== undefined && !(yield* holds(tip.no, sessionId, guard, from, to))) throw stale(sessionId);
+  const last = yield* first<{ n: number | null }>(
+    "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
+    floorOf(tip.no),
+    ceilingOf(tip.no),
+  );
+  const stored: StoredCompaction = {
+    id: overlay.id,
+    summary: overlay.summary,
+    fromMessageId: from.id,
+    toMessageId: to.id,
+    createdAt: overlay.createdAt ?? isoNow(),
+  };
+  yield* run(
+    `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    nextPosition(tip.no, last?.n ?? floorOf(tip.no)),
+    stored.id,
+    stored.summary,
+    stored.fromMessageId,
+    stored.toMessageId,
+    stored.createdAt,
+    from.n,
+    to.n,
+    sessionId,
+    estimateMessageTokens(summaryMessage(stored)),
+  );
+  yield* touchSession(tip.no, tip.leaf, tip.newest?.n ?? null);
+  return stored;
+}
+
+/** See `CompactionStore.list`. */
+export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
+  const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
+  return (yield* all<CompactionRow>(query, sessionId)).map((row) => ({
+    id: row.id,
+    summary: row.summary,
+    fromMessageId: row.from_message_id,
+    toMessageId: row.to_message_id,
+    createdAt: row.created_at,
+  }));
+}
+
+/** See `CompactionStore.originals`. */
+export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const tip = yield* findTip(sessionId);
+  const row = yield* findCompaction(sessionId, id);
+  if (tip === null || row === null) {
+    throw new StemmaError(
+      "COMPACTION_NOT_FOUND",
+      { sessionId, compactionId: id },
+      `No compaction "${id}" is in this session.`,
+    );
+  }
+  const to = yield* findPlace(sessionId, row.to_message_id);
+  if (to === null || row.from_n === null) return [];
+  const from = row.from_n;
+  const ranges = (yield* findSegments(tip.no, to))
+    .filter(({ hi }) => hi >= from)
+    .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
+  return readable(yield* readRows(tip.no, yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges))));
+}
+
+/**
+ * Keeps overlays on the messages that are left when `place` is about to be removed: a range that ended there ends one
+ * message earlier or later, a range that was only this message goes.
+ */
+export function* shrinkOverlays(no: number, place: Place, parent: Place | null): Operation<void> {
+  const touched = yield* all<CompactionRow>(
+    `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
+    floorOf(no),
+    ceilingOf(no),
+    place.n,
+    place.n,
+  );
+  for (const { n, from_n, to_n } of touched) {
+    if (from_n === to_n) {
+      yield* run("DELETE FROM assistant_compactions WHERE n = ?", n);
+    } else if (to_n === place.n) {
+      yield* run(
+        "UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE n = ?",
+        parent?.n ?? null,
+        parent?.id ?? "",
+        n,
+      );
+    } else {
+      const next = yield* followOnPath(no, to_n as number, place.n);
+      yield* run("UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?", next.n, next.id, n);
+    }
+  }
+}
+
+// The message after `n` on the path to the row `to`.
+function* followOnPath(no: number, to: number, n: number): Operation<{ n: number; id: string }> {
+  const end = (yield* first<Place>("SELECT n, id, branch, total FROM assistant_messages WHERE n = ?", to)) as Place;
+  for (const { branch, lo, hi } of yield* findSegments(no, end)) {
+    if (hi <= n) continue;
+    const next = yield* first<{ n: number; id: string }>(
+      "SELECT n, id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      Math.max(lo, n + 1),
+      hi,
+      branch,
+    );
+    if (next !== undefined) return next;
+  }
+  return end;
+}
+
+// An end may be named by the summary that stands for it.
+function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<Place | null> {
+  if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
+  const overlay = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  return overlay === null ? null : yield* findPlace(sessionId, overlay.from_message_id);
+}
+
+function* holds(no: number, sessionId: string, guard: CompactionGuard, from: Place, to: Place): Operation<boolean> {
+  const leaf = yield* findPlace(sessionId, guard.leafId);
+  if (leaf === null) return false;
+  const pieces = yield* visiblePieces(no, leaf);
+  const visible: { n: number; id: string }[] = [];
+  for (const piece of pieces) {
+    if ("overlay" in piece) {
+      const { id, from_n, to_n } = piece.overlay;
+      if (to_n >= from.n && from_n <= to.n) visible.push({ n: from_n, id: SUMMARY_ID_PREFIX + id });
+      continue;
+    }
+    const { branch, lo, hi } = piece.range;
+    const rows = yield* all<{ n: number; id: string }>(
+      "SELECT n, id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n",
+      Math.max(lo, from.n),
+      Math.min(hi, to.n),
+      branch,
+    );
+    visible.push(...rows);
+  }
+  return visible.length === guard.visibleIds.length && visible.every(({ id }, index) => id === guard.visibleIds[index]);
+}
+
+function invalidRange(sessionId: string, overlay: NewCompaction, why: string): StemmaError {
+  const { fromMessageId, toMessageId } = overlay;
+  const message = `Nothing can be laid over "${fromMessageId}" to "${toMessageId}": ${why}.`;
+  return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
+}
+
+function stale(sessionId: string): StemmaError {
+  const message = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
+  return new StemmaError("COMPACTION_STALE", { sessionId }, message);
+}

@@ -1,0 +1,209 @@
+import { StemmaError } from "../../errors.js";
+import { decodeMessage, type EncodedMessage, PendingMessage, splitContent } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
+import { utf8Length } from "../../model/text.js";
+import type { CorruptMessage } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
+
+/**
+ * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
+ * for a row of this engine. Both are kept as pieces that an engine's rows can hold.
+ */
+
+/** True for a message of which nothing must stand outside its row. */
+export function fitsRow(sql: Dialect, message: EncodedMessage): boolean {
+  return message.media.length === 0 && fitsColumn(sql, message.content);
+}
+
+function fitsColumn(sql: Dialect, text: string): boolean {
+  // A character is at most three bytes of UTF-8, so most texts need not be measured.
+  return text.length * 3 <= sql.maxTextBytes || utf8Length(text) <= sql.maxTextBytes;
+}
+
+/** Writes what must stand outside the row `n`, and gives the content for the row itself. */
+export function* storeContent(sql: Dialect, no: number, n: number, message: EncodedMessage): Operation<string> {
+  for (const { hash, data } of message.media) {
+    yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, hash);
+    const known = yield* first("SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0", no, hash);
+    if (known === undefined) yield* storePieces(sql, no, hash, data);
+  }
+  if (fitsColumn(sql, message.content)) return message.content;
+  const key = `row:${n}`;
+  yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, key);
+  yield* storePieces(sql, no, key, message.content);
+  return splitContent(message, key);
+}
+
+function* storePieces(sql: Dialect, no: number, hash: string, data: string): Operation<void> {
+  const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
+  let part = 0;
+  for (let start = 0; start < data.length || part === 0; part += 1) {
+    let end = Math.min(start + length, data.length);
+    // Halves of a surrogate pair would not survive in different rows.
+    if (end < data.length && isHighSurrogate(data.charCodeAt(end - 1))) end += 1;
+    yield* run(
+      "INSERT INTO assistant_media (no, hash, part, data) VALUES (?, ?, ?, ?)",
+      no,
+      hash,
+      part,
+      data.slice(start, end),
+    );
+    start = end;
+  }
+}
+
+const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
+
+/** Removes what stands outside the row `n` and belongs to no other row. */
+export function* dropContent(no: number, n: number): Operation<void> {
+  const refs = yield* all<{ hash: string }>("SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+  if (refs.length === 0) return;
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+  for (const { hash } of refs) {
+    const used = yield* first("SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1", no, hash);
+    if (used === undefined) yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", no, hash);
+  }
+}
+
+/** A text without what a column of some engine cannot keep: NUL and halves of surrogate pairs. */
+export function storableText(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
+}
+
+export interface ContentRow {
+  readonly n: number;
+  readonly content: string;
+}
+
+export type ContentTuple = readonly [n: number, content: string];
+
+type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
+
+/**
+ * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
+ * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "".
+ */
+export function* readContents(
+  no: number,
+  contents: readonly string[],
+  idAt: ((index: number) => Operation<string>) | null,
+  onCorrupt?: CorruptHandler,
+): Operation<(SessionMessage | null)[]> {
+  const decoded: Decoded[] = [];
+  let isWhole = true;
+  for (const content of contents) {
+    const found = decode(content);
+    decoded.push(found);
+    isWhole &&= isComplete(found);
+  }
+  // Nearly every content is complete in itself.
+  if (isWhole) return decoded as SessionMessage[];
+  const data = yield* readMedia(no, decoded.flatMap(keysOf));
+  const messages: (SessionMessage | null)[] = [];
+  for (const [index, found] of decoded.entries()) {
+    messages.push(
+      isComplete(found) ? found : yield* readIncomplete(no, found, data, idAt && (() => idAt(index)), onCorrupt),
+    );
+  }
+  return messages;
+}
+
+/** The same of rows. */
+export function readRows(
+  no: number,
+  rows: readonly ContentTuple[],
+  onCorrupt?: CorruptHandler,
+): Operation<(SessionMessage | null)[]> {
+  const contents = rows.map(([, content]) => content);
+  return readContents(no, contents, (index) => findId((rows[index] as ContentTuple)[0]), onCorrupt);
+}
+
+/** Without those that could not be read. */
+export function readable(messages: readonly (SessionMessage | null)[]): SessionMessage[] {
+  return messages.filter((message) => message !== null);
+}
+
+/** The message of one row; null when it is corrupt and `onCorrupt` took it. */
+export function* readContent(
+  no: number,
+  row: ContentRow,
+  onCorrupt?: CorruptHandler,
+): Operation<SessionMessage | null> {
+  return (yield* readRows(no, [[row.n, row.content]], onCorrupt))[0] ?? null;
+}
+
+function* findId(n: number): Operation<string> {
+  return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", n))?.id ?? "";
+}
+
+// Whatever goes wrong in reading what is stored is the fault of what is stored.
+function attempt<T>(read: () => T): T | Error {
+  try {
+    return read();
+  } catch (error) {
+    return error instanceof Error ? error : new SyntaxError(String(error));
+  }
+}
+
+type Decoded = SessionMessage | PendingMessage | Error;
+
+const decode = (content: string): Decoded => attempt(() => decodeMessage(content));
+
+function isComplete(decoded: Decoded): decoded is SessionMessage {
+  return !(decoded instanceof PendingMessage) && !(decoded instanceof Error);
+}
+
+function* readIncomplete(
+  no: number,
+  decoded: PendingMessage | Error,
+  data: ReadonlyMap<string, string>,
+  findMessageId: (() => Operation<string>) | null,
+  onCorrupt: CorruptHandler,
+): Operation<SessionMessage | null> {
+  const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded, data) : decoded;
+  if (!(complete instanceof Error)) return complete;
+  const id = findMessageId === null ? "" : yield* findMessageId();
+  if (onCorrupt === undefined) {
+    const advice = 'Read with { onCorrupt: "skip" } to leave it out, or delete or update it.';
+    throw new StemmaError("CORRUPT_MESSAGE", { messageId: id }, `Message "${id}" cannot be read back. ${advice}`, {
+      cause: complete,
+    });
+  }
+  onCorrupt({ id, error: complete });
+  return null;
+}
+
+function* completeMessage(
+  no: number,
+  pending: PendingMessage,
+  data: ReadonlyMap<string, string>,
+): Operation<SessionMessage | Error> {
+  const message = attempt(() => pending.complete(data));
+  if (!(message instanceof PendingMessage)) return message;
+  return yield* completeMessage(no, message, yield* readMedia(no, keysOf(message)));
+}
+
+function keysOf(decoded: Decoded): string[] {
+  if (!(decoded instanceof PendingMessage)) return [];
+  const keys = attempt(() => decoded.keys);
+  return keys instanceof Error ? [] : keys;
+}
+
+// Engines bind at least a hundred values to a statement.
+const KEYS_AT_ONCE = 90;
+
+function* readMedia(no: number, keys: readonly string[]): Operation<Map<string, string>> {
+  const data = new Map<string, string>();
+  const wanted = [...new Set(keys)];
+  for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
+    const some = wanted.slice(start, start + KEYS_AT_ONCE);
+    const pieces = yield* all<{ hash: string; data: string }>(
+      `SELECT hash, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
+      no,
+      ...some,
+    );
+    for (const piece of pieces) data.set(piece.hash, (data.get(piece.hash) ?? "") + piece.data);
+  }
+  return data;
+}

@@ -1,0 +1,97 @@
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { shrinkOverlays } from "./compactions.js";
+import { dropContent } from "./content.js";
+import { ceilingOf } from "./row-id.js";
+import { activeLeaf, findTip, type Place, type Tip, touchSession } from "./session-row.js";
+
+/** See `MessageStore.delete`. */
+export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
+  let tip = yield* findTip(sessionId);
+  const deleted: string[] = [];
+  for (const id of ids) {
+    const found = tip === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
+    if (tip === null || found === undefined) continue;
+    tip = yield* deleteMessage(sql, sessionId, tip, ...placesOf(found));
+    deleted.push(id);
+  }
+  if (tip !== null && deleted.length > 0) yield* touchSession(tip.no, tip.leaf, tip.stale);
+  return deleted;
+}
+
+const FOUND = `
+  SELECT m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
+         p.n AS parent_n, p.id AS parent_id, p.branch AS parent_branch, p.total AS parent_total
+  FROM assistant_messages m LEFT JOIN assistant_messages p ON p.session_id = m.session_id AND p.id = m.parent_id
+  WHERE m.session_id = ? AND m.id = ?`;
+
+type PlaceTuple = [n: number, id: string, branch: number, total: number | null];
+type FoundRow = [...PlaceTuple, ...(PlaceTuple | [null, null, null, null])];
+
+function placesOf([n, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
+  Place,
+  Place | null,
+] {
+  const parent = parentN === null ? null : { n: parentN, id: parentId, branch: parentBranch, total: parentTotal };
+  return [{ n, id, branch, total }, parent];
+}
+
+// Removes one message: what hung below it hangs below its parent. Gives what the session's row is to say after that.
+function* deleteMessage(sql: Dialect, sessionId: string, tip: Tip, place: Place, parent: Place | null): Operation<Tip> {
+  const { no } = tip;
+  const active = yield* activeLeaf(tip);
+  const next = yield* first<{ n: number }>(
+    "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+    place.n + 1,
+    ceilingOf(no),
+    place.branch,
+  );
+  yield* shrinkOverlays(no, place, parent);
+  yield* adoptBranches(no, place, parent);
+  if (next !== undefined) {
+    yield* run("UPDATE assistant_messages SET parent_id = ? WHERE n = ?", parent?.id ?? null, next.n);
+  } else if (parent === null || parent.branch !== place.branch) {
+    // It was the branch's only message.
+    yield* run("DELETE FROM assistant_branches WHERE no = ? AND branch = ?", no, place.branch);
+  }
+  if (sql.search !== null) yield* sql.search.remove("messages", place.n, place.n);
+  yield* dropContent(no, place.n);
+  yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
+  const wasNewest = place.n === tip.newest?.n;
+  const newest = wasNewest ? ((yield* findTip(sessionId))?.newest ?? null) : tip.newest;
+  const leaf = active?.n === place.n ? parent : active;
+  return {
+    ...tip,
+    newest,
+    // Written down only when it is not the newest row.
+    leaf: newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0),
+    stale: wasNewest ? tip.stale : (newest?.n ?? null),
+  };
+}
+
+// Branches that began below `place` begin below its parent.
+function* adoptBranches(no: number, place: Place, parent: Place | null): Operation<void> {
+  const children = yield* all<{ branch: number; lo: number }>(
+    "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
+    no,
+    place.branch,
+    place.n,
+  );
+  for (const { branch, lo } of children) {
+    yield* run(
+      `UPDATE assistant_messages SET parent_id = ?
+       WHERE n = (SELECT f.n FROM assistant_messages f WHERE f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
+      parent?.id ?? null,
+      lo,
+      ceilingOf(no),
+      branch,
+    );
+    yield* run(
+      "UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE no = ? AND branch = ?",
+      parent?.branch ?? null,
+      parent?.n ?? null,
+      no,
+      branch,
+    );
+  }
+}

@@ -1,0 +1,131 @@
+import type { SearchQuery } from "../../model/query.js";
+import type { EntryScope, StoredEntry } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
+import { assertBudget } from "./blocks.js";
+import { searchOf } from "./search/search.js";
+import { dateSession, isoNow } from "./session-row.js";
+
+/** See `EntryStore.count`. */
+export function* countEntries(scope: EntryScope): Operation<number> {
+  const row = yield* first<{ count: number }>(
+    "SELECT count(*) AS count FROM cf_agents_search_entries WHERE session_id = ? AND label = ?",
+    scope.sessionId,
+    scope.label,
+  );
+  return Number(row?.count ?? 0);
+}
+
+/** See `EntryStore.get`. */
+export function* findEntry(scope: EntryScope, key: string): Operation<StoredEntry | null> {
+  const row = yield* readEntry(scope, key, "");
+  return row === null ? null : { key: row.key, content: row.content };
+}
+
+function* readEntry(
+  scope: EntryScope,
+  key: string,
+  forUpdate: string,
+): Operation<(StoredEntry & { n: number }) | null> {
+  const row = yield* first<StoredEntry & { n: number }>(
+    `SELECT n, key, content FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?${forUpdate}`,
+    scope.sessionId,
+    scope.label,
+    key,
+  );
+  return row ?? null;
+}
+
+/** See `EntryStore.set`. */
+export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
+  yield* dateSession(scope.sessionId);
+  yield* storeEntry(sql, scope, entry);
+}
+
+function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
+  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
+  const now = isoNow();
+  if (old !== null) {
+    yield* run(
+      "UPDATE cf_agents_search_entries SET content = ?, updated_at = ? WHERE n = ?",
+      entry.content,
+      now,
+      old.n,
+    );
+    if (sql.search !== null) yield* sql.search.remove("entries", old.n, old.n);
+    if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument(entry));
+    return;
+  }
+  yield* run(
+    `INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
+    scope.sessionId,
+    scope.label,
+    entry.key,
+    entry.content,
+    now,
+    now,
+  );
+  const added = yield* readEntry(scope, entry.key, "");
+  if (sql.search !== null && added !== null) yield* sql.search.add("entries", added.n, entryDocument(entry));
+}
+
+/** See `EntryStore.append`. */
+export function* appendEntry(
+  sql: Dialect,
+  scope: EntryScope,
+  entry: StoredEntry,
+  maxTokens: number,
+): Operation<StoredEntry> {
+  yield* dateSession(scope.sessionId);
+  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
+  const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
+  assertBudget(scope.label, next.content, maxTokens);
+  yield* storeEntry(sql, scope, next);
+  return next;
+}
+
+/** See `EntryStore.delete`. */
+export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
+  const old = yield* readEntry(scope, key, sql.forUpdate);
+  if (old !== null) yield* removeEntry(sql, old.n);
+}
+
+/** Removes the entries of every scope of a session. */
+export function* removeEntries(sql: Dialect, sessionId: string): Operation<void> {
+  const rows = yield* all<{ n: number }>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
+  for (const { n } of rows) yield* removeEntry(sql, n);
+}
+
+/** Copies the entries of every scope of a session to another one. */
+export function* copyEntries(sql: Dialect, from: string, to: string): Operation<void> {
+  const rows = yield* all<StoredEntry & { label: string }>(
+    "SELECT label, key, content FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n",
+    from,
+  );
+  for (const { label, key, content } of rows) yield* storeEntry(sql, { sessionId: to, label }, { key, content });
+}
+
+/** See `EntryStore.search`. */
+export function* searchEntries(
+  sql: Dialect,
+  scope: EntryScope,
+  query: SearchQuery,
+  limit: number,
+): Operation<StoredEntry[]> {
+  const found: StoredEntry[] = [];
+  for (const { n } of yield* searchOf(sql).entries(query, scope, limit)) {
+    const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", n);
+    if (row !== undefined) found.push({ key: row.key, content: row.content });
+  }
+  return found;
+}
+
+/** What is indexed of an entry: its key is a title, so its words count too. */
+export function entryDocument(entry: StoredEntry): string {
+  return `${entry.key.replace(/[-_/]+/g, " ")}\n${entry.content}`;
+}
+
+function* removeEntry(sql: Dialect, n: number): Operation<void> {
+  if (sql.search !== null) yield* sql.search.remove("entries", n, n);
+  yield* run("DELETE FROM cf_agents_search_entries WHERE n = ?", n);
+}

@@ -1,0 +1,277 @@
+import { isMarked } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { hideUnloaded } from "../../model/skill-view.js";
+import { NO_SKILLS, type SkillState } from "../../model/skills.js";
+import { searchableText, utf8Length } from "../../model/text.js";
+import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
+import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
+import { currentTotal } from "./messages.js";
+import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import {
+  findNamed,
+  findTip,
+  messageNotFound,
+  type Place,
+  resolveLeaf,
+  type SessionRow,
+  type Tip,
+} from "./session-row.js";
+
+/** See `HistoryStore.message`. */
+export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
+  const row = yield* first<ContentRow>(
+    "SELECT n, content FROM assistant_messages WHERE session_id = ? AND id = ?",
+    sessionId,
+    id,
+  );
+  if (row === undefined) return null;
+  const tip = (yield* findTip(sessionId)) as Tip;
+  return yield* readContent(tip.no, row);
+}
+
+/** See `HistoryStore.leaf`. */
+export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
+  const tip = yield* findTip(sessionId);
+  const leaf = tip === null ? null : yield* resolveLeaf(sessionId, tip, undefined);
+  return leaf === null ? null : yield* readMessage(sessionId, leaf.id);
+}
+
+/** See `HistoryStore.children`. */
+export function* readChildren(sessionId: string, id: string): Operation<SessionMessage[]> {
+  const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
+  const { no } = (yield* findTip(sessionId)) as Tip;
+  const branches = yield* all<{ branch: number; lo: number }>(
+    "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
+    no,
+    place.branch,
+    place.n,
+  );
+  const starts = [{ branch: place.branch, lo: place.n + 1 }, ...branches];
+  const rows: ContentTuple[] = [];
+  for (const { branch, lo } of starts) {
+    const [row] = yield* tuples<ContentTuple>(
+      "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      lo,
+      ceilingOf(no),
+      branch,
+    );
+    if (row !== undefined) rows.push(row);
+  }
+  rows.sort(([a], [b]) => a - b);
+  return readable(yield* readRows(no, rows));
+}
+
+/** What a reader of a session's visible path needs; null for a session without an active leaf. */
+export interface View {
+  readonly no: number;
+  readonly leaf: Place;
+  readonly pieces: readonly Piece[];
+  readonly skills: SkillState;
+}
+
+/** Finds the visible path to `leafId`, or to the active leaf. Errors: `MESSAGE_NOT_FOUND`. */
+export function* openView(sessionId: string, leafId: string | undefined): Operation<View | null> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  if (leaf === null) return null;
+  return { no: tip.no, leaf, pieces: yield* visiblePieces(tip.no, leaf), skills: skillsOf(tip) };
+}
+
+/** The skill state that a session's row holds. */
+export function skillsOf(row: SessionRow): SkillState {
+  return row.skills === null ? NO_SKILLS : (JSON.parse(row.skills) as SkillState);
+}
+
+// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
+const ROWS_AT_ONCE = 1024;
+
+/** See `HistoryStore.path`. */
+export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
+  const view = yield* openView(sessionId, options.leafId);
+  if (view === null) return [];
+  const messages: SessionMessage[] = [];
+  const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
+  for (const portion of portionsOf(view.pieces, ROWS_AT_ONCE)) {
+    if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
+    else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+type MaybeMessages = Operation<(SessionMessage | null)[]>;
+
+function* readAsStored(sql: Dialect, { no }: View, ranges: Segment[], { onCorrupt }: ReadOptions): MaybeMessages {
+  const contents = yield* column<string>(...selectRanges(sql, "m.content", ranges));
+  return yield* readContents(no, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
+}
+
+function* readWithSkills(
+  sql: Dialect,
+  { no, skills }: View,
+  ranges: Segment[],
+  { onCorrupt }: ReadOptions,
+): MaybeMessages {
+  const rows = yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges));
+  const messages = yield* readRows(no, rows, onCorrupt);
+  return messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills));
+}
+
+function* idInRanges(sql: Dialect, ranges: Segment[], index: number): Operation<string> {
+  return (yield* column<string>(...selectRanges(sql, "m.id", ranges)))[index] ?? "";
+}
+
+/** The rows of one page of a range, from one end of it. */
+export function* readPage(
+  view: View,
+  range: { branch: number; lo: number; hi: number },
+  page: { newestFirst: boolean; limit: number },
+  onCorrupt: ReadOptions["onCorrupt"],
+): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
+  const rows = yield* tuples<ContentTuple>(
+    `SELECT n, content FROM assistant_messages
+     WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+    range.lo,
+    range.hi,
+    range.branch,
+    page.limit,
+  );
+  const messages: SessionMessage[] = [];
+  const bytes: number[] = [];
+  const read = yield* readRows(view.no, rows, onCorrupt);
+  for (const [index, [n, content]] of rows.entries()) {
+    const stored = read[index] ?? null;
+    if (stored === null) continue;
+    const message = hideUnloaded(stored, n, view.skills);
+    messages.push(message);
+    const asStored = message === stored && !isMarked(content);
+    bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
+  }
+  return { messages, bytes, last: rows.at(-1)?.[0] ?? null, full: rows.length === page.limit };
+}
+
+/** See `HistoryStore.recent`. */
+export function* readRecent(
+  sessionId: string,
+  maxBytes: number,
+  options: ReadOptions & { minMessages: number },
+): Operation<RecentHistory> {
+  const newestFirst: SessionMessage[] = [];
+  let total = 0;
+  const view = yield* openView(sessionId, options.leafId);
+  const done = (truncated: boolean): RecentHistory => ({
+    messages: newestFirst.reverse(),
+    truncated,
+    totalContentBytes: total,
+  });
+  // Takes a message if there is room for it.
+  const take = (message: SessionMessage, bytes: number): boolean => {
+    if (newestFirst.length >= options.minMessages && total + bytes > maxBytes) return false;
+    newestFirst.push(message);
+    total += bytes;
+    return true;
+  };
+  for (const piece of (view?.pieces ?? []).slice().reverse()) {
+    if ("overlay" in piece) {
+      const message = summaryMessage(piece.overlay);
+      if (!take(message, utf8Length(JSON.stringify(message)))) return done(true);
+      continue;
+    }
+    let hi: number = piece.range.hi;
+    // One more than is wanted tells that there are more.
+    let limit = Math.min(Math.max(8, options.minMessages + 1), 256);
+    for (let more = true; more; limit = Math.min(limit * 2, 256)) {
+      const page = yield* readPage(
+        view as View,
+        { ...piece.range, hi },
+        { newestFirst: true, limit },
+        options.onCorrupt,
+      );
+      for (const [index, message] of page.messages.entries()) {
+        if (!take(message, page.bytes[index] as number)) return done(true);
+      }
+      hi = (page.last ?? 0) - 1;
+      more = page.full;
+    }
+  }
+  return done(false);
+}
+
+/** See `HistoryStore.length`. */
+export function* pathLength(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  if (leaf === null) return 0;
+  return yield* sumOverRanges(sql, "count(*)", yield* findSegments(tip.no, leaf));
+}
+
+/** See `HistoryStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
+export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  if (leaf === null) return 0;
+  const known = currentTotal(tip, leaf);
+  if (known !== null) return known;
+  const pieces = yield* visiblePieces(tip.no, leaf);
+  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(pieces));
+  for (const piece of pieces) if ("overlay" in piece) total += Number(piece.overlay.tokens);
+  if (tip.stale === null || leaf.n > tip.stale) {
+    yield* run("UPDATE assistant_messages SET total = ? WHERE n = ?", total, leaf.n);
+  }
+  return total;
+}
+
+function* sumOverRanges(
+  sql: Dialect,
+  aggregate: string,
+  ranges: readonly { branch: number; lo: number; hi: number }[],
+): Operation<number> {
+  const row = yield* first<{ value: number | null }>(
+    `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
+     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
+    JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
+  );
+  return Number(row?.value ?? 0);
+}
+
+const PREVIEW_LENGTH = 80;
+
+interface TreeRow extends ContentRow {
+  readonly id: string;
+  readonly parent_id: string | null;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+/** See `HistoryStore.tree`. */
+export function* readTree(sessionId: string): Operation<TreeNode[]> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return [];
+  const nodes: TreeNode[] = [];
+  let from = floorOf(tip.no);
+  for (;;) {
+    const rows = yield* all<TreeRow>(
+      `SELECT n, id, parent_id, role, dated_at, created_at, content
+       FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT 256`,
+      from,
+      ceilingOf(tip.no),
+    );
+    for (const row of rows) {
+      const message = yield* readContent(tip.no, row, () => {});
+      const text = message === null ? "(cannot be read)" : searchableText(message);
+      const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
+      const createdAt = row.dated_at ?? row.created_at;
+      nodes.push({ id: row.id, parentId: row.parent_id, role: row.role, createdAt, preview });
+    }
+    const last = rows.at(-1);
+    if (last === undefined) return nodes;
+    from = last.n + 1;
+  }
+}

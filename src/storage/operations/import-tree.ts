@@ -1,0 +1,27 @@
+import type { ImportedTree } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Operation } from "../engine/operation.js";
+import { addCompaction, findCompaction } from "./compactions.js";
+import { importMessages, setActiveLeaf } from "./messages.js";
+import { addUsage, createSession, getSession } from "./sessions.js";
+
+/** See `MessageStore.importTree`. */
+export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
+  if (tree.session !== undefined) yield* createSession({ ...tree.session, id: sessionId });
+  const inserted = yield* sql.hot === undefined
+    ? importMessages(sql, sessionId, tree.messages)
+    : sql.hot.importMessages(sql, sessionId, tree.messages);
+  for (const compaction of tree.compactions ?? []) {
+    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
+  }
+  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
+  if (tree.usage !== undefined) yield* importUsage(sessionId, tree.usage);
+  return { inserted };
+}
+
+// A session that counts already was imported before, or has gone on since.
+function* importUsage(sessionId: string, usage: NonNullable<ImportedTree["usage"]>): Operation<void> {
+  const { input_tokens, output_tokens, estimated_cost } = yield* getSession(sessionId);
+  if (input_tokens !== 0 || output_tokens !== 0 || estimated_cost !== 0) return;
+  yield* addUsage(sessionId, usage.inputTokens, usage.outputTokens, usage.cost);
+}

@@ -1,0 +1,234 @@
+import { StemmaError } from "../../errors.js";
+import type { EncodedMessage } from "../../model/codec.js";
+import { searchDocument } from "../../model/text.js";
+import { type AppendResult, type ImportedTree, type ParentRef, promptKey } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { count, first, type Operation, run } from "../engine/operation.js";
+import { writeBlock } from "./blocks.js";
+import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
+import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
+import {
+  activeLeaf,
+  findNamed,
+  findPlace,
+  findTip,
+  isoNow,
+  messageNotFound,
+  openTip,
+  type Place,
+  type Tip,
+  touchSession,
+} from "./session-row.js";
+
+const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
+const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
+// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns.
+const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
+const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
+
+/** See `MessageStore.append`. */
+export function* appendMessages(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  parent: ParentRef,
+): Operation<AppendResult> {
+  const tip = messages.length > 0 ? yield* openTip(sessionId) : yield* findTip(sessionId);
+  if (tip === null) return { inserted: [], lastId: null, visibleTokens: 0 };
+  const inserted: boolean[] = [];
+  let newest = tip.newest;
+  let last: Place | null = null;
+  for (const message of messages) {
+    const below: Place | null = inserted.length > 0 ? last : yield* findParent(sessionId, tip, parent, message.id);
+    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    inserted.push(place !== null);
+    newest = place ?? newest;
+    last = place ?? (yield* findPlace(sessionId, message.id));
+  }
+  const changed = newest !== tip.newest;
+  if (changed && tip.leaf !== null) yield* resetLeaf(tip.no);
+  const end: Place | null = changed ? newest : yield* activeLeaf(tip);
+  return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
+}
+
+/** Writes messages, each below its own parent. Gives how many were inserted. */
+export function* importMessages(
+  sql: Dialect,
+  sessionId: string,
+  messages: ImportedTree["messages"],
+): Operation<number> {
+  const tip = yield* openTip(sessionId);
+  let newest = tip.newest;
+  let inserted = 0;
+  let previous: Place | null = null;
+  for (const { message, parentId } of messages) {
+    const below: Place | null =
+      previous !== null && previous.id === parentId
+        ? previous
+        : yield* findParent(sessionId, tip, parentId, message.id);
+    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    if (place === null) continue;
+    previous = newest = place;
+    inserted += 1;
+  }
+  if (inserted > 0 && tip.leaf !== null) yield* resetLeaf(tip.no);
+  return inserted;
+}
+
+/** See `MessageStore.update`. */
+export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
+  const place = (yield* findPlace(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
+  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
+}
+
+/** See `MessageStore.upsert`. */
+export function* upsertMessage(
+  sql: Dialect,
+  sessionId: string,
+  message: EncodedMessage,
+  parent: ParentRef,
+): Operation<boolean> {
+  const place = yield* findPlace(sessionId, message.id);
+  if (place === null) {
+    yield* appendMessages(sql, sessionId, [message], parent);
+    return true;
+  }
+  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
+  return false;
+}
+
+/** See `MessageStore.setActiveLeaf`. */
+export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
+  const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const tip = yield* openTip(sessionId);
+  yield* touchSession(tip.no, place.n === tip.newest?.n ? null : place.n, tip.stale);
+}
+
+/** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
+export function* clearMessages(sql: Dialect, sessionId: string, prompt: string | undefined): Operation<void> {
+  const { no } = yield* openTip(sessionId);
+  if (prompt !== undefined) yield* writeBlock(sql, promptKey(sessionId), prompt, undefined);
+  yield* removeRows(sql, no);
+  yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
+  yield* touchSession(no, null, null);
+}
+
+/** Removes everything that is kept by a session's number. */
+export function* removeRows(sql: Dialect, no: number): Operation<void> {
+  const range = [floorOf(no), ceilingOf(no)] as const;
+  if (sql.search !== null) yield* sql.search.remove("messages", ...range);
+  yield* run("DELETE FROM assistant_messages WHERE n BETWEEN ? AND ?", ...range);
+  yield* run("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ?", ...range);
+  yield* run("DELETE FROM assistant_branches WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_media WHERE no = ?", no);
+}
+
+/** The running total of a place, or null when something before it changed since it was written. */
+export function currentTotal(tip: { stale: number | null }, place: Place): number | null {
+  return tip.stale !== null && place.n <= tip.stale ? null : place.total;
+}
+
+/** Writes one message below `parent`, as the session's newest row. Null when its id is known: then it writes nothing. */
+export function* insertMessage(
+  sql: Dialect,
+  sessionId: string,
+  tip: Tip,
+  message: EncodedMessage,
+  parent: Place | null,
+): Operation<Place | null> {
+  const { no, newest } = tip;
+  const { id, tokens } = message;
+  const goesOn = parent?.n === newest?.n;
+  const isWhole = fitsRow(sql, message);
+  // Of a row that is all there is to write, the unique index tells that its id is known.
+  if (!(goesOn && isWhole) && (yield* findPlace(sessionId, id)) !== null) return null;
+  const n = nextPosition(no, newest?.n ?? floorOf(no));
+  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(no, n, newest, parent);
+  const before = parent === null ? 0 : currentTotal(tip, parent);
+  const total = before === null ? null : before + tokens;
+  const content = isWhole ? message.content : yield* storeContent(sql, no, n, message);
+  const row = [n, id, sessionId, parent?.id ?? null, message.role, isoNow(), branch, tokens, total, message.createdAt];
+  const written = sql.keepsText
+    ? yield* count(INSERT_TEXT, [...row, content, storableText(message.text)])
+    : yield* count(INSERT, [...row, content]);
+  if (written === 0) return null;
+  const document = searchDocument(message);
+  if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);
+  return { n, id, branch, total };
+}
+
+// A message goes on with its parent's branch unless another message does so already.
+function* branchFor(no: number, n: number, newest: Place | null, parent: Place | null): Operation<number> {
+  if (newest === null) return 0;
+  if (parent !== null) {
+    const sibling = yield* first(
+      "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? LIMIT 1",
+      parent.n + 1,
+      newest.n,
+      parent.branch,
+    );
+    if (sibling === undefined) return parent.branch;
+  }
+  const last = yield* first<{ branch: number }>(
+    "SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE no = ?",
+    no,
+  );
+  const branch = Number(last?.branch ?? 0) + 1;
+  yield* run(
+    "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
+    no,
+    branch,
+    n,
+    parent?.branch ?? null,
+    parent?.n ?? null,
+  );
+  return branch;
+}
+
+// The parent of a message that is known does not matter, so it need not be there.
+function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: string): Operation<Place | null> {
+  if (parent === undefined) return yield* activeLeaf(tip);
+  if (parent === null) return null;
+  const place = yield* findNamed(sessionId, parent);
+  if (place !== null || (yield* findPlace(sessionId, messageId)) !== null) return place;
+  const advice = "Pass null to start a new root, or the id of a message that exists.";
+  throw new StemmaError(
+    "PARENT_NOT_FOUND",
+    { sessionId, parentId: parent },
+    `Message "${parent}" is not in this session. ${advice}`,
+  );
+}
+
+function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedMessage): Operation<void> {
+  const { no, newest } = tip;
+  const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
+  const change = message.tokens - (old?.tokens ?? 0);
+  const before = currentTotal(tip, place);
+  yield* dropContent(no, place.n);
+  const content = yield* storeContent(sql, no, place.n, message);
+  yield* run(
+    UPDATE,
+    message.role,
+    message.tokens,
+    before === null ? null : before + change,
+    message.createdAt,
+    content,
+    place.n,
+  );
+  if (sql.keepsText) yield* run(UPDATE_TEXT, storableText(message.text), place.n);
+  if (sql.search !== null) {
+    yield* sql.search.remove("messages", place.n, place.n);
+    const document = searchDocument(message);
+    if (document !== "") yield* sql.search.add("messages", place.n, document);
+  }
+  // Totals of later rows hold this message's old size; the newest row has none after it.
+  const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : tip.stale;
+  yield* touchSession(no, tip.leaf, stale);
+}
+
+// The newest row is the leaf again.
+function* resetLeaf(no: number): Operation<void> {
+  yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", no);
+}

@@ -1,0 +1,148 @@
+import { selectOverlays } from "../../model/overlay.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import type { Place } from "./session-row.js";
+
+/**
+ * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
+ * path crosses branches, and is one range of rows in each. Row ids grow along a path.
+ */
+export interface Segment {
+  readonly branch: number;
+  readonly lo: number;
+  readonly hi: number;
+}
+
+export interface OverlayRow {
+  readonly id: string;
+  readonly summary: string;
+  readonly from_n: number;
+  readonly to_n: number;
+  readonly tokens: number;
+}
+
+/** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
+export type Piece = { readonly range: Segment } | { readonly overlay: OverlayRow };
+
+const CHAIN = `
+  WITH RECURSIVE chain (branch, lo, parent_branch, parent_n) AS (
+    SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ? AND branch = ?
+    UNION ALL
+    SELECT b.branch, b.lo, b.parent_branch, b.parent_n
+    FROM chain c JOIN assistant_branches b ON b.no = ? AND b.branch = c.parent_branch
+  )
+  SELECT branch, lo, parent_branch, parent_n FROM chain`;
+
+type BranchRow = [branch: number, lo: number, parentBranch: number | null, parentN: number | null];
+
+/** The path that ends with `leaf`, oldest range first. */
+export function* findSegments(no: number, leaf: { n: number; branch: number }): Operation<Segment[]> {
+  const segments: Segment[] = [];
+  let branch: number | null = leaf.branch;
+  let hi = leaf.n;
+  if (branch !== 0) {
+    for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(CHAIN, no, branch, no)) {
+      segments.push({ branch: own, lo, hi });
+      branch = parentBranch;
+      hi = parentN ?? 0;
+    }
+  }
+  // The first branch of a session needs no row.
+  if (branch === 0) segments.push({ branch, lo: floorOf(no), hi });
+  return segments.reverse();
+}
+
+/** The path that ends with `leaf` as a reader sees it: overlays in the place of the ranges they cover. */
+export function* visiblePieces(no: number, leaf: Place): Operation<Piece[]> {
+  const segments = yield* findSegments(no, leaf);
+  const overlays = yield* all<OverlayRow & { branch: number }>(
+    `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
+     FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+     WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
+    floorOf(no),
+    ceilingOf(no),
+  );
+  if (overlays.length === 0) return segments.map((range) => ({ range }));
+  const byBranch = new Map(segments.map((segment) => [segment.branch, segment]));
+  // Whoever has an overlay's end on its path has its whole range there.
+  const onPath = overlays.filter(({ branch, to_n }) => {
+    const segment = byBranch.get(branch);
+    return segment !== undefined && segment.lo <= to_n && to_n <= segment.hi;
+  });
+  return cover(
+    segments,
+    selectOverlays(onPath.map((overlay) => ({ ...overlay, from: overlay.from_n, to: overlay.to_n }))),
+  );
+}
+
+// Replaces what overlays cover; both lists are in the order of the path.
+function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): Piece[] {
+  const pieces: Piece[] = [];
+  let next = 0;
+  for (const { branch, lo, hi } of segments) {
+    let start = lo;
+    while (start <= hi) {
+      const overlay = overlays[next];
+      if (overlay === undefined || overlay.from_n > hi) {
+        pieces.push({ range: { branch, lo: start, hi } });
+        break;
+      }
+      if (overlay.from_n >= start) {
+        if (overlay.from_n > start) pieces.push({ range: { branch, lo: start, hi: overlay.from_n - 1 } });
+        pieces.push({ overlay });
+      }
+      if (overlay.to_n > hi) break;
+      start = overlay.to_n + 1;
+      next += 1;
+    }
+  }
+  return pieces;
+}
+
+/** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
+export function selectRanges(sql: Dialect, columns: string, ranges: readonly Segment[]): [string, ...SqlValue[]] {
+  const [only, ...others] = ranges;
+  if (only !== undefined && others.length === 0) {
+    const within = "m.n BETWEEN ? AND ? AND m.branch = ? ORDER BY m.n";
+    return [`SELECT ${columns} FROM assistant_messages m WHERE ${within}`, only.lo, only.hi, only.branch];
+  }
+  // CROSS JOIN keeps the planner from scanning the session.
+  return [
+    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
+     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch${sql.segmentOrder}`,
+    JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
+  ];
+}
+
+/** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one overlay. */
+export function* portionsOf(pieces: readonly Piece[], rows: number): Generator<Segment[] | OverlayRow> {
+  let portion: Segment[] = [];
+  let left = rows;
+  for (const piece of pieces) {
+    if ("overlay" in piece) {
+      if (portion.length > 0) yield portion;
+      portion = [];
+      left = rows;
+      yield piece.overlay;
+      continue;
+    }
+    const { branch, hi } = piece.range;
+    for (let { lo } = piece.range; lo <= hi; ) {
+      const end = Math.min(hi, lo + left - 1);
+      portion.push({ branch, lo, hi: end });
+      left -= end - lo + 1;
+      lo = end + 1;
+      if (left > 0) continue;
+      yield portion;
+      portion = [];
+      left = rows;
+    }
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** The ranges among pieces. */
+export function rangesOf(pieces: readonly Piece[]): Segment[] {
+  return pieces.flatMap((piece) => ("range" in piece ? [piece.range] : []));
+}

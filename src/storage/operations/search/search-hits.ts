@@ -1,0 +1,147 @@
+import type { SessionMessage } from "../../../model/message.js";
+import type { SearchQuery } from "../../../model/query.js";
+import type { Ranked } from "../../../model/rank.js";
+import { markedSnippet } from "../../../model/snippet.js";
+import { searchableText, senderName } from "../../../model/text.js";
+import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
+import type { Dialect } from "../../engine/dialect.js";
+import { all, type Operation } from "../../engine/operation.js";
+import { type ContentRow, readContent } from "../content.js";
+import { findSegments, type Segment } from "../path.js";
+import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
+import { activeLeaf, findTip } from "../session-row.js";
+import { findRows, isOnPath } from "./search-scope.js";
+
+interface HitRow extends ContentRow {
+  readonly id: string;
+  readonly session_id: string;
+  readonly branch: number;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+const COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
+const COLUMNS_OF_M = COLUMNS.replace(/\w+/g, "m.$& AS $&");
+
+/** Reads what was found, with what stands around it; `path` is the one that the search was narrowed to. */
+export function* readHits(
+  sql: Dialect,
+  query: SearchQuery,
+  ranked: readonly Ranked[],
+  request: SearchRequest,
+  path: readonly Segment[] | null,
+): Operation<SearchHit[]> {
+  const rows = yield* findRows<HitRow>(
+    sql,
+    ranked.map(({ n }) => n),
+    COLUMNS_OF_M,
+  );
+  const overlays = yield* overlaysOver([...rows.values()]);
+  const paths = pathsThrough(path);
+  const hits: SearchHit[] = [];
+  for (const { n, score } of ranked) {
+    const row = rows.get(n);
+    if (row === undefined) continue;
+    const message = yield* readFound(row);
+    hits.push({
+      ...message,
+      sessionId: row.session_id,
+      score,
+      snippet: markedSnippet(message.content, query),
+      coveredBy: overlays.get(n) ?? [],
+      ...(request.context ? { context: yield* contextOf(yield* paths(row), n, request.context) } : {}),
+    });
+  }
+  return hits;
+}
+
+// A message that cannot be read has no text.
+function* readFound(row: HitRow): Operation<FoundMessage> {
+  const message: SessionMessage | null = yield* readContent(sessionOf(row.n), row, () => {});
+  const name = message === null ? "" : senderName(message);
+  return {
+    id: row.id,
+    role: row.role,
+    ...(name === "" ? {} : { name }),
+    content: message === null ? "" : searchableText(message),
+    createdAt: row.dated_at ?? row.created_at,
+  };
+}
+
+interface OverlayEnd {
+  readonly id: string;
+  readonly from_n: number;
+  readonly to_n: number;
+  /** The branch that it ends on. */
+  readonly branch: number;
+}
+
+// The ids of the overlays whose range holds each of the rows, newest first.
+function* overlaysOver(rows: readonly HitRow[]): Operation<Map<number, string[]>> {
+  const covered = new Map<number, string[]>();
+  for (const no of new Set(rows.map(({ n }) => sessionOf(n)))) {
+    const overlays = yield* all<OverlayEnd>(
+      `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n, m.branch AS branch
+       FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n WHERE c.n BETWEEN ? AND ? ORDER BY c.n DESC`,
+      floorOf(no),
+      ceilingOf(no),
+    );
+    const own = rows.filter(({ n }) => sessionOf(n) === no);
+    for (const overlay of overlays) {
+      const within = own.filter(({ n }) => overlay.from_n <= n && n <= overlay.to_n);
+      if (within.length === 0) continue;
+      const path = yield* findSegments(no, { n: overlay.to_n, branch: overlay.branch });
+      for (const row of within) {
+        if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), overlay.id]);
+      }
+    }
+  }
+  return covered;
+}
+
+// The path on which a row's neighbours are looked for: the one that was asked for, else the active one where the row lies
+// on that, else the row's own branch to its end.
+function pathsThrough(asked: readonly Segment[] | null): (row: HitRow) => Operation<readonly Segment[]> {
+  const active = new Map<number, readonly Segment[]>();
+  return function* (row) {
+    if (asked !== null) return asked;
+    const no = sessionOf(row.n);
+    let path = active.get(no);
+    if (path === undefined) {
+      const tip = yield* findTip(row.session_id);
+      const leaf = tip === null ? null : yield* activeLeaf(tip);
+      path = leaf === null ? [] : yield* findSegments(no, leaf);
+      active.set(no, path);
+    }
+    return isOnPath(path, row) ? path : yield* findSegments(no, { n: ceilingOf(no), branch: row.branch });
+  };
+}
+
+function* contextOf(path: readonly Segment[], n: number, size: number): Operation<NonNullable<SearchHit["context"]>> {
+  const before = yield* neighbours([...path].reverse(), size, "DESC", ({ lo, hi }) => [lo, Math.min(hi, n - 1)]);
+  const after = yield* neighbours(path, size, "ASC", ({ lo, hi }) => [Math.max(lo, n + 1), hi]);
+  return { before: before.reverse(), after };
+}
+
+function* neighbours(
+  segments: readonly Segment[],
+  size: number,
+  order: "ASC" | "DESC",
+  part: (segment: Segment) => [lo: number, hi: number],
+): Operation<FoundMessage[]> {
+  const found: FoundMessage[] = [];
+  for (const segment of segments) {
+    const [lo, hi] = part(segment);
+    if (lo > hi || found.length === size) continue;
+    const rows = yield* all<HitRow>(
+      `SELECT ${COLUMNS} FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n ${order} LIMIT ?`,
+      lo,
+      hi,
+      segment.branch,
+      size - found.length,
+    );
+    for (const row of rows) found.push(yield* readFound(row));
+  }
+  return found;
+}

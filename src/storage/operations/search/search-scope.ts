@@ -1,0 +1,131 @@
+import type { SessionMessage } from "../../../model/message.js";
+import type { Ranked } from "../../../model/rank.js";
+import type { SearchRequest } from "../../contract.js";
+import type { Dialect } from "../../engine/dialect.js";
+import { all, column, type Operation } from "../../engine/operation.js";
+import { type ContentRow, readContent } from "../content.js";
+import { findSegments, type Segment } from "../path.js";
+import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
+import { findNamed, findTip, messageNotFound } from "../session-row.js";
+
+/** What a search may find. */
+export interface Scope {
+  /** The rows among which it looks; null for all of them. */
+  readonly range: readonly [lo: number, hi: number] | null;
+  /** The numbers of the sessions that it is about; null for all within the range. */
+  readonly sessions: ReadonlySet<number> | null;
+  /** The path to `leafId`. */
+  readonly path: readonly Segment[] | null;
+}
+
+/** The scope of a request; null when nothing can be in it. Errors: `MESSAGE_NOT_FOUND` for its `leafId`. */
+export function* openScope(request: SearchRequest): Operation<Scope | null> {
+  const { sessionId, sessionIds, leafId } = request;
+  if (sessionId === undefined) {
+    return sessionIds === undefined ? { range: null, sessions: null, path: null } : yield* scopeOf(sessionIds);
+  }
+  const tip = sessionIds?.includes(sessionId) === false ? null : yield* findTip(sessionId);
+  if (leafId === undefined) return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: null };
+  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, leaf) };
+}
+
+function* scopeOf(sessionIds: readonly string[]): Operation<Scope | null> {
+  const numbers: number[] = [];
+  for (let start = 0; start < sessionIds.length; start += IDS_AT_ONCE) {
+    const ids = sessionIds.slice(start, start + IDS_AT_ONCE);
+    const marks = ids.map(() => "?").join(", ");
+    numbers.push(...(yield* column<number>(`SELECT no FROM assistant_sessions WHERE id IN (${marks})`, ...ids)));
+  }
+  if (numbers.length === 0) return null;
+  const sessions = new Set(numbers.map(Number).sort((a, b) => a - b));
+  const [lowest, highest] = [[...sessions][0] as number, [...sessions].at(-1) as number];
+  return { range: [floorOf(lowest), ceilingOf(highest)], sessions: sessions.size > 1 ? sessions : null, path: null };
+}
+
+const rangeOf = (no: number) => [floorOf(no), ceilingOf(no)] as const;
+
+// Engines bind at least a hundred values to a statement.
+const IDS_AT_ONCE = 90;
+
+/** Of ranked messages those that a request asks for, in the same order; no more than `wanted`. */
+export function* acceptRows(
+  sql: Dialect,
+  scope: Scope,
+  request: SearchRequest,
+  ranked: readonly Ranked[],
+  wanted: number,
+): Operation<Ranked[]> {
+  const { sessions } = scope;
+  const inSessions = sessions === null ? ranked : ranked.filter(({ n }) => sessions.has(sessionOf(n)));
+  if (!looksAtRows(scope, request)) return inSessions.slice(0, wanted);
+  const accepted: Ranked[] = [];
+  for (let start = 0; start < inSessions.length && accepted.length < wanted; start += ROWS_AT_ONCE) {
+    const some = inSessions.slice(start, start + ROWS_AT_ONCE);
+    const rows = yield* findRows<CheckedRow>(
+      sql,
+      some.map(({ n }) => n),
+      `m.n AS n, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${
+        request.metadata === undefined ? "" : ", m.content AS content"
+      }`,
+    );
+    for (const candidate of some) {
+      const row = rows.get(candidate.n);
+      if (row !== undefined && (yield* accepts(scope, request, row))) accepted.push(candidate);
+    }
+  }
+  return accepted.slice(0, wanted);
+}
+
+const ROWS_AT_ONCE = 500;
+
+function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchRequest): boolean {
+  return path !== null || [role, after, before, metadata].some((filter) => filter !== undefined);
+}
+
+interface CheckedRow extends ContentRow {
+  readonly branch: number;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+function* accepts({ path }: Scope, request: SearchRequest, row: CheckedRow): Operation<boolean> {
+  const { role, after, before, metadata } = request;
+  if (role !== undefined && row.role !== role) return false;
+  if (path !== null && !isOnPath(path, row)) return false;
+  if (after !== undefined || before !== undefined) {
+    const time = new Date(row.dated_at ?? row.created_at).getTime();
+    if ((after !== undefined && time < after) || (before !== undefined && time >= before)) return false;
+  }
+  if (metadata === undefined) return true;
+  const message = yield* readContent(sessionOf(row.n), row, () => {});
+  return message !== null && hasMetadata(message, metadata);
+}
+
+function hasMetadata(message: SessionMessage, wanted: NonNullable<SearchRequest["metadata"]>): boolean {
+  const given = message.metadata;
+  if (typeof given !== "object" || given === null) return false;
+  return Object.entries(wanted).every(
+    ([key, value]) => Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] === value,
+  );
+}
+
+/** True when a row lies on a path. */
+export function isOnPath(path: readonly Segment[], row: { readonly n: number; readonly branch: number }): boolean {
+  return path.some(({ branch, lo, hi }) => branch === row.branch && lo <= row.n && row.n <= hi);
+}
+
+/** Rows of messages by their numbers; `columns` are those of `m` and hold `n`. */
+export function* findRows<R extends { readonly n: number }>(
+  sql: Dialect,
+  numbers: readonly number[],
+  columns: string,
+): Operation<Map<number, R>> {
+  if (numbers.length === 0) return new Map();
+  const rows = yield* all<R>(
+    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE m.n = s.lo`,
+    JSON.stringify(numbers.map((n) => [0, n, n])),
+  );
+  return new Map(rows.map((row) => [row.n, row]));
+}

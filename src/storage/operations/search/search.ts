@@ -1,0 +1,87 @@
+import { StemmaError } from "../../../errors.js";
+import { quotedFrom, type SearchQuery } from "../../../model/query.js";
+import { messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
+import type { SearchHit, SearchRequest } from "../../contract.js";
+import type { Dialect, RowRange, SearchDialect } from "../../engine/dialect.js";
+import { column, type Operation } from "../../engine/operation.js";
+import { sessionOf } from "../row-id.js";
+import { readHits } from "./search-hits.js";
+import { acceptRows, findRows, openScope, type Scope } from "./search-scope.js";
+
+/** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
+const FIRST_DEPTH = 500;
+const DEEPER = 5;
+
+/** The engine's search. Errors: `SEARCH_UNAVAILABLE`. */
+export function searchOf(sql: Dialect): SearchDialect {
+  if (sql.search !== null) return sql.search;
+  throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, "This store was opened without search.");
+}
+
+/** Ranks the messages of a range, looking at no more than `depth` matches; `complete` when there are no others. */
+export type RankMessages = (
+  range: Scope["range"],
+  depth: number,
+) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
+
+/** See `HistoryStore.search`. */
+export function* searchMessages(
+  sql: Dialect,
+  query: SearchQuery,
+  request: SearchRequest,
+  rank: RankMessages = rankByWords(sql, query),
+): Operation<SearchHit[]> {
+  searchOf(sql);
+  const scope = yield* openScope(request);
+  if (scope === null) return [];
+  const wanted = (request.offset ?? 0) + request.limit;
+  const found: Ranked[] = [];
+  const seen = new Set<number>();
+  for (let depth = FIRST_DEPTH; found.length < wanted; depth *= DEEPER) {
+    const { ranked, complete } = yield* rank(scope.range, depth);
+    // What only a deeper look shows stands behind all that a shallower one did, so that the order is always the same.
+    const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
+    const others = ranked.filter(({ n }) => !seen.has(n));
+    const accepted = yield* acceptRows(sql, scope, request, others, wanted - found.length);
+    for (const { n, score } of accepted) found.push({ n, score: Math.min(score, lowest) });
+    if (complete) break;
+    for (const { n } of others) seen.add(n);
+  }
+  return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
+}
+
+/** Ranks by the words of a query. */
+export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
+  return function* (range, depth) {
+    const { matches, complete } = yield* findMatches(searchOf(sql), query, range, depth);
+    const branches = yield* branchesOf(sql, messagesOf(matches));
+    const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
+    return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
+  };
+}
+
+// The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those near
+// matches of others are taken to be as good as usual; the rest could not be among the best.
+function* findMatches(search: SearchDialect, query: SearchQuery, range: RowRange, depth: number) {
+  const found = yield* search.matches(query, range, depth);
+  const complete = found.every((sequence) => sequence.complete);
+  if (complete || found.filter(({ numbers }) => numbers.length > 0).length < 2) return { matches: found, complete };
+  const held = yield* search.holding(query, range, found);
+  const matches = found.map((sequence, index) => withUsual(sequence, held[index] as number[]));
+  return { matches, complete };
+}
+
+// The branches of messages of sessions that have several. A branch that goes on is found by where it began.
+function* branchesOf(sql: Dialect, messages: Float64Array): Operation<ReadonlyMap<number, number>> {
+  const sessions = [...new Set(messages.map(sessionOf))];
+  if (sessions.length === 0) return new Map();
+  const found = yield* column<number>(
+    `SELECT DISTINCT b.no FROM ${sql.segmentTable} AS s CROSS JOIN assistant_branches b WHERE b.no = s.lo`,
+    JSON.stringify(sessions.map((no) => [0, no, no])),
+  );
+  const forked = new Set(found.map(Number));
+  if (forked.size === 0) return new Map();
+  const among = Array.from(messages).filter((n) => forked.has(sessionOf(n)));
+  const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch");
+  return new Map([...rows.values()].map(({ n, branch }) => [n, branch]));
+}

@@ -1,0 +1,141 @@
+import { StemmaError } from "../../errors.js";
+import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import { count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { floorOf, SESSION_RANGE } from "./row-id.js";
+
+/** What a session's row holds beside its registry fields. */
+export interface SessionRow {
+  readonly no: number;
+  /** The active leaf: null the newest row, 0 none, otherwise a row id. */
+  readonly leaf: number | null;
+  /** Running totals of the rows up to this one are out of date; null when all are right. */
+  readonly stale: number | null;
+  /** JSON of the skill state; null when no skill was loaded yet. */
+  readonly skills: string | null;
+}
+
+/** A message's place, without its content. */
+export interface Place {
+  readonly n: number;
+  readonly id: string;
+  readonly branch: number;
+  /** Estimated tokens of the visible history up to here, as of when the row was written. */
+  readonly total: number | null;
+}
+
+/** A session's row with its newest message. */
+export interface Tip extends SessionRow {
+  readonly newest: Place | null;
+}
+
+const TIP = `
+  SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
+         m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
+  FROM assistant_sessions s LEFT JOIN assistant_messages m
+    ON m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
+  WHERE s.id = ?`;
+
+type TipRow = [
+  no: number,
+  leaf: number | null,
+  stale: number | null,
+  skills: string | null,
+  n: number | null,
+  id: string,
+  branch: number,
+  total: number | null,
+];
+
+/** The session's row and newest message, or null when nothing was ever written under this id. */
+export function* findTip(sessionId: string): Operation<Tip | null> {
+  const [row] = yield* tuples<TipRow>(TIP, sessionId);
+  if (row === undefined) return null;
+  const [no, leaf, stale, skills, n, id, branch, total] = row;
+  return { no, leaf, stale, skills, newest: n === null ? null : { n, id, branch, total } };
+}
+
+/** The same, with a row made for a session that has none yet. */
+export function* openTip(sessionId: string): Operation<Tip> {
+  const tip = yield* findTip(sessionId);
+  if (tip !== null) return tip;
+  yield* makeRow(sessionId);
+  const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
+  const no = row?.no as number;
+  floorOf(no);
+  return { no, leaf: null, stale: null, skills: null, newest: null };
+}
+
+/**
+ * Dates a session that something beside its messages is about to be written for, and registers one that has no row yet. The
+ * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first.
+ */
+export function* dateSession(sessionId: string): Operation<void> {
+  const dated = yield* count("UPDATE assistant_sessions SET updated_at = ? WHERE id = ?", [isoNow(), sessionId]);
+  if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
+}
+
+function* makeRow(sessionId: string): Operation<void> {
+  const now = isoNow();
+  yield* run(
+    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    sessionId,
+    sessionId,
+    now,
+    now,
+  );
+}
+
+const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
+
+/** Where a message of the session is, or null. */
+export function* findPlace(sessionId: string, id: string): Operation<Place | null> {
+  return (yield* first<Place>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
+}
+
+/** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
+export function* findNamed(sessionId: string, id: string): Operation<Place | null> {
+  if (!isSummaryMessage({ id })) return yield* findPlace(sessionId, id);
+  const under = `SELECT m.n, m.id, m.branch, m.total FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+    WHERE c.session_id = ? AND c.id = ?`;
+  const place = yield* first<Place>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  // An upgrade may have brought a message along whose id looks like a summary's.
+  return place ?? (yield* findPlace(sessionId, id));
+}
+
+/** Where the active leaf is, or null in a session without one. */
+export function* activeLeaf(tip: Tip): Operation<Place | null> {
+  if (tip.leaf === null) return tip.newest;
+  if (tip.leaf === 0) return null;
+  return (yield* first<Place>(`${PLACE} WHERE n = ?`, tip.leaf)) ?? null;
+}
+
+/** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`. */
+export function* resolveLeaf(sessionId: string, tip: Tip, leafId: string | undefined): Operation<Place | null> {
+  if (leafId === undefined) return yield* activeLeaf(tip);
+  return (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+}
+
+/** Stores what changed in a session's row other than by a plain append. */
+export function* touchSession(no: number, leaf: number | null, stale: number | null): Operation<void> {
+  yield* run(
+    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ? WHERE no = ?",
+    leaf,
+    stale,
+    isoNow(),
+    no,
+  );
+}
+
+export function messageNotFound(sessionId: string, messageId: string): never {
+  throw new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, `No message "${messageId}" is in this session.`);
+}
+
+let written = { time: 0, text: "" };
+
+/** The time now as every table writes it. */
+export function isoNow(): string {
+  const time = Date.now();
+  // A batch writes many rows within one millisecond.
+  if (time !== written.time) written = { time, text: new Date(time).toISOString() };
+  return written.text;
+}

@@ -1,0 +1,151 @@
+import { StemmaError } from "../../errors.js";
+import type { SkillState } from "../../model/skills.js";
+import type { NewSession, SessionInfo } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
+import { removeEntries } from "./entries.js";
+import { skillsOf } from "./history.js";
+import { removeRows } from "./messages.js";
+import { SESSION_RANGE } from "./row-id.js";
+import { findTip, isoNow, openTip } from "./session-row.js";
+
+// A plain append does not touch the session's row: the newest message tells when it was.
+const SESSIONS = `
+  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason, created_at,
+         CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
+  FROM (SELECT s.*, (SELECT m.created_at FROM assistant_messages m
+                     WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS appended_at
+        FROM assistant_sessions s) AS sessions`;
+
+type SessionRecord = SessionInfo & { no: number };
+
+/** See `SessionStore.create`. */
+export function* createSession(session: NewSession): Operation<SessionInfo> {
+  const known = yield* readSession(session.id);
+  if (known !== null) return known;
+  const now = isoNow();
+  yield* run(
+    `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    session.id,
+    session.name,
+    session.parentSessionId ?? null,
+    session.model ?? null,
+    session.source ?? null,
+    now,
+    now,
+  );
+  return yield* getSession(session.id);
+}
+
+/** See `SessionStore.get`. */
+export function* readSession(id: string): Operation<SessionInfo | null> {
+  const row = yield* first<SessionRecord>(`${SESSIONS} WHERE id = ?`, id);
+  return row === undefined ? null : sessionInfo(row);
+}
+
+/** A registered session. Errors: `SESSION_NOT_FOUND`. */
+export function* getSession(id: string): Operation<SessionInfo> {
+  const session = yield* readSession(id);
+  if (session !== null) return session;
+  throw new StemmaError(
+    "SESSION_NOT_FOUND",
+    { sessionId: id },
+    `Session not found: "${id}". Create it first, or write a message to it.`,
+  );
+}
+
+/** See `SessionStore.list`. */
+export function* listSessions(
+  limit: number | undefined,
+  cursor: string | undefined,
+): Operation<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+  const after = cursor === undefined ? null : parseCursor(cursor);
+  const where = after === null ? "" : "WHERE updated_at < ? OR (updated_at = ? AND no < ?)";
+  const values = after === null ? [] : [after.updatedAt, after.updatedAt, after.no];
+  const rows = yield* all<SessionRecord>(
+    `SELECT * FROM (${SESSIONS}) AS listed ${where} ORDER BY updated_at DESC, no DESC ${limit === undefined ? "" : "LIMIT ?"}`,
+    ...values,
+    ...(limit === undefined ? [] : [limit + 1]),
+  );
+  const page = limit === undefined ? rows : rows.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = rows.length > page.length && last !== undefined ? `${last.updated_at}~${last.no}` : null;
+  return { sessions: page.map(sessionInfo), nextCursor };
+}
+
+/** See `SessionStore.count`. */
+export function* countSessions(): Operation<number> {
+  return Number((yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_sessions"))?.count ?? 0);
+}
+
+/** See `SessionStore.rename`. */
+export function* renameSession(id: string, name: string): Operation<void> {
+  yield* getSession(id);
+  yield* run("UPDATE assistant_sessions SET name = ?, updated_at = ? WHERE id = ?", name, isoNow(), id);
+}
+
+/** See `SessionStore.addUsage`. */
+export function* addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Operation<void> {
+  yield* getSession(id);
+  yield* run(
+    `UPDATE assistant_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+       estimated_cost = estimated_cost + ?, updated_at = ? WHERE id = ?`,
+    inputTokens,
+    outputTokens,
+    cost,
+    isoNow(),
+    id,
+  );
+}
+
+/** See `SessionStore.delete`. */
+export function* deleteSession(sql: Dialect, id: string): Operation<void> {
+  const tip = yield* findTip(id);
+  if (tip !== null) yield* removeRows(sql, tip.no);
+  yield* removeEntries(sql, id);
+  yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
+  yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
+}
+
+/** See `SessionStore.skills`. */
+export function* readSkills(id: string): Operation<SkillState> {
+  const tip = yield* findTip(id);
+  return skillsOf(tip ?? { no: 0, leaf: null, stale: null, skills: null });
+}
+
+/** See `SessionStore.updateSkills`. */
+export function* updateSkills(
+  id: string,
+  change: (state: SkillState, newest: number) => SkillState,
+): Operation<SkillState> {
+  const tip = yield* openTip(id);
+  const state = change(skillsOf(tip), tip.newest?.n ?? 0);
+  yield* run(
+    "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
+    JSON.stringify(state),
+    isoNow(),
+    tip.no,
+  );
+  return state;
+}
+
+function sessionInfo(row: SessionRecord): SessionInfo {
+  const { no: _no, ...info } = row;
+  return {
+    ...info,
+    input_tokens: Number(info.input_tokens),
+    output_tokens: Number(info.output_tokens),
+    estimated_cost: Number(info.estimated_cost),
+  };
+}
+
+function parseCursor(cursor: string): { updatedAt: string; no: number } {
+  const [updatedAt = "", no = ""] = cursor.split("~");
+  if (/^\d{4}-.*Z$/.test(updatedAt) && /^\d+$/.test(no)) return { updatedAt, no: Number(no) };
+  throw new StemmaError(
+    "INVALID_ARGUMENT",
+    { cursor },
+    "A cursor is the nextCursor of an earlier page, as it was given.",
+  );
+}

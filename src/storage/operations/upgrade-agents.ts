@@ -1,0 +1,311 @@
+// One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
+import type { EncodedMessage } from "../../model/codec.js";
+import type { SessionMessage } from "../../model/message.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { isoTime, searchableText, senderName } from "../../model/text.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
+import { entryDocument } from "./entries.js";
+import { insertMessage } from "./messages.js";
+import { findSegments } from "./path.js";
+import { floorOf, nextPosition } from "./row-id.js";
+import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
+
+/**
+ * Databases that `agents` wrote, up to 0.22, have tables of the same names. They are renamed before the present tables
+ * are made, and dropped when every row has been copied; rows that are there already are not copied again, so an upgrade
+ * that was cut off goes on where it stopped.
+ */
+export const OLD = "agents_before_upgrade_";
+
+const TABLES = [
+  { name: "assistant_messages", added: "branch" },
+  { name: "assistant_compactions", added: "from_n" },
+  { name: "assistant_sessions", added: "no" },
+  { name: "cf_agents_context_blocks", added: "kind" },
+  { name: "cf_agents_search_entries", added: "session_id" },
+];
+
+/** Renames the tables that lack the columns of the present ones. */
+export function* setAsideAgentsTables(sql: Dialect): Operation<void> {
+  for (const { name, added } of TABLES) {
+    const columns = yield* sql.columns(name);
+    if (columns.length === 0 || columns.includes(added)) continue;
+    const indexes = yield* all<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      name,
+    );
+    for (const index of indexes) yield* run(`DROP INDEX "${index.name.replaceAll('"', '""')}"`);
+    yield* run(`ALTER TABLE ${name} RENAME TO ${OLD}${name}`);
+  }
+  for (const [name, kept] of [
+    ["assistant_fts", "id"],
+    ["cf_agents_search_fts", "label"],
+  ] as const) {
+    if ((yield* sql.columns(name)).includes(kept)) yield* run(`DROP TABLE ${name}`);
+  }
+}
+
+/** Copies the rows that were set aside, then drops their tables. */
+export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
+  yield* copySessions(sql);
+  yield* copyMessages(sql);
+  yield* copyCompactions(sql);
+  yield* copyBlocks(sql);
+  yield* copyEntries(sql);
+  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
+}
+
+function* exists(sql: Dialect, table: string): Operation<boolean> {
+  return (yield* sql.columns(OLD + table)).length > 0;
+}
+
+interface OldMessage {
+  readonly rowid: number;
+  readonly id: string;
+  readonly session_id: string;
+  readonly parent_id: string | null;
+  readonly created_at: string | null;
+}
+
+// A row may have been written before its parent; one whose parent is gone becomes a root, as it was read before.
+export function* copyMessages(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_messages"))) return;
+  const rows = yield* all<OldMessage>(
+    // A row could be written without an id.
+    `SELECT rowid AS rowid, coalesce(id, 'agents-row-' || rowid) AS id, session_id, parent_id, created_at
+     FROM ${OLD}assistant_messages ORDER BY session_id, rowid`,
+  );
+  const known = new Map(rows.map((row) => [`${row.session_id}\0${row.id}`, row]));
+  const done = new Set<OldMessage>();
+  for (const row of rows) {
+    const waiting: OldMessage[] = [];
+    for (let next: OldMessage | undefined = row; next !== undefined && !done.has(next); ) {
+      done.add(next);
+      waiting.push(next);
+      next = next.parent_id === null ? undefined : known.get(`${row.session_id}\0${next.parent_id}`);
+    }
+    for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
+  }
+  yield* keepLeaves(rows);
+}
+
+// The leaf was the latest row that no row of its session named as its parent; the last written where times were equal.
+function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
+  const parents = new Set(rows.map((row) => `${row.session_id}\0${row.parent_id}`));
+  const leaves = new Map<string, OldMessage>();
+  for (const row of rows) {
+    const latest = leaves.get(row.session_id);
+    const isLeaf = !parents.has(`${row.session_id}\0${row.id}`);
+    if (isLeaf && (latest === undefined || (row.created_at ?? "") >= (latest.created_at ?? ""))) {
+      leaves.set(row.session_id, row);
+    }
+  }
+  for (const { session_id, id } of leaves.values()) {
+    const place = yield* findPlace(session_id, id);
+    const tip = yield* openTip(session_id);
+    if (place === null || place.n === tip.newest?.n) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, tip.no);
+  }
+}
+
+function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
+  if ((yield* findPlace(old.session_id, old.id)) !== null) return;
+  const row = yield* first<{ role: string; content: string; created_at: string | null }>(
+    `SELECT role, content, created_at FROM ${OLD}assistant_messages WHERE rowid = ?`,
+    old.rowid,
+  );
+  if (row === undefined) return;
+  const parent: Place | null = old.parent_id === null ? null : yield* findPlace(old.session_id, old.parent_id);
+  const tip = yield* openTip(old.session_id);
+  const place = yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent);
+  const written = isoFromSql(row.created_at);
+  if (place !== null && written !== null)
+    yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
+}
+
+// Content is kept to the letter, also where this program would not have written it.
+function encodeOld(id: string, row: { role: string; content: string }): EncodedMessage {
+  const base = { id, role: row.role, content: row.content, media: [] };
+  const message = readable(row.content);
+  if (message === null) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  return {
+    ...base,
+    text: searchableText(message),
+    name: senderName(message),
+    tokens: estimateMessageTokens(message),
+    createdAt: isoTime(message.createdAt),
+  };
+}
+
+function readable(content: string): SessionMessage | null {
+  try {
+    const message = JSON.parse(content);
+    return typeof message === "object" && message !== null && Array.isArray(message.parts) ? message : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+interface OldCompaction {
+  readonly id: string;
+  readonly session_id: string;
+  readonly summary: string;
+  readonly from_message_id: string;
+  readonly to_message_id: string;
+  readonly created_at: string | null;
+}
+
+// An overlay whose range is gone keeps its words and covers nothing.
+export function* copyCompactions(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_compactions"))) return;
+  const rows = yield* all<OldCompaction>(
+    `SELECT id, session_id, summary, from_message_id, to_message_id, created_at
+     FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
+  );
+  for (const row of rows) {
+    const { no } = yield* openTip(row.session_id);
+    const from = yield* findPlace(row.session_id, row.from_message_id);
+    const to = yield* findPlace(row.session_id, row.to_message_id);
+    const path = to === null ? [] : yield* findSegments(no, to);
+    const placed = from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.n && from.n <= s.hi);
+    const last = yield* first<{ n: number | null }>(
+      "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",
+      row.session_id,
+    );
+    yield* run(
+      `INSERT INTO assistant_compactions
+         (n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      nextPosition(no, last?.n ?? floorOf(no)),
+      row.id,
+      row.session_id,
+      row.summary,
+      row.from_message_id,
+      row.to_message_id,
+      isoFromSql(row.created_at) ?? isoNow(),
+      placed ? from.n : null,
+      placed ? (to?.n ?? null) : null,
+      estimateMessageTokens(summaryMessage(row)),
+    );
+    // The totals were written before the overlay was there.
+    yield* run(
+      "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE no = ?",
+      row.session_id,
+      no,
+    );
+  }
+}
+
+function* copySessions(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "assistant_sessions"))) return;
+  const columns = yield* sql.columns(`${OLD}assistant_sessions`);
+  const has = (column: string, otherwise: string) => (columns.includes(column) ? column : otherwise);
+  const rows = yield* all<Record<string, string | number | null>>(
+    `SELECT id, name, ${has("parent_session_id", "NULL")} AS parent_session_id, ${has("model", "NULL")} AS model,
+       ${has("source", "NULL")} AS source, ${has("input_tokens", "0")} AS input_tokens,
+       ${has("output_tokens", "0")} AS output_tokens, ${has("estimated_cost", "0")} AS estimated_cost,
+       ${has("end_reason", "NULL")} AS end_reason, created_at, updated_at
+     FROM ${OLD}assistant_sessions ORDER BY created_at, rowid`,
+  );
+  for (const row of rows) {
+    yield* run(
+      `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, input_tokens, output_tokens,
+         estimated_cost, end_reason, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      row.id ?? null,
+      row.name ?? null,
+      row.parent_session_id ?? null,
+      row.model ?? null,
+      row.source ?? null,
+      row.input_tokens ?? 0,
+      row.output_tokens ?? 0,
+      row.estimated_cost ?? 0,
+      row.end_reason ?? null,
+      isoFromSql(row.created_at) ?? isoNow(),
+      isoFromSql(row.updated_at) ?? isoNow(),
+    );
+  }
+}
+
+function* copyBlocks(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "cf_agents_context_blocks"))) return;
+  const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(
+    `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
+  );
+  const sessions = (yield* all<{ id: string }>("SELECT id FROM assistant_sessions")).map(({ id }) => id);
+  for (const row of rows) {
+    for (const { sessionId, kind, label } of oldBlockKeys(row.label, sessions)) {
+      yield* run(
+        `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
+         VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+        sessionId,
+        kind,
+        label,
+        row.content,
+        isoFromSql(row.updated_at) ?? isoNow(),
+      );
+    }
+  }
+}
+
+/**
+ * Where the content of an old label belongs. A label that a session's id ends was that session's own block; where two
+ * sessions could have meant it, both saw it, and each keeps it. The label also stays what it was, unbound.
+ */
+function oldBlockKeys(
+  label: string,
+  sessions: readonly string[],
+): { sessionId: string; kind: string; label: string }[] {
+  if (label === OLD_PROMPT) return [{ sessionId: "", kind: "prompt", label: "" }];
+  const owners = sessions.filter((id) => id !== "" && label.endsWith(`_${id}`) && label.length > id.length + 1);
+  const keys = owners.map((id) => {
+    const own = label.slice(0, -id.length - 1);
+    return own === OLD_PROMPT
+      ? { sessionId: id, kind: "prompt", label: "" }
+      : { sessionId: id, kind: "block", label: own };
+  });
+  return [...keys, { sessionId: "", kind: "block", label }];
+}
+
+const OLD_PROMPT = "_system_prompt";
+
+function* copyEntries(sql: Dialect): Operation<void> {
+  if (!(yield* exists(sql, "cf_agents_search_entries"))) return;
+  const rows = yield* all<{ label: string; key: string; content: string; created_at: string; updated_at: string }>(
+    `SELECT label, key, content, created_at, updated_at FROM ${OLD}cf_agents_search_entries ORDER BY rowid`,
+  );
+  for (const row of rows) {
+    const known = yield* first(
+      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      row.label,
+      row.key,
+    );
+    if (known !== undefined) continue;
+    yield* run(
+      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES ('', ?, ?, ?, ?, ?)",
+      row.label,
+      row.key,
+      row.content,
+      isoFromSql(row.created_at) ?? isoNow(),
+      isoFromSql(row.updated_at) ?? isoNow(),
+    );
+    const added = yield* first<{ n: number }>(
+      "SELECT n FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      row.label,
+      row.key,
+    );
+    if (sql.search !== null && added !== undefined) yield* sql.search.add("entries", added.n, entryDocument(row));
+  }
+}
+
+// Old tables hold SQLite's own form, which is UTC, or milliseconds.
+function isoFromSql(time: string | number | null | undefined): string | null {
+  if (time === null || time === undefined) return null;
+  const text =
+    typeof time === "string" && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.test(time) ? `${time.replace(" ", "T")}Z` : time;
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}

@@ -1,0 +1,255 @@
+import { StemmaError } from "../../errors.js";
+import type { Row, SqlValue } from "../engine/operation.js";
+
+/** A `Client` or `PoolClient` of pg, or anything else that runs one statement at a time on one connection. */
+export interface PostgresClient {
+  query(...args: never[]): unknown;
+}
+
+/** A `Pool` of pg. */
+export interface PostgresPool extends PostgresClient {
+  connect(...args: never[]): unknown;
+  readonly totalCount: number;
+}
+
+/** The function that postgres.js gives. */
+export interface PostgresJs {
+  unsafe(...args: never[]): unknown;
+  begin(...args: never[]): unknown;
+}
+
+/** A PGlite database. */
+export interface PGliteDatabase extends PostgresClient {
+  transaction(...args: never[]): unknown;
+  exec(...args: never[]): unknown;
+}
+
+/** What can stand behind a Postgres store. Which one it is shows in its methods. */
+export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
+
+export interface PostgresRows {
+  readonly rows: Row[];
+  /** Each column's name and the oid of its type. */
+  readonly columns: readonly { readonly name: string; readonly type: number }[];
+}
+
+export type PostgresQuery = (sql: string, values: readonly SqlValue[]) => Promise<PostgresRows>;
+
+/** A client of Postgres, made alike. */
+export interface PostgresDriver {
+  /** False when a connection that was lost stays lost. */
+  readonly reconnects: boolean;
+  /** A transaction by itself. */
+  readonly query: PostgresQuery;
+  /**
+   * Runs `work` between `BEGIN <characteristics>` and COMMIT, on one connection; ROLLBACK when it rejects. Without
+   * just-in-time compilation, which takes longer than our statements do.
+   */
+  transaction<T>(characteristics: string, work: (query: PostgresQuery) => Promise<T>): Promise<T>;
+}
+
+/** The driver for a client, told by its shape. Errors: `STORE_UNSUPPORTED`. */
+export function postgresDriver(source: PostgresSource): PostgresDriver {
+  if (has(source, "unsafe") && has(source, "begin")) return postgresJsDriver(source as unknown as PostgresJsShape);
+  if (has(source, "query")) {
+    if (has(source, "transaction") && has(source, "exec")) return pgliteDriver(source as unknown as PGliteShape);
+    if (has(source, "connect") && "totalCount" in source) return poolDriver(source as unknown as PoolShape);
+    return clientDriver(source as unknown as ClientShape);
+  }
+  const message =
+    "postgres() takes a URL, or a client or pool of pg, a sql function of postgres.js, or a PGlite database.";
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+function has(source: unknown, method: string): boolean {
+  if ((typeof source !== "object" && typeof source !== "function") || source === null) return false;
+  return typeof (source as Record<string, unknown>)[method] === "function";
+}
+
+// ── pg ──
+
+interface FieldsResult {
+  rows: Row[];
+  fields: { name: string; dataTypeID: number }[];
+}
+
+interface ClientShape {
+  query(config: object): Promise<FieldsResult | FieldsResult[]>;
+  on?(event: "error", listener: () => void): unknown;
+  off?(event: "error", listener: () => void): unknown;
+  listenerCount?(event: "error"): number;
+  /** "T" inside a transaction of the host's. */
+  getTransactionStatus?(): string | null;
+}
+
+interface PoolShape extends Omit<ClientShape, "on"> {
+  connect(): Promise<ClientShape & { release(destroy?: boolean): void }>;
+  on?(event: "error" | "connect", listener: (client: ClientShape) => void): unknown;
+  listeners?(event: "connect"): unknown[];
+}
+
+// Values come as the server wrote them: a host may have parsers of its own.
+const types = { getTypeParser: () => (text: unknown) => text };
+
+function pgQuery(client: ClientShape): PostgresQuery {
+  // Without values it may be several statements, and gives a result for each.
+  return async (text, values) =>
+    fromFields(await client.query(values.length === 0 ? { text, types } : { text, values, types }));
+}
+
+function fromFields(result: FieldsResult | readonly FieldsResult[]): PostgresRows {
+  const { rows, fields } = "rows" in result ? result : (result[0] as FieldsResult);
+  return { rows, columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })) };
+}
+
+const ignore = () => {};
+
+// A connection that ends while nothing waits for it is an event, which ends the process where no one listens. Whoever
+// uses the connection next is told by the failure of the call.
+function listen(client: ClientShape | PoolShape): void {
+  if (client.listenerCount?.("error") === 0) client.on?.("error", ignore);
+}
+
+// A new connection may end in the very packet that hands it out, before there is anyone to listen to it.
+function listenToConnections(pool: PoolShape): void {
+  if (pool.listeners?.("connect").includes(onConnect) === false) pool.on?.("connect", onConnect);
+}
+
+const onConnect = (client: ClientShape) => client.on?.("error", ignore);
+
+function poolDriver(pool: PoolShape): PostgresDriver {
+  listen(pool);
+  listenToConnections(pool);
+  return {
+    reconnects: true,
+    query: pgQuery(pool),
+    async transaction(characteristics, work) {
+      const client = await pool.connect();
+      client.on?.("error", ignore);
+      let broken = false;
+      try {
+        return await inTransaction(pgQuery(client), BEGIN(characteristics), work, () => {
+          broken = true;
+        });
+      } finally {
+        client.off?.("error", ignore);
+        client.release(broken);
+      }
+    },
+  };
+}
+
+function clientDriver(client: ClientShape): PostgresDriver {
+  listen(client);
+  const query = pgQuery(client);
+  return {
+    reconnects: false,
+    query: (sql, values) => alone(client, () => query(sql, values)),
+    transaction: (characteristics, work) =>
+      alone(client, () => {
+        // Inside a transaction of the host's, ours is a savepoint of it.
+        const nested = client.getTransactionStatus?.() === "T";
+        return inTransaction(query, nested ? SAVEPOINT : BEGIN(characteristics), work, ignore);
+      }),
+  };
+}
+
+const queues = new WeakMap<object, Promise<unknown>>();
+
+// One connection holds one transaction: others wait for its end.
+function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
+  const done = (queues.get(client) ?? Promise.resolve()).then(work);
+  queues.set(client, done.then(ignore, ignore));
+  return done;
+}
+
+const NO_JIT = "SET LOCAL jit = off";
+
+interface Frame {
+  readonly begin: string;
+  readonly commit: string;
+  readonly rollback: string;
+}
+
+const BEGIN = (characteristics: string): Frame => ({
+  begin: `BEGIN ${characteristics}; ${NO_JIT}`,
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
+});
+const SAVEPOINT: Frame = {
+  begin: "SAVEPOINT stemma",
+  commit: "RELEASE SAVEPOINT stemma",
+  rollback: "ROLLBACK TO SAVEPOINT stemma",
+};
+
+async function inTransaction<T>(
+  query: PostgresQuery,
+  frame: Frame,
+  work: (query: PostgresQuery) => Promise<T>,
+  onBroken: () => void,
+): Promise<T> {
+  try {
+    await query(frame.begin, []);
+    const result = await work(query);
+    await query(frame.commit, []);
+    return result;
+  } catch (error) {
+    // A connection that cannot roll back is gone, and the server rolls back by itself.
+    const [rollback] = await Promise.allSettled([query(frame.rollback, [])]);
+    if (rollback.status === "rejected") onBroken();
+    throw error;
+  }
+}
+
+// ── postgres.js ──
+
+interface PostgresJsShape {
+  unsafe(
+    sql: string,
+    values: readonly SqlValue[],
+    options: object,
+  ): Promise<Row[] & { columns: PostgresRows["columns"] }> & { execute(): Promise<unknown> };
+  begin<T>(characteristics: string, work: (sql: PostgresJsShape) => Promise<T>): Promise<T>;
+}
+
+function postgresJsDriver(sql: PostgresJsShape): PostgresDriver {
+  // Prepared, it need not ask for the types of the values each time; a client made with `prepare: false` does not.
+  const queryOn =
+    (connection: PostgresJsShape): PostgresQuery =>
+    async (text, values) => {
+      const rows = await connection.unsafe(text, values, { prepare: true });
+      return { rows, columns: rows.columns ?? [] };
+    };
+  return {
+    reconnects: true,
+    query: queryOn(sql),
+    transaction: (characteristics, work) =>
+      sql.begin(characteristics, async (connection) => {
+        // Sent together with what follows, whose failure would be this one's too.
+        const set = Promise.allSettled([connection.unsafe(NO_JIT, [], {}).execute()]);
+        const result = await work(queryOn(connection));
+        await set;
+        return result;
+      }),
+  };
+}
+
+// ── PGlite ──
+
+interface PGliteShape {
+  query(sql: string, values: readonly SqlValue[]): Promise<FieldsResult>;
+  transaction<T>(work: (connection: Pick<PGliteShape, "query">) => Promise<T>): Promise<T>;
+}
+
+function pgliteDriver(database: PGliteShape): PostgresDriver {
+  const queryOn =
+    (connection: Pick<PGliteShape, "query">): PostgresQuery =>
+    async (sql, values) =>
+      fromFields(await connection.query(sql, values));
+  return {
+    reconnects: false,
+    query: queryOn(database),
+    // Its only connection runs one transaction at a time, so that there is nothing to isolate.
+    transaction: (_characteristics, work) => database.transaction((connection) => work(queryOn(connection))),
+  };
+}

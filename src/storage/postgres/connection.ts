@@ -1,0 +1,164 @@
+import { StemmaError } from "../../errors.js";
+import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
+import type { Row, SqlValue, Statement } from "../engine/operation.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "./client.js";
+import { failureOf, postgresError } from "./error.js";
+import { qualify } from "./names.js";
+
+const CHARACTERISTICS: Record<TransactionMode, string> = {
+  read: "ISOLATION LEVEL REPEATABLE READ READ ONLY",
+  // Each statement sees what was committed before it, and so everything that a lock waited for.
+  write: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+  idempotent: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+};
+
+const MAX_ATTEMPTS = 6;
+
+/** A connection on a client of Postgres. Conflicts, and connections that are lost, are tried again where that is safe. */
+export function connectPostgres(
+  driver: PostgresDriver,
+  schema: string | null,
+  close: () => Promise<void>,
+): AsyncConnection {
+  const texts = new Map<string, string>();
+  const textOf = (sql: string): string => {
+    const text = texts.get(sql) ?? qualify(numberValues(sql), schema);
+    texts.set(sql, text);
+    return text;
+  };
+  const run = async (query: PostgresQuery, { sql, values }: Statement): Promise<Row[]> => {
+    const storable = values.every(isStorable) ? values : withoutUnstorable(sql, values);
+    try {
+      return readRows(await query(textOf(sql), storable));
+    } catch (error) {
+      throw postgresError(error);
+    }
+  };
+
+  const transact = async <T>(mode: TransactionMode, work: (query: Query) => Promise<T>): Promise<T> => {
+    const failed = new Set<unknown>();
+    try {
+      return await driver.transaction(CHARACTERISTICS[mode], async (query) => {
+        try {
+          return await work((statement) => run(query, statement));
+        } catch (error) {
+          failed.add(error);
+          throw error;
+        }
+      });
+    } catch (error) {
+      // What the work itself threw is the caller's, whatever it is.
+      throw failed.has(error) ? error : postgresError(error);
+    }
+  };
+
+  return {
+    kind: "async",
+    query: (statement) => {
+      // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
+      // conflict, it is tried again with an isolation that makes it wait for them.
+      let isAlone = true;
+      const attempt = async () => {
+        try {
+          return isAlone
+            ? await run(driver.query, statement)
+            : await transact("idempotent", (query) => query(statement));
+        } catch (error) {
+          isAlone &&= failureOf(error) !== "conflict";
+          throw error;
+        }
+      };
+      return persist(driver, attempt, () => true);
+    },
+    transaction: (mode, work) => {
+      // Once the end of the transaction was asked for, only the server knows whether it was committed.
+      let ending = false;
+      const attempt = () => {
+        ending = false;
+        return transact(mode, async (query) => {
+          const result = await work(query);
+          ending = true;
+          return result;
+        });
+      };
+      return persist(driver, attempt, () => mode !== "write" || !ending);
+    },
+    close,
+  };
+}
+
+type Query = (statement: Statement) => Promise<Row[]>;
+
+async function persist<T>(driver: PostgresDriver, attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const failure = failureOf(error);
+      const again = failure === "conflict" || (failure === "lost" && driver.reconnects && mayRepeat());
+      if (!again || attempts === MAX_ATTEMPTS) throw error;
+    }
+    // Those that met in a conflict come back at different times.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempts));
+  }
+}
+
+function numberValues(sql: string): string {
+  let count = 0;
+  return sql.replace(/\?/g, () => {
+    count += 1;
+    return `$${count}`;
+  });
+}
+
+function isStorable(value: SqlValue): boolean {
+  return typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"));
+}
+
+// No row holds such a text, so a query for it finds what a query for NULL does: nothing.
+function withoutUnstorable(sql: string, values: readonly SqlValue[]): SqlValue[] {
+  if (/^\s*(?:SELECT|WITH)\b/i.test(sql)) return values.map((value) => (isStorable(value) ? value : null));
+  const message = "A text holds NUL or half a surrogate pair, which the database cannot keep; remove it.";
+  throw new StemmaError("INVALID_TEXT", {}, message);
+}
+
+type Read = (value: unknown) => unknown;
+
+const number: Read = (value) => (value === null ? null : Number(value));
+
+// Every client has its own idea of these types, and lets its user have another one.
+const READS: Readonly<Record<number, Read>> = {
+  16: (value) => value === true || value === "t",
+  20: number, // int8: ours stay below 2^53
+  21: number,
+  23: number,
+  700: number,
+  701: number,
+  1700: number,
+  1184: isoText, // timestamptz
+};
+
+function readRows({ rows, columns }: PostgresRows): Row[] {
+  const reads = columns.flatMap(({ name, type }) => {
+    const read = READS[type];
+    return read === undefined ? [] : [{ name, read }];
+  });
+  if (reads.length > 0) {
+    for (const row of rows) for (const { name, read } of reads) row[name] = read(row[name]);
+  }
+  return rows;
+}
+
+function isoText(value: unknown): unknown {
+  if (value === null) return null;
+  const date = value instanceof Date ? value : new Date(parseable(String(value)));
+  return Number.isNaN(date.getTime()) ? value : date.toISOString();
+}
+
+// "2026-01-02 03:04:05.678901+00" as the standard writes it; the offset may have minutes.
+function parseable(text: string): string {
+  return text.replace(
+    /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*([+-]\d\d)(?::?(\d\d))?$/,
+    (_, day, time, hours, minutes) => `${day}T${time}${hours}:${minutes ?? "00"}`,
+  );
+}

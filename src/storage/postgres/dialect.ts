@@ -1,0 +1,34 @@
+import type { Dialect } from "../engine/dialect.js";
+import { all, run } from "../engine/operation.js";
+import { qualify } from "./names.js";
+import { postgresHotPaths } from "./native-operations.js";
+import { migratePostgres } from "./schema.js";
+import { postgresSearch } from "./search.js";
+
+/** A row is sent and kept whole, with its text beside its content, and must stay below a gigabyte. */
+const MAX_TEXT_BYTES = 200_000_000;
+
+/** Postgres 13 and later, over any client. */
+export function postgresDialect(schema: string | null): Dialect {
+  const dialect: Dialect = {
+    name: "postgres",
+    maxTextBytes: MAX_TEXT_BYTES,
+    search: postgresSearch,
+    // From text: some clients would write a string to JSON once more.
+    segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
+    segmentOrder: " ORDER BY m.n",
+    keepsText: true,
+    forUpdate: " FOR UPDATE",
+    lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),
+    *columns(table) {
+      const rows = yield* all<{ name: string }>(
+        "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped",
+        qualify(table, schema),
+      );
+      return rows.map(({ name }) => name);
+    },
+    hot: postgresHotPaths,
+    migrate: () => migratePostgres(dialect, schema),
+  };
+  return dialect;
+}

@@ -1,0 +1,205 @@
+import { PARENT_NOT_FOUND, SESSION_LIMIT } from "./error.js";
+
+const SPAN = 2 ** 28;
+
+/**
+ * The operations that are one round trip as a function of the database, and several otherwise: see `HotPaths`. They
+ * say what `appendMessages`, `insertMessage`, `importTree` and `readPath` say.
+ *
+ * `assistant_append` attaches a message to the active leaf (`leaf`), below a message (`message`) or nowhere (`root`), and
+ * gives `[inserted, id of the leaf then, its visible total]` as JSON. Every other writer of the session takes the same lock first.
+ */
+export const APPEND = `CREATE OR REPLACE FUNCTION assistant_append(p_session TEXT, p_now TIMESTAMPTZ, p_attach TEXT, p_parent TEXT,
+  p_id TEXT, p_role TEXT, p_content TEXT, p_text TEXT, p_tokens INTEGER, p_dated TEXT, p_length INTEGER, p_terms TEXT, p_media TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+  session_no BIGINT;
+  leaf_n BIGINT;
+  stale_n BIGINT;
+  lowest BIGINT;
+  newest_n BIGINT;
+  newest_id TEXT;
+  newest_branch INTEGER;
+  newest_total BIGINT;
+  parent_n BIGINT;
+  parent_id TEXT;
+  parent_branch INTEGER;
+  parent_total BIGINT;
+  new_n BIGINT;
+  new_branch INTEGER := 0;
+  known BOOLEAN := FALSE;
+BEGIN
+  SELECT s.no, s.leaf, s.stale INTO session_no, leaf_n, stale_n FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  IF NOT FOUND THEN
+    INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (p_session, p_session, p_now, p_now)
+      ON CONFLICT DO NOTHING;
+    SELECT s.no, s.leaf, s.stale INTO STRICT session_no, leaf_n, stale_n
+      FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  END IF;
+  lowest := session_no * ${SPAN};
+  SELECT t.n, t.id, t.branch, t.total INTO newest_n, newest_id, newest_branch, newest_total FROM assistant_messages t
+    WHERE t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
+
+  IF newest_n IS NULL AND p_attach <> 'message' THEN
+    NULL;
+  ELSIF p_attach = 'leaf' AND leaf_n IS NULL OR p_attach = 'message' AND p_parent = newest_id THEN
+    parent_n := newest_n;
+    parent_id := newest_id;
+    parent_branch := newest_branch;
+    parent_total := newest_total;
+    new_branch := newest_branch;
+  ELSE
+    PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
+    known := FOUND;
+    IF NOT known THEN
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+        WHERE p_attach = 'leaf' AND t.n = leaf_n OR p_attach = 'message' AND t.session_id = p_session AND t.id = p_parent;
+      IF NOT FOUND AND p_attach = 'message' THEN
+        RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
+      END IF;
+      -- A message goes on with its parent's branch unless another message does so already.
+      IF parent_n IS NOT NULL AND NOT EXISTS (
+        SELECT FROM assistant_messages t WHERE t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
+      THEN
+        new_branch := parent_branch;
+      ELSE
+        SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b WHERE b.no = session_no;
+        INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n)
+          VALUES (session_no, new_branch, newest_n + 1, parent_branch, parent_n);
+      END IF;
+    END IF;
+  END IF;
+
+  IF NOT known THEN
+    new_n := coalesce(newest_n, lowest) + 1;
+    IF new_n > lowest + ${SPAN - 1} OR session_no >= ${2 ** 25} THEN
+      RAISE EXCEPTION 'A store numbers at most ${2 ** 25 - 1} sessions, and a session ${SPAN - 1} messages'
+        USING ERRCODE = '${SESSION_LIMIT}';
+    END IF;
+    parent_total := CASE WHEN parent_n IS NULL THEN 0 WHEN parent_n <= stale_n THEN NULL ELSE parent_total END;
+    INSERT INTO assistant_messages
+      (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content, text_content)
+      VALUES (new_n, p_id, p_session, parent_id, p_role, p_now, new_branch, p_tokens, parent_total + p_tokens, p_dated, p_content, p_text)
+      ON CONFLICT DO NOTHING;
+    known := NOT FOUND;
+  END IF;
+  IF known THEN
+    IF leaf_n IS NOT NULL THEN
+      newest_id := NULL;
+      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t WHERE t.n = leaf_n;
+    END IF;
+    RETURN json_build_array(0, newest_id,
+      CASE WHEN newest_id IS NULL THEN 0 WHEN newest_n <= stale_n THEN NULL ELSE newest_total END)::TEXT;
+  END IF;
+
+  IF p_length > 0 THEN
+    INSERT INTO assistant_fts (n, length, terms) VALUES (new_n, p_length, string_to_array(p_terms, ' '));
+  END IF;
+  IF p_media IS NOT NULL THEN
+    INSERT INTO assistant_media_refs (no, n, hash)
+      SELECT session_no, new_n, d.hash FROM json_to_recordset(p_media::json) AS d (hash TEXT);
+    INSERT INTO assistant_media (no, hash, part, data)
+      SELECT session_no, d.hash, 0, d.data FROM json_to_recordset(p_media::json) AS d (hash TEXT, data TEXT)
+      ON CONFLICT DO NOTHING;
+  END IF;
+  IF leaf_n IS NOT NULL THEN
+    UPDATE assistant_sessions SET leaf = NULL WHERE no = session_no;
+  END IF;
+  RETURN json_build_array(1, p_id, parent_total + p_tokens)::TEXT;
+END $$`;
+
+/** `assistant_append_all` appends messages one after the other, and gives the same with a digit for each of them. */
+export const APPEND_ALL = `CREATE OR REPLACE FUNCTION assistant_append_all(p_session TEXT, p_now TIMESTAMPTZ, p_messages TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+DECLARE
+  m RECORD;
+  result JSON;
+  flags TEXT := '';
+BEGIN
+  FOR m IN SELECT * FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,
+    content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media TEXT)
+  LOOP
+    result := assistant_append(p_session, p_now, m.attach, m.parent, m.id, m.role, m.content, m.text, m.tokens, m.dated,
+      m.length, m.terms, m.media);
+    flags := flags || (result->>0);
+  END LOOP;
+  RETURN json_build_array(flags, result->1, result->2)::TEXT;
+END $$`;
+
+/**
+ * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
+ * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
+ * summaries, whose key is `s` and the id of their overlay. It sees one state throughout.
+ */
+export const PATH = `CREATE OR REPLACE FUNCTION assistant_path(p_session TEXT, p_leaf TEXT)
+RETURNS TABLE (key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
+DECLARE
+  session RECORD;
+  leaf RECORD;
+  piece RECORD;
+  lowest BIGINT;
+  numbered BOOLEAN;
+BEGIN
+  SELECT s.no, s.leaf, s.skills INTO session FROM assistant_sessions s WHERE s.id = p_session;
+  IF NOT FOUND THEN RETURN; END IF;
+  lowest := session.no * ${SPAN};
+  numbered := session.skills IS NOT NULL;
+  IF p_leaf IS NOT NULL THEN
+    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.id = p_leaf;
+  ELSIF session.leaf IS NOT NULL THEN
+    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.n = session.leaf;
+  ELSE
+    SELECT m.n, m.branch INTO leaf FROM assistant_messages m
+      WHERE m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
+  END IF;
+  RETURN QUERY SELECT NULL::TEXT,
+    json_build_object('no', session.no, 'leaf', leaf.n, 'skills', session.skills)::TEXT;
+  IF leaf.n IS NULL THEN RETURN; END IF;
+
+  IF leaf.branch = 0 AND NOT EXISTS (
+    SELECT FROM assistant_compactions c WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1})
+  THEN
+    RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
+      WHERE m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
+  ELSE
+    FOR piece IN
+      WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n) AS (
+        SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n
+          FROM (SELECT) AS one LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = leaf.branch
+        UNION ALL
+        SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n
+          FROM chain c LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = c.parent_branch
+          WHERE c.parent_branch IS NOT NULL
+      ), overlays AS (
+        -- Whoever has an overlay's end on its path has its whole range there.
+        SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
+               row_number() OVER (ORDER BY c.n DESC) AS age
+          FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+          JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
+          WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1}
+      ), chosen (age, covered, taken) AS (
+        -- The newest wins wherever two overlap.
+        SELECT 0::BIGINT, '{}'::INT8MULTIRANGE, FALSE
+        UNION ALL
+        SELECT o.age,
+               CASE WHEN c.covered && o.range THEN c.covered ELSE c.covered + int8multirange(o.range) END,
+               NOT c.covered && o.range
+          FROM chosen c JOIN overlays o ON o.age = c.age + 1
+      )
+      SELECT s.branch, lower(part) AS lo, upper(part) - 1 AS hi, NULL AS id, NULL AS summary
+        FROM chain s CROSS JOIN (SELECT c.covered FROM chosen c ORDER BY c.age DESC LIMIT 1) AS whole
+        CROSS JOIN LATERAL unnest(int8multirange(int8range(s.lo, s.hi, '[]')) - whole.covered) AS part
+        WHERE s.lo <= s.hi
+      UNION ALL
+      SELECT NULL, o.from_n, NULL, o.id, o.summary FROM overlays o JOIN chosen c ON c.age = o.age AND c.taken
+      ORDER BY lo
+    LOOP
+      IF piece.id IS NOT NULL THEN
+        RETURN QUERY SELECT 's' || piece.id, piece.summary;
+      ELSE
+        RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
+          WHERE m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
+      END IF;
+    END LOOP;
+  END IF;
+END $$`;

@@ -1,0 +1,173 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { summaryMessage } from "../../model/overlay.js";
+import { hideUnloaded } from "../../model/skill-view.js";
+import { documentTerms } from "../../model/terms.js";
+import { searchDocument } from "../../model/text.js";
+import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
+import type { HotPaths } from "../engine/dialect.js";
+import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
+import { readContents, storableText } from "../operations/content.js";
+import { skillsOf } from "../operations/history.js";
+import { importMessages } from "../operations/messages.js";
+import { isoNow, messageNotFound } from "../operations/session-row.js";
+
+/** More than this, in characters, goes to the database piece by piece. */
+const MAX_APPENDED = 32_000_000;
+const IMPORTED_AT_ONCE = 500;
+
+/** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
+export const postgresHotPaths: HotPaths = {
+  mayAppend(messages, parent) {
+    if (messages.length === 0 || !isMessageId(parent ?? "")) return false;
+    return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;
+  },
+
+  *append(sessionId, messages, parent) {
+    const [one, ...others] = messages as [EncodedMessage, ...EncodedMessage[]];
+    if (others.length === 0) {
+      const row = rowOf(one, attachmentTo(parent));
+      return resultOf(yield* first(APPEND, sessionId, isoNow(), ...FIELDS.map((field) => row[field])));
+    }
+    const rows = messages.map((message, index) =>
+      rowOf(message, index === 0 ? attachmentTo(parent) : attachmentTo((messages[index - 1] as EncodedMessage).id)),
+    );
+    return resultOf(yield* appendRows(sessionId, rows));
+  },
+
+  *path(sessionId, { leafId }) {
+    if (!isMessageId(leafId ?? "")) return null;
+    const rows = yield* all<PathRow>("SELECT key, content FROM assistant_path(?, ?)", sessionId, leafId ?? null);
+    const head = rows.shift();
+    const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
+    if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+    const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
+    let isCorrupt = false;
+    const messages = yield* readContents(session.no, stored, null, () => {
+      isCorrupt = true;
+    });
+    // Which message it is, the shared operation tells.
+    if (isCorrupt) return null;
+    if (stored.length === rows.length && session.skills === null) return messages as SessionMessage[];
+    const skills = skillsOf({ ...session, stale: null });
+    let next = 0;
+    return rows.map((row) => {
+      if (isSummary(row)) return summaryMessage({ id: row.key.slice(1), summary: row.content });
+      const message = messages[next] as SessionMessage;
+      next += 1;
+      return row.key === null ? message : hideUnloaded(message, Number(row.key.slice(1)), skills);
+    });
+  },
+
+  *importMessages(sql, sessionId, messages) {
+    let inserted = 0;
+    for (const some of batches(messages)) {
+      const [one] = some;
+      if (one !== undefined && sizeOf(one.message) > MAX_APPENDED) {
+        inserted += yield* importMessages(sql, sessionId, some);
+        continue;
+      }
+      const rows = some.map(({ message, parentId }) => rowOf(message, attachmentTo(parentId)));
+      inserted += resultOf(yield* appendRows(sessionId, rows)).inserted.filter(Boolean).length;
+    }
+    return inserted;
+  },
+};
+
+interface PathRow {
+  /** Of a message null, or "n" and its number; of a summary "s" and the id of its overlay. */
+  readonly key: string | null;
+  readonly content: string;
+}
+
+const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
+
+const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly skills: string | null } = {
+  no: 0,
+  leaf: null,
+  skills: null,
+};
+
+interface Attachment {
+  readonly attach: "leaf" | "root" | "message";
+  readonly parent: string | null;
+}
+
+function attachmentTo(parent: ParentRef): Attachment {
+  if (parent === undefined) return { attach: "leaf", parent: null };
+  return parent === null ? { attach: "root", parent } : { attach: "message", parent };
+}
+
+/** What the functions take of a message, in their order. */
+const FIELDS = [
+  "attach",
+  "parent",
+  "id",
+  "role",
+  "content",
+  "text",
+  "tokens",
+  "dated",
+  "length",
+  "terms",
+  "media",
+] as const;
+
+type AppendedRow = Readonly<Record<(typeof FIELDS)[number], SqlValue>>;
+
+const APPEND = `SELECT assistant_append(?, ?, ${FIELDS.map(() => "?").join(", ")}) AS result`;
+
+interface Result {
+  /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
+  readonly result: string;
+}
+
+function appendRows(sessionId: string, rows: readonly AppendedRow[]): Operation<Result | undefined> {
+  return first<Result>("SELECT assistant_append_all(?, ?, ?) AS result", sessionId, isoNow(), JSON.stringify(rows));
+}
+
+function resultOf(row: Result | undefined): AppendResult {
+  const [flags, lastId, visibleTokens] = JSON.parse((row as Result).result);
+  return { inserted: Array.from(String(flags), (flag) => flag === "1"), lastId, visibleTokens };
+}
+
+function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
+  const { id, role, content, tokens, createdAt, media } = message;
+  const terms = documentTerms(searchDocument(message));
+  return {
+    ...attachment,
+    id,
+    role,
+    content,
+    text: storableText(message.text),
+    tokens,
+    dated: createdAt,
+    length: terms.length,
+    terms: terms.join(" "),
+    media: media.length === 0 ? null : JSON.stringify(media),
+  };
+}
+
+function sizeOf({ content, media }: EncodedMessage): number {
+  return media.reduce((size, { data }) => size + data.length, content.length);
+}
+
+function* batches(messages: ImportedTree["messages"]): Generator<ImportedTree["messages"]> {
+  let start = 0;
+  let size = 0;
+  for (const [index, { message }] of messages.entries()) {
+    const more = sizeOf(message);
+    if (index > start && (index - start === IMPORTED_AT_ONCE || size + more > MAX_APPENDED)) {
+      yield messages.slice(start, index);
+      start = index;
+      size = 0;
+    }
+    size += more;
+  }
+  if (start < messages.length) yield messages.slice(start);
+}
+
+// What the functions can look up: text that Postgres takes, and not the id of a summary.
+function isMessageId(id: string): boolean {
+  return id.isWellFormed() && !id.includes("\0") && !isSummaryMessage({ id });
+}

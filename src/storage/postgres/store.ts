@@ -1,0 +1,56 @@
+import { StemmaError } from "../../errors.js";
+import type { Store } from "../contract.js";
+import { type OpenStore, openStore } from "../sql-store.js";
+import { isStore } from "../store-of.js";
+import { type PostgresDriver, type PostgresSource, postgresDriver } from "./client.js";
+import { connectPostgres } from "./connection.js";
+import { postgresDialect } from "./dialect.js";
+import { isMissing } from "./error.js";
+import { READ_VERSION, SCHEMA_VERSION } from "./schema.js";
+
+export interface PostgresOptions {
+  /** The schema that holds the tables. Default: the first one of the connection's search path. */
+  schema?: string | undefined;
+}
+
+/** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */
+export function openPostgres(
+  driver: PostgresDriver,
+  options: PostgresOptions = {},
+  close: () => Promise<void> = async () => {},
+): OpenStore {
+  const schema = schemaOf(options);
+  const connection = connectPostgres(driver, schema, close);
+  const isPrepared = async (): Promise<boolean> => {
+    try {
+      const [row] = await connection.query({ sql: READ_VERSION, values: [] });
+      return row?.version === SCHEMA_VERSION;
+    } catch (error) {
+      if (StemmaError.isInstance(error) && isMissing(error.cause)) return false;
+      throw error;
+    }
+  };
+  return openStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
+}
+
+const stores = new WeakMap<object, Store>();
+
+/** The store on a client, the same each time; a store is its own. Errors: `STORE_UNSUPPORTED`. */
+export function postgresStoreOf(source: PostgresSource | Store): Store {
+  if (isStore(source)) return source;
+  const store = stores.get(source) ?? openPostgres(postgresDriver(source)).store;
+  stores.set(source, store);
+  return store;
+}
+
+const MAX_NAME_BYTES = 63;
+
+/** The schema that the options name; null for that of the search path. Errors: `INVALID_ARGUMENT`. */
+export function schemaOf({ schema }: PostgresOptions): string | null {
+  if (schema === undefined) return null;
+  const isName = typeof schema === "string" && schema !== "" && schema.isWellFormed() && !/\0|\$\$/.test(schema);
+  // Postgres cuts a longer name short, and two schemas could become one.
+  if (isName && new TextEncoder().encode(schema).length <= MAX_NAME_BYTES) return schema;
+  const message = `The schema of postgres() is the name of one: 1 to ${MAX_NAME_BYTES} bytes, without NUL and "$$".`;
+  throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
+}

@@ -1,0 +1,58 @@
+import { StemmaError } from "../../errors.js";
+import { type PostgresDriver, type PostgresSource, postgresDriver } from "./client.js";
+
+type Open = (url: string) => { source: PostgresSource; end: () => Promise<void> };
+
+/**
+ * A driver on a pool that is opened by its first call, with pg or else with postgres.js. The calls fail with
+ * `DRIVER_MISSING` where neither is installed.
+ */
+export function openUrl(url: string): { driver: PostgresDriver; close: () => Promise<void> } {
+  let opened: { readonly driver: PostgresDriver; readonly end: () => Promise<void> } | undefined;
+  const open = (): PostgresDriver => {
+    if (opened === undefined) {
+      const { source, end } = findClient()(url);
+      opened = { driver: postgresDriver(source), end };
+    }
+    return opened.driver;
+  };
+  return {
+    driver: {
+      reconnects: true,
+      query: async (sql, values) => open().query(sql, values),
+      transaction: async (characteristics, work) => open().transaction(characteristics, work),
+    },
+    close: async () => opened?.end(),
+  };
+}
+
+function findClient(): Open {
+  const failures: unknown[] = [];
+  try {
+    const { Pool } = load("pg") as { Pool: new (config: object) => PostgresSource & { end(): Promise<void> } };
+    return (url) => {
+      const pool = new Pool({ connectionString: url });
+      return { source: pool, end: () => pool.end() };
+    };
+  } catch (error) {
+    failures.push(error);
+  }
+  try {
+    const connect = load("postgres") as (url: string) => PostgresSource & { end(): Promise<void> };
+    return (url) => {
+      const sql = connect(url);
+      return { source: sql, end: () => sql.end() };
+    };
+  } catch (error) {
+    failures.push(error);
+  }
+  const message =
+    "No client for Postgres: run `npm install pg` (or `npm install postgres`), or pass a client of yours.";
+  throw new StemmaError("DRIVER_MISSING", {}, message, { cause: new AggregateError(failures) });
+}
+
+// No import(): bundlers would want to have the package, and those for workerd refuse a name that is no literal.
+function load(name: string): unknown {
+  const { createRequire } = process.getBuiltinModule("node:module");
+  return createRequire(import.meta.url)(name);
+}

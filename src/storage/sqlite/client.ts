@@ -1,0 +1,160 @@
+import { StemmaError } from "../../errors.js";
+import type { SyncConnection, TransactionMode } from "../engine/connection.js";
+import type { Row, Statement } from "../engine/operation.js";
+
+/**
+ * What the SQLite modules have in common: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one.
+ */
+export interface SqliteClient {
+  prepare(sql: string): SqliteStatement;
+  close(): unknown;
+  /** better-sqlite3, bun:sqlite and libsql: a transaction of yours is open. */
+  readonly inTransaction?: boolean;
+  /** node:sqlite's name for it. */
+  readonly isTransaction?: boolean;
+}
+
+export interface SqliteStatement {
+  /** Gives the rows, as objects. */
+  all(...values: never[]): unknown;
+  /** Gives `{ changes }`, the number of rows that were written. */
+  run(...values: never[]): unknown;
+}
+
+/** True for an object that looks like an open SQLite database. */
+export function isSqliteClient(value: unknown): value is SqliteClient {
+  if (typeof value !== "object" || value === null) return false;
+  const client = value as Partial<SqliteClient>;
+  return typeof client.prepare === "function" && typeof client.close === "function";
+}
+
+const READS = /^\s*(?:SELECT|WITH|PRAGMA)\b/i;
+
+type Form = "rows" | "column" | "tuples";
+type Execute = (values: readonly unknown[]) => unknown;
+
+interface PreparedStatement {
+  all(...values: unknown[]): Row[];
+  run(...values: unknown[]): unknown;
+  /** better-sqlite3 and libsql: gives the values of the first column. */
+  pluck?(): { all(...values: unknown[]): unknown[] };
+  /** better-sqlite3 and libsql: gives rows as arrays. What bun:sqlite calls so is something else. */
+  raw?(): { all(...values: unknown[]): unknown[][] };
+  /** node:sqlite: gives integers as bigints. */
+  setReadBigInts?(on: boolean): unknown;
+  /** bun:sqlite: gives rows as arrays. */
+  values?(...values: unknown[]): unknown[][];
+}
+
+/** A connection on an open database. Statements are prepared once. */
+export function connectClient(client: SqliteClient): SyncConnection {
+  const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
+  let depth = 0;
+
+  const prepare = (form: Form, sql: string): Execute => {
+    const execute = executorOf(client.prepare(sql) as PreparedStatement, form, sql);
+    prepared[form].set(sql, execute);
+    return execute;
+  };
+
+  const answer = (form: Form, sql: string, values: readonly unknown[]): unknown => {
+    try {
+      return (prepared[form].get(sql) ?? prepare(form, sql))(values);
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  };
+
+  const execute = (sql: string): unknown => answer("rows", sql, []);
+
+  // node:sqlite does not even say this of a database that was closed.
+  const inTransaction = (): boolean | undefined => {
+    try {
+      return client.inTransaction ?? client.isTransaction;
+    } catch (error) {
+      throw sqliteError(error);
+    }
+  };
+
+  const transaction = <T>(mode: TransactionMode, work: () => T): T => {
+    // Inside a transaction of the host's, ours is a savepoint of it.
+    const nested = depth > 0 || inTransaction() === true;
+    execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
+    depth += 1;
+    try {
+      const result = work();
+      execute(nested ? "RELEASE stemma" : "COMMIT");
+      return result;
+    } catch (error) {
+      rollback(nested);
+      throw error;
+    } finally {
+      depth -= 1;
+    }
+  };
+
+  const rollback = (nested: boolean): void => {
+    // SQLite may have rolled back by itself, as it does when the disk is full.
+    if (inTransaction() === false) return;
+    execute(nested ? "ROLLBACK TO stemma" : "ROLLBACK");
+    if (nested) execute("RELEASE stemma");
+  };
+
+  return {
+    kind: "sync",
+    query: ({ sql, values }: Statement) => answer("rows", sql, values) as Row[],
+    column: ({ sql, values }: Statement) => answer("column", sql, values) as unknown[],
+    tuples: ({ sql, values }: Statement) => answer("tuples", sql, values) as unknown[][],
+    count: ({ sql, values }: Statement) =>
+      Number((answer("rows", sql, values) as { changes: number | bigint }).changes),
+    transaction,
+    close: () => {
+      for (const statements of Object.values(prepared)) statements.clear();
+      client.close();
+    },
+  };
+}
+
+function executorOf(statement: PreparedStatement, form: Form, sql: string): Execute {
+  if (form === "column") {
+    const plucked = statement.pluck?.();
+    if (plucked !== undefined) return (values) => plucked.all(...values);
+    return (values) => statement.all(...values).map((row) => Object.values(row)[0]);
+  }
+  if (form === "tuples") {
+    if (statement.values !== undefined) return (values) => statement.values?.(...values);
+    const raw = statement.raw?.();
+    if (raw !== undefined) return (values) => raw.all(...values);
+    return (values) => statement.all(...values).map((row) => Object.values(row));
+  }
+  if (READS.test(sql)) return (values) => statement.all(...values);
+  // FTS5 numbers what it notes of deletions beyond 2^53, and Node 26 refuses to give such a last row id as a number.
+  statement.setReadBigInts?.(true);
+  return (values) => statement.run(...values);
+}
+
+/** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
+export function sqliteError(error: unknown, file = "The file"): unknown {
+  if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  const text = `${typeof code === "string" ? code : ""} ${error.message}`;
+  const primary = typeof errcode === "number" ? errcode & 0xff : undefined;
+  const fail = (stemmaCode: ConstructorParameters<typeof StemmaError>[0], message: string) =>
+    new StemmaError(stemmaCode, { sqlite: code, errcode }, message, { cause: error });
+  if (primary === 5 || primary === 6 || /SQLITE_BUSY|SQLITE_LOCKED|database (?:table )?is locked/.test(text)) {
+    return fail(
+      "STORE_LOCKED",
+      "Another connection held the database longer than the busy timeout. Try again, or end that connection.",
+    );
+  }
+  if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
+    return fail("NOT_A_DATABASE", `${file} is not a SQLite database. Name another file.`);
+  }
+  if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
+    return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can hold in one place.");
+  }
+  if (/not open|is closed|closed database|finalized/i.test(error.message)) {
+    return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");
+  }
+  return fail("STORE_FAILED", `The database refused: ${error.message}`);
+}

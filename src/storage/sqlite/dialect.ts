@@ -1,0 +1,38 @@
+import type { Dialect, SearchDialect } from "../engine/dialect.js";
+import { all } from "../engine/operation.js";
+import { fitDocument } from "./fit-document.js";
+import { migrateSqlite } from "./schema.js";
+import { sqliteSearch } from "./search.js";
+
+export interface SqliteDialectOptions {
+  readonly name: string;
+  /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
+  readonly maxTextBytes: number;
+  readonly search: boolean;
+}
+
+/** SQLite, wherever it runs: a file, memory, a Durable Object. */
+export function sqliteDialect(options: SqliteDialectOptions): Dialect {
+  const dialect: Dialect = {
+    name: options.name,
+    maxTextBytes: options.maxTextBytes,
+    search: options.search ? searchWithin(options.maxTextBytes) : null,
+    // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
+    segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
+    // A CROSS JOIN is made from the left; to sort would carry every content along.
+    segmentOrder: "",
+    keepsText: false,
+    forUpdate: "",
+    lockSession: null,
+    *columns(table) {
+      return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
+    },
+    migrate: () => migrateSqlite(dialect),
+  };
+  return dialect;
+}
+
+// The index takes a document as one value.
+function searchWithin(maxBytes: number): SearchDialect {
+  return { ...sqliteSearch, add: (index, n, document) => sqliteSearch.add(index, n, fitDocument(document, maxBytes)) };
+}

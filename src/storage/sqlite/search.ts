@@ -1,0 +1,178 @@
+import { querySequences, type SearchQuery } from "../../model/query.js";
+import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
+import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
+import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { sqliteWords } from "./words.js";
+
+const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+const ADD: Record<SearchIndex, string> = {
+  messages: `INSERT INTO ${TABLES.messages} (rowid, text) VALUES (?, ?)`,
+  entries: `INSERT INTO ${TABLES.entries} (rowid, text) VALUES (?, ?)`,
+};
+
+// Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids.
+const INTEGER = "CAST(? AS INTEGER)";
+
+/** Full-text search with FTS5: porter stemming, any script, BM25. The tables keep no text of their own. */
+export const sqliteSearch: SearchDialect = {
+  *add(index, n, document) {
+    yield* run(ADD[index], n, sqliteWords(document));
+  },
+
+  *remove(index, lo, hi) {
+    yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
+  },
+
+  *matches(query, range, limit) {
+    const found = querySequences(query).map((sequence) => countable(quote(sequence), range));
+    // A single sequence is scored as far as it goes, however many matches it has.
+    if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
+    let left = limit;
+    for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
+      const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
+      if (take > 0) yield* scoreNewest(matches, take);
+      const scored = matches.numbers.length;
+      matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
+      left -= take;
+    }
+    return found;
+  },
+
+  *holding(query, range, found) {
+    const messages = messagesOf(found);
+    const sequences = querySequences(query).map(quote);
+    const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
+    const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
+    const held: number[][] = [];
+    for (const [index, { complete, numbers, documents }] of found.entries()) {
+      const own = sequences[index] as string;
+      if (complete || numbers.length === 0) {
+        held.push([]);
+      } else if (documents < MANY) {
+        held.push(nearMessages(yield* newestHolding(own, range), messages));
+      } else {
+        const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
+        const any = others.map((other) => sequences[other]).join(" OR ");
+        held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
+      }
+    }
+    return held;
+  },
+
+  *entries(query, scope, limit) {
+    const match = matchExpression(query);
+    if (match === null) return [];
+    return yield* all<Ranked>(
+      `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
+       WHERE f.cf_agents_search_fts MATCH ? AND e.session_id = ? AND e.label = ? ORDER BY f.rank LIMIT ?`,
+      match,
+      scope.sessionId,
+      scope.label,
+      limit,
+    );
+  },
+};
+
+/** A sequence that so many messages hold is in too many of them to look at each. */
+const MANY = 2_000;
+
+interface Condition {
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+}
+
+interface Counted extends SequenceMatches, Condition {
+  documents: number;
+  /** The oldest of those that were counted. */
+  oldest: number;
+  complete: boolean;
+  numbers: readonly number[];
+  scores: readonly number[];
+}
+
+function condition(match: string, range: RowRange): Condition {
+  const within = range === null ? "" : ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
+  return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range ?? [])] };
+}
+
+function countable(match: string, range: RowRange): Counted {
+  const documents = Number.POSITIVE_INFINITY;
+  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [] };
+}
+
+// To count is a twentieth of the work of scoring, but not even that is done for every match.
+function* countMatches(matches: Counted, limit: number): Operation<void> {
+  const row = yield* first<{ count: number; oldest: number | null }>(
+    `SELECT count(*) AS count, min(n) AS oldest FROM (SELECT rowid AS n FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...matches.values,
+    limit,
+  );
+  matches.documents = row?.count ?? 0;
+  matches.oldest = row?.oldest ?? 0;
+}
+
+// Of those that were not counted to the end, the rarer goes further back.
+function rarestFirst(a: Counted, b: Counted): number {
+  return a.documents - b.documents || a.oldest - b.oldest;
+}
+
+/** Scores are handed over as whole numbers of billionths. */
+const SCALE = 1e9;
+
+// One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
+function* scoreNewest(matches: Counted, limit: number): Operation<void> {
+  const row = yield* first<{ numbers: string; scores: string }>(
+    `SELECT json_group_array(n) AS numbers, json_group_array(score) AS scores FROM (
+       SELECT rowid AS n, CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...matches.values,
+    limit,
+  );
+  matches.numbers = ascending(row?.numbers);
+  matches.scores = ascending(row?.scores).map((score) => score / SCALE);
+}
+
+const ascending = (newestFirst = "[]") => (JSON.parse(newestFirst) as number[]).reverse();
+
+function* newestHolding(match: string, range: RowRange): Operation<number[]> {
+  const { where, values } = condition(match, range);
+  const row = yield* first<{ numbers: string }>(
+    `SELECT json_group_array(n) AS numbers FROM (
+       SELECT rowid AS n FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
+    ...values,
+    MANY,
+  );
+  return ascending(row?.numbers);
+}
+
+// Both make appends cheaper: larger leaves, and merges that are put off for longer.
+const SETTINGS = [
+  ["pgsz", 1000],
+  ["automerge", 8],
+] as const;
+
+/** The tables' definition. */
+export function* createSearchTables(): Operation<void> {
+  for (const table of Object.values(TABLES)) {
+    yield* run(
+      `CREATE VIRTUAL TABLE IF NOT EXISTS ${table}
+       USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')`,
+    );
+    for (const [setting, value] of SETTINGS) {
+      yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
+    }
+  }
+}
+
+export function* dropSearchTables(): Operation<void> {
+  for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
+}
+
+function matchExpression(query: SearchQuery): string | null {
+  const sequences = querySequences(query).map(quote);
+  return sequences.length === 0 ? null : sequences.join(" OR ");
+}
+
+// Everything is quoted, so that nothing is an operator.
+function quote(sequence: readonly string[]): string {
+  return `"${sqliteWords(sequence.join(" ")).replaceAll('"', '""')}"`;
+}
