@@ -5,7 +5,9 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -37,6 +39,11 @@ export function reasonToSkip({ name, binaries }: Engine): string | null {
 }
 
 export interface Server {
+  readonly port: number;
+  /** The process that ends the others when it ends. */
+  readonly pid: number;
+  /** Where its data are. */
+  readonly folder: string;
   /** A URL of the superuser. */
   readonly url: string;
   /** A URL of another role or database. */
@@ -79,20 +86,21 @@ export async function startServer({ name, binaries: installed }: Engine): Promis
   ];
   const urlFor = (role: string, database = "postgres") => `postgres://${role}@127.0.0.1:${port}/${database}`;
   const url = urlFor("postgres");
+  const log = join(folder, "log");
+  let pid = 0;
   /** Gives a function that ends it by a signal. */
   const start = async () => {
     const server = spawn(
       join(binaries, "postgres"),
       ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
-      { ...as, stdio: ["ignore", "ignore", "pipe"] },
+      { ...as, stdio: ["ignore", "ignore", openSync(log, "a")] },
     );
-    let log = "";
-    server.stderr.on("data", (chunk) => {
-      log += chunk;
-    });
+    pid = server.pid ?? 0;
+    // It may outlive the process that started it.
+    server.unref();
     const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
     while (!(await answers(url))) {
-      if (server.exitCode !== null) throw new Error(`${name} did not start: ${log}`);
+      if (server.exitCode !== null) throw new Error(`${name} did not start: ${readFileSync(log, "utf8")}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return (signal: NodeJS.Signals) => {
@@ -102,6 +110,9 @@ export async function startServer({ name, binaries: installed }: Engine): Promis
   };
   let end = await start();
   return {
+    port,
+    pid,
+    folder,
     url,
     urlFor,
     crash: async () => {
