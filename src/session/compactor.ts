@@ -24,10 +24,10 @@ export interface CompactorOptions {
   readonly onError: CompactionErrorHandler | null;
 }
 
-/** What became of a compaction: the function failed, which was reported, or its result was stored, or there was nothing to store. */
 interface Outcome {
   readonly stored: CompactResult | null;
-  readonly failed: boolean;
+  /** The function had nothing to gain. Not so when it failed, or the history changed under it: the next one may succeed. */
+  readonly fruitless: boolean;
 }
 
 /** What a compact function gave, or failed with. */
@@ -43,18 +43,18 @@ interface Seen {
   readonly leafId: string;
 }
 
-const NOTHING: Outcome = { stored: null, failed: false };
+const NOTHING_STORED: Outcome = { stored: null, fruitless: false };
 
 /** After this many automatic attempts in a row that gained nothing, the trigger pauses. */
 const MAX_FRUITLESS = 3;
 
 /** Decides when a session compacts, and under which guard what the compact function gives is stored. */
 export class Compactor {
-  private fruitless = 0;
-  private pausedAt: number | null = null;
-  private toldOfNoFunction = false;
-  private readonly count: TokenCount;
-  private readonly runs: CompactionRuns<Outcome>;
+  #fruitless = 0;
+  #pausedAt: number | null = null;
+  #toldOfNoFunction = false;
+  readonly #count: TokenCount;
+  readonly #runs: CompactionRuns<Outcome>;
 
   /** `owner` is what several objects for one session have in common: the store, or the provider. */
   constructor(
@@ -64,15 +64,15 @@ export class Compactor {
     private readonly events: SessionEvents,
     private readonly options: CompactorOptions,
   ) {
-    this.runs = new CompactionRuns(owner, backend.sessionId);
-    this.count = new TokenCount(backend, context, options.tokenCounter, (error) => this.fail(error));
+    this.#runs = new CompactionRuns(owner, backend.sessionId);
+    this.#count = new TokenCount(backend, context, options.tokenCounter, (error) => this.#fail(error));
   }
 
   /** See `Session.compact`. Callers at the same time share one run for a path. */
   async run(leafId: string | undefined): Promise<CompactResult | null> {
     const { compact, timeout } = this.options;
     if (compact === null) throw notConfigured();
-    return (await this.runs.share(leafId, (run) => this.compact(run, compact, timeout.called, null))).stored;
+    return (await this.#runs.share(leafId, (run) => this.#compact(run, compact, timeout.called, null))).stored;
   }
 
   /** Compacts when the history has outgrown the threshold. Never fails: the write it follows is stored. */
@@ -80,17 +80,17 @@ export class Compactor {
     const { threshold, compact, timeout } = this.options;
     if (threshold === null && !this.events.observed) return;
     try {
-      const tokens = await this.count.ofActivePath(visibleTokens);
-      this.report("idle", tokens);
+      const tokens = await this.#count.ofActivePath(visibleTokens);
+      this.#report("idle", tokens);
       if (threshold === null || tokens <= threshold) return;
-      if (compact === null) return await this.tellOfNoFunction();
+      if (compact === null) return await this.#tellOfNoFunction();
       // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
-      if (this.runs.any || this.paused(tokens)) return;
-      const run = this.runs.share(undefined, (run) => this.compact(run, compact, timeout.automatic, tokens));
-      const { stored, failed } = await run;
-      if (!failed) await this.pauseWhenFruitless(stored !== null, tokens, threshold);
+      if (this.#runs.any || this.#paused(tokens)) return;
+      const run = this.#runs.share(undefined, (run) => this.#compact(run, compact, timeout.automatic, tokens));
+      const { stored, fruitless } = await run;
+      if (stored !== null || fruitless) await this.#pauseWhenFruitless(fruitless, tokens, threshold);
     } catch (error) {
-      await this.fail(error);
+      await this.#fail(error);
     }
   }
 
@@ -98,34 +98,34 @@ export class Compactor {
   async afterChange(): Promise<void> {
     if (!this.events.observed) return;
     try {
-      this.report("idle", await this.count.ofActivePath(null));
+      this.#report("idle", await this.#count.ofActivePath(null));
     } catch (error) {
-      await this.fail(error);
+      await this.#fail(error);
     }
   }
 
-  private async pauseWhenFruitless(gained: boolean, tokens: number, threshold: number): Promise<void> {
-    this.fruitless = gained ? 0 : this.fruitless + 1;
-    if (this.fruitless < MAX_FRUITLESS) return;
-    this.pausedAt = tokens;
-    this.fruitless = 0;
+  async #pauseWhenFruitless(fruitless: boolean, tokens: number, threshold: number): Promise<void> {
+    this.#fruitless = fruitless ? this.#fruitless + 1 : 0;
+    if (this.#fruitless < MAX_FRUITLESS) return;
+    this.#pausedAt = tokens;
+    this.#fruitless = 0;
     const message = `${MAX_FRUITLESS} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
-    await this.fail(new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message));
+    await this.#fail(new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message));
   }
 
-  private paused(tokens: number): boolean {
-    if (this.pausedAt !== null && tokens >= this.pausedAt * 1.5) this.pausedAt = null;
-    return this.pausedAt !== null;
+  #paused(tokens: number): boolean {
+    if (this.#pausedAt !== null && tokens >= this.#pausedAt * 1.5) this.#pausedAt = null;
+    return this.#pausedAt !== null;
   }
 
-  private async tellOfNoFunction(): Promise<void> {
-    if (this.toldOfNoFunction) return;
-    this.toldOfNoFunction = true;
-    await this.fail(notConfigured());
+  async #tellOfNoFunction(): Promise<void> {
+    if (this.#toldOfNoFunction) return;
+    this.#toldOfNoFunction = true;
+    await this.#fail(notConfigured());
   }
 
   // `counted` are the tokens before it, where the trigger counted them.
-  private async compact(
+  async #compact(
     run: CompactionRun<Outcome>,
     compact: CompactFunction,
     timeout: number,
@@ -133,73 +133,71 @@ export class Compactor {
   ): Promise<Outcome> {
     const messages = await this.backend.history(run.asked, "throw");
     const leafId = messages.at(-1)?.id;
-    if (leafId === undefined) return NOTHING;
-    const other = this.runs.onPath(run, messages);
-    if (other !== null) return other.result;
+    if (leafId === undefined) return NOTHING_STORED;
+    const other = this.#runs.onPath(run, messages);
+    if (other !== undefined) return other.result;
     run.leafId = leafId;
     const seen: Seen = { messages, digests: messages.map(digestMessage), leafId };
-    const tokensBefore = counted ?? (this.events.observed ? await this.count.of([...messages]) : null);
-    this.report("compacting", tokensBefore ?? 0);
-    const { answer, failure } = await this.ask(compact, [...messages], timeout);
+    const tokensBefore = counted ?? (this.events.observed ? await this.#count.of([...messages]) : null);
+    this.#report("compacting", tokensBefore ?? 0);
+    const { answer, failure } = await this.#ask(compact, [...messages], timeout);
     let after: SessionMessage[] | null = null;
     try {
-      const stored = answer === null ? null : await this.store(answer, seen);
-      if (stored === null) return { stored: null, failed: failure !== null };
+      const stored = answer === null ? null : await this.#store(answer, seen);
+      if (stored === null) return { stored: null, fruitless: failure === null };
       after = stored.after;
       // What blocks and listeners do from here on may well ask for another compaction.
-      this.runs.end(run);
+      this.#runs.end(run);
       this.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
-      await this.refreshPrompt();
-      return { stored: stored.result, failed: false };
+      await this.#refreshPrompt();
+      return { stored: stored.result, fruitless: false };
+    } catch (error) {
+      // Another process was faster, or the range was edited: what is there now stands.
+      if (!StemmaError.isInstance(error, "COMPACTION_STALE")) throw error;
+      return NOTHING_STORED;
     } finally {
-      await this.reportEnd(seen, tokensBefore, after);
-      if (failure !== null) await this.fail(failure.error);
+      await this.#reportEnd(seen, tokensBefore, after);
+      if (failure !== null) await this.#fail(failure.error);
     }
   }
 
-  private async ask(compact: CompactFunction, messages: SessionMessage[], timeout: number): Promise<Answer> {
+  async #ask(compact: CompactFunction, messages: SessionMessage[], timeout: number): Promise<Answer> {
     try {
-      const given = Promise.resolve(compact(messages, this.count.compactContext()));
+      const given = Promise.resolve(compact(messages, this.#count.compactContext()));
       return { answer: checkedResult(await withinTime(given, timeout)), failure: null };
     } catch (error) {
       return { answer: null, failure: { error } };
     }
   }
 
-  // Stores what a compact function gave, if it is worth it and the range still says what it did.
-  private async store(
+  // Stores what a compact function gave, if it is worth it. Errors: `COMPACTION_STALE` when the range says something else now.
+  async #store(
     answer: CompactResult,
     { messages, digests, leafId }: Seen,
   ): Promise<{ id: string; result: CompactResult; after: SessionMessage[] } | null> {
     // A model may stop in the middle of a character, which no store keeps.
     const summary = answer.summary.replaceAll("\0", "").toWellFormed();
     if (summary.trim() === "") return null;
-    const { from, to } = await this.rangeOf(answer, messages);
+    const { from, to } = await this.#rangeOf(answer, messages);
     const range = messages.slice(from, to + 1);
     if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
     const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
     const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
-    try {
-      const overlay = await this.backend.addCompaction({ summary, fromMessageId, toMessageId, expect });
-      return {
-        id: overlay.id,
-        result: { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary },
-        after: [...messages.slice(0, from), summaryMessage(overlay), ...messages.slice(to + 1)],
-      };
-    } catch (error) {
-      // Another process was faster, or the range was edited: what is there now stands.
-      if (StemmaError.isInstance(error, "COMPACTION_STALE")) return null;
-      throw error;
-    }
+    const overlay = await this.backend.addCompaction({ summary, fromMessageId, toMessageId, expect });
+    return {
+      id: overlay.id,
+      result: { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary },
+      after: [...messages.slice(0, from), summaryMessage(overlay), ...messages.slice(to + 1)],
+    };
   }
 
   // Where in the visible history the range lies. It begins with the earliest summary at the latest, so that one remains.
-  private async rangeOf(
+  async #rangeOf(
     { fromMessageId, toMessageId }: CompactResult,
     messages: readonly SessionMessage[],
   ): Promise<{ from: number; to: number }> {
-    const from = await this.placeOf(fromMessageId, messages);
-    const to = await this.placeOf(toMessageId, messages);
+    const from = await this.#placeOf(fromMessageId, messages);
+    const to = await this.#placeOf(toMessageId, messages);
     if (from < 0 || to < from) {
       const message = `Nothing can be laid over "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
       const details = { sessionId: this.backend.sessionId, fromMessageId, toMessageId };
@@ -210,7 +208,7 @@ export class Compactor {
   }
 
   // A function that keeps ids by itself may name a message that lies under a summary by now.
-  private async placeOf(id: string, messages: readonly SessionMessage[]): Promise<number> {
+  async #placeOf(id: string, messages: readonly SessionMessage[]): Promise<number> {
     const visible = messages.findIndex((message) => message.id === id);
     if (visible >= 0) return visible;
     for (const [index, message] of messages.entries()) {
@@ -222,23 +220,23 @@ export class Compactor {
   }
 
   // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.
-  private async refreshPrompt(): Promise<void> {
+  async #refreshPrompt(): Promise<void> {
     try {
       if ((await this.context.knownPrompt()) !== null) await this.context.refreshPrompt();
     } catch (error) {
-      await this.fail(error);
+      await this.#fail(error);
     }
   }
 
   // Counts what was read before, with the summary in it: reading once more could fail a call whose summary is stored.
-  private async reportEnd(seen: Seen, counted: number | null, after: SessionMessage[] | null): Promise<void> {
+  async #reportEnd(seen: Seen, counted: number | null, after: SessionMessage[] | null): Promise<void> {
     if (!this.events.observed) return;
-    const tokensBefore = counted ?? (await this.count.of([...seen.messages]));
-    if (after === null) this.report("idle", tokensBefore);
-    else this.report("idle", await this.count.of(after), { tokensBefore });
+    const tokensBefore = counted ?? (await this.#count.of([...seen.messages]));
+    if (after === null) this.#report("idle", tokensBefore);
+    else this.#report("idle", await this.#count.of(after), { tokensBefore });
   }
 
-  private report(phase: "idle" | "compacting", tokenEstimate: number, compacted?: { tokensBefore: number }): void {
+  #report(phase: "idle" | "compacting", tokenEstimate: number, compacted?: { tokensBefore: number }): void {
     if (!this.events.observed) return;
     const { threshold } = this.options;
     this.events.emit({
@@ -250,7 +248,7 @@ export class Compactor {
     });
   }
 
-  private async fail(error: unknown): Promise<void> {
+  async #fail(error: unknown): Promise<void> {
     const message = error instanceof Error ? error.message : String(error);
     this.events.emit({ type: "cf_agent_session_error", error: message });
     try {

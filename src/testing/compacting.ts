@@ -735,6 +735,31 @@ export const compacting = defineTopic("compacting", (it) => {
     expect((await session.getCompactions()).length).toBe(2);
   });
 
+  it("does not pause for compactions that failed or whose range was edited meanwhile", async ({
+    session,
+    sessionOf,
+  }) => {
+    const other = sessionOf("main");
+    const failures: unknown[] = [];
+    let calls = 0;
+    session
+      .onCompaction(async (messages, context) => {
+        calls += 1;
+        if (calls % 2 === 0) throw new RangeError("the model is away");
+        await other.updateMessage(message("m000001", `${"says something else ".repeat(20)}${calls}`));
+        return allBut(1)(messages, context);
+      })
+      .compactAfter(estimateTokens(long(4)) - 1)
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    await session.appendAll(long(4));
+    for (const each of long(7, "more")) await session.appendMessage(each);
+    expect(calls).toBe(8);
+    expect(failures.every((error) => error instanceof RangeError)).toBe(true);
+    expect([failures.length, (await session.getCompactions()).length]).toEqual([4, 0]);
+  });
+
   it("lets a compact function write to the session that it compacts", async ({ session }) => {
     session
       .onCompaction(async (messages) => {
