@@ -24,7 +24,7 @@ export type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } 
 export { SessionManager } from "./manager/session-manager.js";
 export type { SessionMessage, SessionMessagePart } from "./model/message.js";
 export { AgentSessionProvider } from "./session/agent-session-provider.js";
-export type { CompactionErrorHandler, TokenCounter, TokenCounterInput } from "./session/compactor.js";
+export type { CompactionErrorHandler } from "./session/compactor.js";
 export type {
   MessageChange,
   SessionErrorEvent,
@@ -32,7 +32,7 @@ export type {
   SessionListener,
   SessionStatusEvent,
 } from "./session/events.js";
-export type { CompactAfterOptions, SessionOptions } from "./session/options.js";
+export type { CompactAfterOptions, OnCompactionOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,
@@ -49,6 +49,7 @@ export type {
   SearchPageOptions,
 } from "./session/search-options.js";
 export { Session } from "./session/session.js";
+export type { TokenCounter, TokenCounterInput } from "./session/token-count.js";
 export type {
   FoundMessage,
   MetadataValue,

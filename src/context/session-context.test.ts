@@ -371,18 +371,68 @@ describe("a provider that fails", () => {
   });
 });
 
+describe("the prompt for an estimate", () => {
+  it("is what would be frozen now, and the frozen one from then on", async () => {
+    const context = contextOf([soul, memory], { promptStore: variable() });
+    const before = await context.estimatedPrompt();
+    await context.replace("memory", "User likes coffee.");
+    const changed = await context.estimatedPrompt();
+    expect(changed).not.toBe(before);
+    expect(await context.freezePrompt()).toBe(changed);
+    await context.replace("memory", "User likes tea.");
+    expect(await context.estimatedPrompt()).toBe(changed);
+  });
+
+  it("asks each provider once, and does not keep later readers from asking it", async () => {
+    const [block, promptStore] = [variable("one"), variable()];
+    const context = contextOf([{ label: "a", provider: block }], { promptStore });
+    expect(await context.estimatedPrompt()).toContain("one");
+    expect(await context.estimatedPrompt()).toContain("one");
+    expect([block.calls, promptStore.calls]).toEqual([["get"], ["get"]]);
+    expect(() => context.blocks()).toThrow(code("CONTEXT_NOT_LOADED"));
+    block.content = "two";
+    expect(await context.freezePrompt()).toContain("two");
+  });
+
+  it("is rendered anew only when a block was written, added or removed", async () => {
+    const context = contextOf([soul, memory]);
+    await context.load();
+    const first = await context.estimatedPrompt();
+    await context.add("more", { provider: { get: async () => "added" } });
+    const added = await context.estimatedPrompt();
+    expect(added).toContain("added");
+    context.remove("more");
+    expect(await context.estimatedPrompt()).toBe(first);
+  });
+
+  it("leaves out what cannot be read, and never fails", async () => {
+    const broken: ContextBlockProvider = { get: () => Promise.reject(new RangeError("away")) };
+    const promptStore = { get: broken.get, set: async () => {} };
+    const context = contextOf([soul, { label: "broken", provider: broken }], { promptStore });
+    expect(await context.estimatedPrompt()).toBe(await contextOf([soul]).freezePrompt());
+    expect((await context.estimatedBlocks()).map(({ label }) => label)).toEqual(["soul"]);
+    await expect(context.freezePrompt()).rejects.toMatchObject({ code: "PROVIDER_FAILED" });
+  });
+
+  it("does not wait for a provider that asks for it in turn", async () => {
+    const provider: ContextBlockProvider = { get: async () => `of ${await context.estimatedPrompt()}` };
+    const context = contextOf([soul, { label: "loop", provider }]);
+    expect(await context.estimatedPrompt()).toContain("of ");
+  });
+});
+
 describe("the frozen prompt", () => {
   it("stays until it is refreshed", async () => {
     const context = contextOf([soul, memory]);
-    expect(context.frozenPrompt()).toBeNull();
+    expect(await context.knownPrompt()).toBeNull();
     const frozen = await context.freezePrompt();
     await context.replace("memory", "User likes coffee.");
     expect(await context.freezePrompt()).toBe(frozen);
-    expect(context.frozenPrompt()).toBe(frozen);
+    expect(await context.knownPrompt()).toBe(frozen);
     expect(await context.refreshPrompt()).toBe(
       `${RULE}\nSOUL [readonly]\n${RULE}\nYou are a helpful assistant.\n\n${RULE}\nMEMORY (Learned facts) [0% — 5/1100 tokens] [writable]\n${RULE}\nUser likes coffee.`,
     );
-    expect(await context.freezePrompt()).toBe(context.frozenPrompt());
+    expect(await context.freezePrompt()).toBe(await context.knownPrompt());
   });
 
   it("survives in its store, without asking the providers again", async () => {
@@ -441,7 +491,7 @@ describe("the frozen prompt", () => {
     const frozen = await context.freezePrompt();
     promptStore.content = null;
     expect(await context.reminder()).toBeNull();
-    expect(context.frozenPrompt()).toBeNull();
+    expect(await context.knownPrompt()).toBeNull();
     expect(await context.freezePrompt()).toBe(frozen);
     expect(promptStore.content).toBe(frozen);
   });

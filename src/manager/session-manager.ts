@@ -8,7 +8,7 @@ import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { assertLimit } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
-import type { CompactAfterOptions } from "../session/options.js";
+import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
 import {
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
@@ -73,8 +73,8 @@ export class SessionManager {
   }
 
   /** See `Session.onCompaction`. */
-  onCompaction(compact: CompactFunction): this {
-    return this.#with((session) => session.onCompaction(compact));
+  onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    return this.#with((session) => session.onCompaction(compact, options));
   }
 
   /** See `Session.compactAfter`. */

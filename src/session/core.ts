@@ -12,6 +12,7 @@ import { providerBackend } from "./provider-backend.js";
 import { storeSkillLog } from "./skill-log.js";
 import { storablePrompt } from "./store-backend.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
+import { DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -39,8 +40,10 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     skills: kept === null ? null : storeSkillLog(kept.store, sessionId),
     sessionId,
   });
+  const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
+    timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
     threshold: config.threshold,
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,

@@ -1,5 +1,13 @@
 import type { SessionMessage } from "../model/message.js";
-import type { FoundMessage, RecentHistory, SearchRequest, StoredCompaction, TreeNode } from "../storage/contract.js";
+import type {
+  CompactionGuard,
+  FoundMessage,
+  RecentHistory,
+  SearchRequest,
+  StoredCompaction,
+  TreeNode,
+  UpsertResult,
+} from "../storage/contract.js";
 
 export type Awaitable<T> = T | PromiseLike<T>;
 
@@ -68,8 +76,8 @@ export interface CompactionRequest {
   readonly summary: string;
   readonly fromMessageId: string;
   readonly toMessageId: string;
-  /** Ids of the visible messages that were summarised: nothing is stored unless they are still what is visible. */
-  readonly expect?: { readonly leafId: string; readonly visibleIds: readonly string[] } | undefined;
+  /** What was summarised: nothing is stored unless the range still says that. */
+  readonly expect?: CompactionGuard | undefined;
 }
 
 export interface HistoryOptions {
@@ -100,8 +108,7 @@ export interface SessionBackend {
   visibleTokens(): Promise<number>;
   tree(): Promise<TreeNode[]>;
   append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
-  /** Resolves to whether it inserted. */
-  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<boolean>;
+  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<UpsertResult>;
   update(message: SessionMessage): Promise<void>;
   /** Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<readonly string[]>;

@@ -15,7 +15,13 @@ import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, sessionIdOf } from "./host.js";
-import { type CompactAfterOptions, EMPTY_CONFIG, type SessionConfig, type SessionOptions } from "./options.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type SessionConfig,
+  type SessionOptions,
+} from "./options.js";
 import type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./provider.js";
 import {
   type SearchOptions,
@@ -24,6 +30,7 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
+import { assertTimeout } from "./time-limit.js";
 
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
@@ -87,26 +94,32 @@ export class Session {
     return this.#configure({ cachedPrompt: provider ?? true });
   }
 
-  /** How to compact: `createCompactFunction(…)`, or a function of your own. */
-  onCompaction(compact: CompactFunction): this {
-    return this.#configure({ compact });
+  /**
+   * How to compact: `createCompactFunction(…)`, or a function of your own. It counts as failed when it gives no answer
+   * within `timeout` milliseconds (default: two minutes); a later answer is dropped. Errors: `INVALID_ARGUMENT`.
+   */
+  onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    assertTimeout(options.timeout, "onCompaction()");
+    return this.#configure({ compact, compactTimeout: options.timeout ?? null });
   }
 
   /**
-   * Compacts after a write that leaves more than `tokenThreshold` estimated tokens of visible history and frozen prompt.
-   * Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
+   * Compacts after a write that leaves more than `tokenThreshold` tokens of visible history and prompt, as the built-in
+   * estimate or `tokenCounter` counts them. Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     if (!(tokenThreshold > 0)) {
       throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
     }
+    assertTimeout(options.timeout, "compactAfter()");
     return this.#configure({
       threshold: tokenThreshold,
+      automaticTimeout: options.timeout ?? null,
       tokenCounter: options.tokenCounter ?? this.#config.tokenCounter,
     });
   }
 
-  /** Called with what an automatic compaction failed with. What it throws itself is dropped. */
+  /** Called with what a compaction failed with, whether `compact()` or a write began it. What it throws itself is dropped. */
   onCompactionError(handler: CompactionErrorHandler): this {
     return this.#configure({ onCompactionError: handler });
   }
@@ -172,9 +185,9 @@ export class Session {
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
     if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
-    const inserted = await backend.upsert(given, parentId);
+    const { inserted, visibleTokens } = await backend.upsert(given, parentId);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
-    await compactor.afterWrite(null);
+    await compactor.afterWrite(visibleTokens);
     return inserted;
   }
 
@@ -351,12 +364,14 @@ export class Session {
   // ── Compaction ──
 
   /**
-   * Runs the compact function on the visible history and lays its summary over the range. Null when nothing was stored:
-   * nothing to compact, an empty summary, one longer than what it replaces, or a range that changed meanwhile.
-   * Errors: `COMPACTION_NOT_CONFIGURED`, and what the function throws.
+   * Runs the compact function on the visible history to `leafId`, or to the active leaf, lays its summary over the range
+   * and refreshes the frozen prompt. The range begins with the earliest visible summary at the latest, so that one
+   * remains. Null when nothing was stored: nothing to compact, an empty summary, one longer than what it replaces, a range
+   * that changed meanwhile, or a function that failed, which subscribers and `onCompactionError` are told.
+   * Errors: `COMPACTION_NOT_CONFIGURED`, `MESSAGE_NOT_FOUND`, `COMPACTION_INVALID_RANGE`.
    */
-  async compact(): Promise<CompactResult | null> {
-    return this.#started.compactor.run();
+  async compact(leafId?: string | null): Promise<CompactResult | null> {
+    return this.#started.compactor.run(leafId ?? undefined);
   }
 
   /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`. */

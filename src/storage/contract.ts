@@ -49,6 +49,13 @@ export interface AppendResult {
   readonly visibleTokens: number | null;
 }
 
+export interface UpsertResult {
+  /** False when the id was known and its message was updated. */
+  readonly inserted: boolean;
+  /** Estimated tokens of the visible history; null when it must be measured (`history.tokens`). */
+  readonly visibleTokens: number | null;
+}
+
 /** A session as a file holds it: parents before their children. */
 export interface ImportedTree {
   readonly messages: readonly { readonly message: EncodedMessage; readonly parentId: string | null }[];
@@ -70,8 +77,8 @@ export interface MessageStore {
   append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`. */
   update(sessionId: string, message: EncodedMessage): Promise<void>;
-  /** Updates a known id in place, else appends below `parent`. Resolves to whether it inserted. */
-  upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<boolean>;
+  /** Updates a known id in place, else appends below `parent`. Errors: `PARENT_NOT_FOUND`. */
+  upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<UpsertResult>;
   /** Removes messages; children move to the parent, overlays shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
   /**
@@ -208,9 +215,13 @@ export interface StoredCompaction {
 
 /** The range as the compactor saw it: a compaction commits only if it would see the same now. */
 export interface CompactionGuard {
+  /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
   readonly leafId: string;
-  /** Ids of the visible messages of the range, synthetic ones included. */
-  readonly visibleIds: readonly string[];
+  /**
+   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: summaries in the place of what
+   * they cover, unloaded skills emptied. So it differs once one of them was edited, deleted or covered.
+   */
+  readonly digest: string;
 }
 
 export interface CompactionStore {

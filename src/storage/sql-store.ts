@@ -85,7 +85,7 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
       search: (query, request) => read(() => searchMessages(sql, query, request)),
     },
     compactions: {
-      add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(id, overlay, guard)),
+      add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(sql, id, overlay, guard)),
       list: (id) => single(() => compactions.listCompactions(id)),
       originals: (id, compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     },

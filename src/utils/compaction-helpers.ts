@@ -12,5 +12,10 @@ export {
   createCompactFunction,
 } from "../compaction/compact.js";
 export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
-export type { CompactTokenCounter } from "../compaction/token-counter.js";
+export type {
+  CompactTokenCounter,
+  ContextTokenCounter,
+  CountedInput,
+  CounterErrorHandler,
+} from "../compaction/token-counter.js";
 export { isSummaryMessage as isCompactionMessage, SUMMARY_ID_PREFIX as COMPACTION_PREFIX } from "../model/message.js";

@@ -170,6 +170,87 @@ describe.each([
     expect(await session.getPathLength()).toBe(30);
   });
 
+  it("hides no edit made while the model was summarising, in 200 races", async () => {
+    const provider = create();
+    let race = 0;
+    const session = Session.create(provider).onCompaction(async (messages) => {
+      const [from, to] = [messages[0], messages.at(-1)] as [SessionMessage, SessionMessage];
+      const other = Session.create(provider);
+      const edited = say("m2", `${words} ${race}`);
+      const edits = [
+        () => other.updateMessage(edited),
+        () => other.upsertMessage(edited),
+        async () => {
+          await other.deleteMessages(["m4"]);
+          await other.appendMessage(say("m4", `${words} again ${race}`), "m3");
+        },
+        async () => provider.updateMessage(edited),
+      ];
+      const edit = edits[race % edits.length]?.();
+      // What goes through a session takes its turn; what goes past it must have been done.
+      if (race % edits.length > 1) await edit;
+      for (let ticks = race % 7; ticks > 0; ticks -= 1) await Promise.resolve();
+      return { fromMessageId: from.id, toMessageId: to.id, summary: "What was said." };
+    });
+    const words = "says a lot ".repeat(20);
+    await session.appendAll(["m0", "m1", "m2", "m3", "m4"].map((id) => say(id, words)));
+    await session.appendMessage(say("m5"), "m3");
+    let hidden = 0;
+    for (; race < 200; race += 1) if ((await session.compact("m4")) !== null) hidden += 1;
+    expect(hidden).toBe(0);
+    expect(await session.getCompactions()).toEqual([]);
+  });
+
+  it("leaves one summary of a function that knows of no earlier one, and compacts the path to a leaf", async () => {
+    const session = Session.create(create()).onCompaction(async (messages) => {
+      const real = messages.filter(({ id }) => !id.startsWith("compaction_"));
+      if (real.length < 3) return null;
+      return { fromMessageId: real[1]?.id ?? "", toMessageId: real.at(-2)?.id ?? "", summary: "s" };
+    });
+    const words = "says a lot ".repeat(20);
+    for (const round of ["a", "b", "c"]) {
+      await session.appendAll([1, 2, 3, 4].map((n) => say(`${round}${n}`, words)));
+      expect(await session.compact()).toMatchObject({ fromMessageId: "a2", toMessageId: `${round}3` });
+    }
+    const summaries = (await session.getHistory()).filter(({ id }) => id.startsWith("compaction_"));
+    expect(summaries).toHaveLength(1);
+    await session.appendAll(
+      [1, 2, 3, 4].map((n) => say(`d${n}`, words)),
+      null,
+    );
+    expect(await session.compact(summaries[0]?.id)).toBeNull();
+    expect(await session.compact("d3")).toEqual({ fromMessageId: "d2", toMessageId: "d2", summary: "s" });
+    await expect(session.compact("unknown")).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+  });
+
+  it("counts a function that fails or gives no answer as failed, and resolves the write that waited", async () => {
+    const failures: unknown[] = [];
+    const answers = [() => new Promise<null>(() => {}), () => Promise.reject(new RangeError("away"))];
+    const session = Session.create(create())
+      .onCompaction(() => (answers.shift() ?? (async () => null))(), { timeout: 20 })
+      .compactAfter(1)
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    expect(await session.appendMessage(say("a"))).toMatchObject({ inserted: true });
+    expect(await session.appendMessage(say("b"))).toMatchObject({ inserted: true });
+    expect(failures).toMatchObject([{ code: "COMPACTION_TIMEOUT" }, { message: "away" }]);
+  });
+
+  it("refreshes the prompt that a provider keeps when a summary was stored", async () => {
+    const [notes, prompt] = [memo(), memo()];
+    const session = Session.create(create())
+      .withContext("notes", { provider: notes })
+      .withCachedPrompt(prompt)
+      .onCompaction(async () => ({ fromMessageId: "a", toMessageId: "b", summary: "s" }));
+    await session.appendAll(["a", "b", "c"].map((id) => say(id)));
+    await session.freezeSystemPrompt();
+    await session.replaceContextBlock("notes", "Coffee.");
+    expect(await prompt.get()).not.toContain("Coffee.");
+    await session.compact();
+    expect(await prompt.get()).toContain("Coffee.");
+  });
+
   it("searches with the provider's own search", async () => {
     const session = Session.create(create());
     await session.appendAll([say("a", "apples"), say("b", "pears")]);

@@ -93,7 +93,11 @@ const ROWS_AT_ONCE = 1024;
 /** See `HistoryStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sessionId, options.leafId);
-  if (view === null) return [];
+  return view === null ? [] : yield* readView(sql, view, options);
+}
+
+/** The messages that a view shows, oldest first. */
+export function* readView(sql: Dialect, view: View, options: ReadOptions): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
   for (const portion of portionsOf(view.pieces, ROWS_AT_ONCE)) {

@@ -54,9 +54,9 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
         }),
       upsert: (id, message, parent) =>
         write([id], async () => {
-          const inserted = await messages.upsert(id, message, parent);
+          const result = await messages.upsert(id, message, parent);
           held.rewritten(id, message.id, message.createdAt !== null);
-          return inserted;
+          return result;
         }),
       delete: (id, ids) =>
         write([id], async () => {
