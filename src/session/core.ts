@@ -1,5 +1,5 @@
 import { isWritable, type WritableContextProvider } from "../context/provider.js";
-import { AgentContextProvider } from "../context/providers/agent-context.js";
+import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { promptKey, type Store } from "../storage/contract.js";
@@ -34,7 +34,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const events = new SessionEvents(wired?.host ?? null);
   const context = new SessionContext({
     configs: config.context,
-    wire: store === null ? null : (label) => new AgentContextProvider(store, label),
+    wire: store === null ? null : (label) => new WiredContextProvider(store, sessionId, label),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
     skills: kept === null ? null : storeSkillLog(kept.store, sessionId),
     sessionId,

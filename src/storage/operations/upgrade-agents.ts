@@ -6,6 +6,7 @@ import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { entryDocument } from "./entries.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
@@ -230,47 +231,23 @@ function* copySessions(sql: Dialect): Operation<void> {
   }
 }
 
+// As they are: which session a label means is for the program that wrote it to say.
 function* copyBlocks(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_context_blocks"))) return;
   const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(
     `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
   );
-  const sessions = (yield* all<{ id: string }>("SELECT id FROM assistant_sessions")).map(({ id }) => id);
   for (const row of rows) {
-    for (const { sessionId, kind, label } of oldBlockKeys(row.label, sessions)) {
-      yield* run(
-        `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
-         VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-        sessionId,
-        kind,
-        label,
-        row.content,
-        isoFromSql(row.updated_at) ?? isoNow(),
-      );
-    }
+    yield* run(
+      `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
+       VALUES (?, 'block', ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+      UPGRADED_ROWS,
+      row.label,
+      row.content,
+      isoFromSql(row.updated_at) ?? isoNow(),
+    );
   }
 }
-
-/**
- * Where the content of an old label belongs. A label that a session's id ends was that session's own block; where two
- * sessions could have meant it, both saw it, and each keeps it. The label also stays what it was, unbound.
- */
-function oldBlockKeys(
-  label: string,
-  sessions: readonly string[],
-): { sessionId: string; kind: string; label: string }[] {
-  if (label === OLD_PROMPT) return [{ sessionId: "", kind: "prompt", label: "" }];
-  const owners = sessions.filter((id) => id !== "" && label.endsWith(`_${id}`) && label.length > id.length + 1);
-  const keys = owners.map((id) => {
-    const own = label.slice(0, -id.length - 1);
-    return own === OLD_PROMPT
-      ? { sessionId: id, kind: "prompt", label: "" }
-      : { sessionId: id, kind: "block", label: own };
-  });
-  return [...keys, { sessionId: "", kind: "block", label }];
-}
-
-const OLD_PROMPT = "_system_prompt";
 
 function* copyEntries(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_search_entries"))) return;
@@ -279,13 +256,15 @@ function* copyEntries(sql: Dialect): Operation<void> {
   );
   for (const row of rows) {
     const known = yield* first(
-      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
+      UPGRADED_ROWS,
       row.label,
       row.key,
     );
     if (known !== undefined) continue;
     yield* run(
-      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES ('', ?, ?, ?, ?, ?)",
+      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+      UPGRADED_ROWS,
       row.label,
       row.key,
       row.content,
@@ -293,7 +272,8 @@ function* copyEntries(sql: Dialect): Operation<void> {
       isoFromSql(row.updated_at) ?? isoNow(),
     );
     const added = yield* first<{ n: number }>(
-      "SELECT n FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      "SELECT n FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
+      UPGRADED_ROWS,
       row.label,
       row.key,
     );
