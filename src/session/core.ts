@@ -9,6 +9,7 @@ import { SessionEvents } from "./events.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
+import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { storablePrompt } from "./store-backend.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
@@ -27,7 +28,8 @@ export interface SessionCore {
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
   const kept = provider instanceof StoreSessionProvider ? provider : null;
-  const backend = kept?.backend ?? providerBackend(provider, sessionId);
+  const messagesHold = providerSkillLog(provider);
+  const backend = kept?.backend ?? messagesHold.over(providerBackend(provider, sessionId));
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
   const store = wired?.store ?? null;
@@ -36,7 +38,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     configs: config.context,
     wire: store === null ? null : (label) => new WiredContextProvider(store, sessionId, label),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
-    skills: kept === null ? null : storeSkillLog(kept.store, sessionId),
+    skills: kept === null ? messagesHold : storeSkillLog(kept.store, sessionId),
     sessionId,
   });
   const compactor = new Compactor(kept?.store ?? provider, backend, context, events, {
