@@ -7,10 +7,10 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { entryDocument } from "./entries.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
+import { indexEverything } from "./search/index-rows.js";
 import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
 
 /**
@@ -50,12 +50,26 @@ export function* setAsideAgentsTables(sql: Dialect): Operation<void> {
 
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
+  const { search } = sql;
+  let isOld = false;
+  for (const { name } of TABLES) isOld ||= yield* exists(sql, name);
+  if (!isOld) return;
+  // Indexed as a whole: where an upgrade can be cut off between two statements, a row could stand without its index row.
+  yield* copyTables({ ...sql, search: null });
+  if (search !== null) {
+    yield* search.remove("messages", 0, Number.MAX_SAFE_INTEGER);
+    yield* search.remove("entries", 0, Number.MAX_SAFE_INTEGER);
+    yield* indexEverything(search);
+  }
+  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
+}
+
+function* copyTables(sql: Dialect): Operation<void> {
   yield* copySessions(sql);
   yield* copyMessages(sql);
   yield* copyCompactions(sql);
   yield* copyBlocks(sql);
   yield* copyEntries(sql);
-  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
 }
 
 function* exists(sql: Dialect, table: string): Operation<boolean> {
@@ -112,15 +126,15 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
 }
 
 function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
-  if ((yield* findPlace(old.session_id, old.id)) !== null) return;
   const row = yield* first<{ role: string; content: string; created_at: string | null }>(
     `SELECT role, content, created_at FROM ${OLD}assistant_messages WHERE rowid = ?`,
     old.rowid,
   );
   if (row === undefined) return;
+  const known = yield* findPlace(old.session_id, old.id);
   const parent: Place | null = old.parent_id === null ? null : yield* findPlace(old.session_id, old.parent_id);
   const tip = yield* openTip(old.session_id);
-  const place = yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent);
+  const place = known ?? (yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
@@ -271,13 +285,6 @@ function* copyEntries(sql: Dialect): Operation<void> {
       isoFromSql(row.created_at) ?? isoNow(),
       isoFromSql(row.updated_at) ?? isoNow(),
     );
-    const added = yield* first<{ n: number }>(
-      "SELECT n FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
-      UPGRADED_ROWS,
-      row.label,
-      row.key,
-    );
-    if (sql.search !== null && added !== undefined) yield* sql.search.add("entries", added.n, entryDocument(row));
   }
 }
 
