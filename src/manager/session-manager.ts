@@ -18,6 +18,7 @@ import {
 } from "../session/search-options.js";
 import { Session } from "../session/session.js";
 import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
+import { assertSessionId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTools } from "../tools/tool.js";
@@ -277,5 +278,6 @@ function newSession(name: string, options: CreateSessionOptions): NewSession {
     }
     assertStorableText(text, `A session's ${field}`);
   }
+  assertSessionId(session.id);
   return session;
 }

@@ -3,11 +3,12 @@ import type { SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import type { Store } from "../storage/contract.js";
+import { assertSessionId } from "../storage/session-id.js";
 import type { CompactionRequest, HistoryOptions, SessionBackend } from "./provider.js";
 
 /** A session kept in a store. */
 export function storeBackend(store: Store, sessionId: string): SessionBackend {
-  assertStorableText(sessionId, "A session id");
+  assertSessionId(sessionId);
   return {
     sessionId,
     ready: () => store.migrate(),

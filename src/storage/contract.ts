@@ -301,6 +301,11 @@ export interface BlockKey {
   readonly sessionId: string;
   readonly kind: "block" | "prompt";
   readonly label: string;
+  /**
+   * Not part of the name: the label under which `agents` kept this block, which is read until the key is written. By default
+   * the label with the session's id, as `agents` named what it wired itself.
+   */
+  readonly upgradedLabel?: string | undefined;
 }
 
 /** The key of a session's frozen prompt. No label of a block can name it. */

@@ -110,6 +110,23 @@ export const tools = defineTopic("tools", (it) => {
     expect(second).toEqual(loadMessage("m2", "call-2"));
   });
 
+  it("unloads a document that the history holds, whoever loaded it", async (workspace) => {
+    const session = skilled(workspace);
+    const unload = async () =>
+      (await session.tools()).unload_context?.execute({ label: "skills", key: "deploy" }, { toolCallId: "x" });
+    expect(await unload()).toInclude("is not loaded");
+    const input = { label: "skills", key: "deploy" };
+    const call = { type: "tool-call", toolCallId: "call-2", toolName: "load_context", input };
+    await session.appendAll([
+      loadMessage("m1", "call-1"),
+      { id: "m2", role: "assistant", parts: [call] },
+      { id: "m3", role: "tool", parts: [{ type: "tool-result", toolCallId: "call-2", output: DOCUMENT }] },
+    ]);
+    expect(await unload()).toInclude("Unloaded deploy");
+    expect(JSON.stringify(await session.getHistory())).toExclude(DOCUMENT);
+    expect(await unload()).toInclude("is not loaded");
+  });
+
   it("remembers what was unloaded across a restart", ["durable"], async (workspace) => {
     const session = skilled(workspace);
     await loadAndAppend(session, "call-1", "m1");

@@ -74,6 +74,12 @@ describeServer("a database of the documents' DDL", (server) => {
     expect(await new PostgresContextProvider(store, "memory_s").get()).toBe("User likes fruit.");
     expect(await new PostgresContextProvider(store, "_prompt_s").get()).toBe("The prompt.");
     expect(await new PostgresSearchProvider(store, "knowledge").search("banana")).toContain("Bananas are berries.");
+    for (const id of ["s", "a session that is new"]) {
+      const reading = Session.create(store).forSession(id);
+      reading.withContext("knowledge", { provider: new PostgresSearchProvider(store) });
+      const { search_context } = await reading.tools();
+      expect(await search_context?.execute({ label: "knowledge", query: "banana" })).toContain("Bananas are berries.");
+    }
   }
 
   it("is upgraded in place, with nothing lost, and goes on", async () => {

@@ -276,6 +276,103 @@ describe.each([
   });
 });
 
+describe.each([
+  ["synchronous", (provider: ReturnType<typeof createProvider>) => provider],
+  ["asynchronous", later],
+])("skills on a %s SessionProvider with the documented methods only", (_kind, offer) => {
+  const DOCUMENT = "the whole document";
+  const skilled = (provider: SessionProvider) =>
+    Session.create(provider).withContext("skills", {
+      provider: { get: () => "- deploy: how to ship", load: (key) => (key === "deploy" ? DOCUMENT : null) },
+    });
+  const call = async (session: Session, tool: string, toolCallId: string) =>
+    (await session.tools())[tool]?.execute({ label: "skills", key: "deploy" }, { toolCallId });
+  const input = { label: "skills", key: "deploy" };
+  const part = (toolCallId: string, output = DOCUMENT) => ({
+    type: "tool-load_context",
+    toolCallId,
+    state: "output-available",
+    input,
+    output,
+  });
+  const loaded = (id: string, ...calls: string[]) => ({
+    id,
+    role: "assistant",
+    parts: [{ type: "text", text: "Let me see." }, ...calls.map((each) => part(each))],
+  });
+
+  it("are unloaded in the messages that hold them, which a restart finds", async () => {
+    const provider = createProvider();
+    const session = skilled(offer(provider));
+    await call(session, "load_context", "call-1");
+    await session.appendAll([say("a"), loaded("b", "call-1"), say("c")]);
+    expect(await call(session, "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect(await call(session, "unload_context", "x")).toContain("is not loaded");
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+    expect(provider.getMessage("b")).toMatchObject({ parts: [{ text: "Let me see." }, { toolCallId: "call-1" }] });
+
+    const again = skilled(offer(provider));
+    expect(await call(again, "unload_context", "x")).toContain("is not loaded");
+    await call(again, "load_context", "call-2");
+    await again.appendMessage(loaded("d", "call-2"));
+    expect(JSON.stringify(await again.getMessage("d"))).toContain(DOCUMENT);
+    // What the next process finds in the history is loaded, whoever loaded it.
+    expect(await call(skilled(offer(provider)), "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+  });
+
+  it("are unloaded before their message is stored, and stay so when it is stored again", async () => {
+    const provider = createProvider();
+    const session = skilled(offer(provider));
+    await session.appendMessage(say("a"));
+    await call(session, "load_context", "call-1");
+    await call(session, "unload_context", "x");
+    await call(session, "load_context", "call-2");
+    await session.appendMessage(loaded("b", "call-1", "call-2"));
+    const [, first, second] = (await session.getMessage("b"))?.parts ?? [];
+    expect(first?.output).toContain("[Unloaded: skills/deploy.");
+    expect(second?.output).toBe(DOCUMENT);
+    await call(session, "unload_context", "x");
+    await session.upsertMessage(loaded("b", "call-1", "call-2"));
+    await session.updateMessage(loaded("b", "call-1", "call-2"));
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+    for (const message of [
+      { id: "c", role: "user" },
+      { id: "c", role: "user", parts: [null] },
+    ]) {
+      await expect(session.appendMessage(message)).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
+    }
+  });
+
+  it("are told by calls whose results stand in messages of their own", async () => {
+    const provider = createProvider();
+    const result = { type: "tool-result", toolCallId: "call-1", toolName: "load_context" };
+    const output = { type: "text", value: DOCUMENT };
+    const session = skilled(offer(provider));
+    await session.appendAll([
+      {
+        id: "a",
+        role: "assistant",
+        parts: [{ type: "tool-call", toolCallId: "call-1", toolName: "load_context", input }],
+      },
+      { id: "b", role: "tool", parts: [{ ...result, output }] },
+    ]);
+    expect(await call(session, "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect((await session.getMessage("b"))?.parts[0]?.output).toMatchObject({ type: "text" });
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+  });
+
+  it("are forgotten with the messages", async () => {
+    const session = skilled(offer(createProvider()));
+    await call(session, "load_context", "call-1");
+    await session.appendMessage(loaded("b", "call-1"));
+    await call(session, "unload_context", "x");
+    await session.clearMessages();
+    await session.appendMessage(loaded("b", "call-1"));
+    expect(JSON.stringify(await session.getHistory())).toContain(DOCUMENT);
+  });
+});
+
 it("keeps to the session that a provider says it belongs to", () => {
   const bound = () => Session.create({ ...createProvider(), sessionId: "one" });
   expect(bound().id).toBe("one");

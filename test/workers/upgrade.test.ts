@@ -36,6 +36,19 @@ describeWorkerd("a Durable Object that agents 0.22 wrote", conversations, (worke
     expect(await chat.call("search", "deploy Friday")).toMatchObject([{ id: "m1" }]);
     expect(await chat.useTool("search_context", { label: "knowledge", query: "Oslo" })).toContain("staging server");
 
+    // A named session, and one that is new, shared these with the unnamed one; what they write since is theirs.
+    const query = { label: "knowledge", query: "Oslo" };
+    const entry = {
+      label: "knowledge",
+      content: "The staging server moved from Oslo.",
+      metadata: { title: "Staging" },
+    };
+    expect(await chat.useToolIn("long", "search_context", query)).toContain("is in Oslo");
+    expect(await chat.useToolIn("long", "set_context", entry)).not.toContain("Error");
+    expect(await chat.useToolIn("long", "search_context", query)).not.toContain("is in Oslo");
+    expect(await chat.useToolIn("new", "search_context", query)).toContain("is in Oslo");
+    expect(await chat.useToolIn("new", "notes", {})).toBe("User likes coffee.\nUser prefers dark roast.");
+
     const [info] = expected.manager.list;
     const id = info?.id as string;
     const { created_at: _created, updated_at: _updated, ...kept } = info as SessionInfo;

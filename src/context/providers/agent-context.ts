@@ -31,7 +31,9 @@ export class AgentContextProvider extends StoreContextProvider {
   }
 
   protected override place(): { store: Store; key: BlockKey } {
-    const key = { sessionId: scopeOf(this.#binding), kind: "block", label: this.#label } as const;
+    const label = this.#label;
+    // `agents` kept what a program made by hand under its label alone, whatever session used it.
+    const key = { sessionId: scopeOf(this.#binding), kind: "block", label, upgradedLabel: label } as const;
     return { store: storeOf(this.#host), key };
   }
 }

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { assertStorableText } from "../../model/text.js";
+import { assertSessionId } from "../../storage/session-id.js";
 
 export interface SharingOptions {
   /** Keep one content for every session and agent on the store, instead of one per session. Default: false. */
@@ -15,6 +16,7 @@ export interface Binding {
 /** The binding of a copy for `sessionId`; null when the provider serves that session as it is. Errors: `SESSION_ID_BOUND`. */
 export function bindTo(binding: Binding, sessionId: string): Binding | null {
   if (binding.shared || scopeOf(binding) === sessionId) return null;
+  assertSessionId(sessionId);
   if (binding.sessionId === null) return { shared: false, sessionId };
   throw new StemmaError(
     "SESSION_ID_BOUND",

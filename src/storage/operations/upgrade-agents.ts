@@ -6,10 +6,11 @@ import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { entryDocument } from "./entries.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
+import { indexEverything } from "./search/index-rows.js";
 import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
 
 /**
@@ -49,12 +50,26 @@ export function* setAsideAgentsTables(sql: Dialect): Operation<void> {
 
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
+  const { search } = sql;
+  let isOld = false;
+  for (const { name } of TABLES) isOld ||= yield* exists(sql, name);
+  if (!isOld) return;
+  // Indexed as a whole: where an upgrade can be cut off between two statements, a row could stand without its index row.
+  yield* copyTables({ ...sql, search: null });
+  if (search !== null) {
+    yield* search.remove("messages", 0, Number.MAX_SAFE_INTEGER);
+    yield* search.remove("entries", 0, Number.MAX_SAFE_INTEGER);
+    yield* indexEverything(search);
+  }
+  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
+}
+
+function* copyTables(sql: Dialect): Operation<void> {
   yield* copySessions(sql);
   yield* copyMessages(sql);
   yield* copyCompactions(sql);
   yield* copyBlocks(sql);
   yield* copyEntries(sql);
-  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
 }
 
 function* exists(sql: Dialect, table: string): Operation<boolean> {
@@ -111,15 +126,15 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
 }
 
 function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
-  if ((yield* findPlace(old.session_id, old.id)) !== null) return;
   const row = yield* first<{ role: string; content: string; created_at: string | null }>(
     `SELECT role, content, created_at FROM ${OLD}assistant_messages WHERE rowid = ?`,
     old.rowid,
   );
   if (row === undefined) return;
+  const known = yield* findPlace(old.session_id, old.id);
   const parent: Place | null = old.parent_id === null ? null : yield* findPlace(old.session_id, old.parent_id);
   const tip = yield* openTip(old.session_id);
-  const place = yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent);
+  const place = known ?? (yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
@@ -230,47 +245,23 @@ function* copySessions(sql: Dialect): Operation<void> {
   }
 }
 
+// As they are: which session a label means is for the program that wrote it to say.
 function* copyBlocks(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_context_blocks"))) return;
   const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(
     `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
   );
-  const sessions = (yield* all<{ id: string }>("SELECT id FROM assistant_sessions")).map(({ id }) => id);
   for (const row of rows) {
-    for (const { sessionId, kind, label } of oldBlockKeys(row.label, sessions)) {
-      yield* run(
-        `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
-         VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-        sessionId,
-        kind,
-        label,
-        row.content,
-        isoFromSql(row.updated_at) ?? isoNow(),
-      );
-    }
+    yield* run(
+      `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
+       VALUES (?, 'block', ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+      UPGRADED_ROWS,
+      row.label,
+      row.content,
+      isoFromSql(row.updated_at) ?? isoNow(),
+    );
   }
 }
-
-/**
- * Where the content of an old label belongs. A label that a session's id ends was that session's own block; where two
- * sessions could have meant it, both saw it, and each keeps it. The label also stays what it was, unbound.
- */
-function oldBlockKeys(
-  label: string,
-  sessions: readonly string[],
-): { sessionId: string; kind: string; label: string }[] {
-  if (label === OLD_PROMPT) return [{ sessionId: "", kind: "prompt", label: "" }];
-  const owners = sessions.filter((id) => id !== "" && label.endsWith(`_${id}`) && label.length > id.length + 1);
-  const keys = owners.map((id) => {
-    const own = label.slice(0, -id.length - 1);
-    return own === OLD_PROMPT
-      ? { sessionId: id, kind: "prompt", label: "" }
-      : { sessionId: id, kind: "block", label: own };
-  });
-  return [...keys, { sessionId: "", kind: "block", label }];
-}
-
-const OLD_PROMPT = "_system_prompt";
 
 function* copyEntries(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_search_entries"))) return;
@@ -279,25 +270,21 @@ function* copyEntries(sql: Dialect): Operation<void> {
   );
   for (const row of rows) {
     const known = yield* first(
-      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
+      UPGRADED_ROWS,
       row.label,
       row.key,
     );
     if (known !== undefined) continue;
     yield* run(
-      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES ('', ?, ?, ?, ?, ?)",
+      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+      UPGRADED_ROWS,
       row.label,
       row.key,
       row.content,
       isoFromSql(row.created_at) ?? isoNow(),
       isoFromSql(row.updated_at) ?? isoNow(),
     );
-    const added = yield* first<{ n: number }>(
-      "SELECT n FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
-      row.label,
-      row.key,
-    );
-    if (sql.search !== null && added !== undefined) yield* sql.search.add("entries", added.n, entryDocument(row));
   }
 }
 

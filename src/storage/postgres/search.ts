@@ -2,6 +2,7 @@ import { FEWEST, messagesOf, neighboursOf, RAREST } from "../../model/rank.js";
 import { documentTerms, queryTerms } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { inScope } from "../operations/upgraded-rows.js";
 
 /**
  * Full-text search on an index of our own, which finds and ranks as SQLite's FTS5 does: a row for each document holds
@@ -84,10 +85,10 @@ export const postgresSearch: SearchDialect = {
     return held;
   },
 
-  *entries(query, { sessionId, label }, limit) {
-    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n
-      WHERE e.session_id = ? AND e.label = ?`;
-    const scope = { table: TABLES.entries, rows, values: [sessionId, label] };
+  *entries(query, within, limit) {
+    const { where, values } = inScope(within);
+    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
+    const scope = { table: TABLES.entries, rows, values };
     const scores = new Map<number, number>();
     for (const { n, score } of yield* findMatches(queryTerms(query), scope, SAMPLE)) {
       if (n !== null) scores.set(n, (scores.get(n) ?? 0) + score);

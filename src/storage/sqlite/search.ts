@@ -2,6 +2,7 @@ import { querySequences, type SearchQuery } from "../../model/query.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
 import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { inScope } from "../operations/upgraded-rows.js";
 import { sqliteWords } from "./words.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -62,12 +63,12 @@ export const sqliteSearch: SearchDialect = {
   *entries(query, scope, limit) {
     const match = matchExpression(query);
     if (match === null) return [];
+    const { where, values } = inScope(scope);
     return yield* all<Ranked>(
       `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
-       WHERE f.cf_agents_search_fts MATCH ? AND e.session_id = ? AND e.label = ? ORDER BY f.rank LIMIT ?`,
+       WHERE f.cf_agents_search_fts MATCH ? AND ${where} ORDER BY f.rank LIMIT ?`,
       match,
-      scope.sessionId,
-      scope.label,
+      ...values,
       limit,
     );
   },
