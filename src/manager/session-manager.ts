@@ -16,13 +16,15 @@ import {
   type SearchPage,
   searchPage,
 } from "../session/search-options.js";
-import { Session } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTools } from "../tools/tool.js";
+import { ManagedSession } from "./managed-session.js";
 import type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
+import { SessionCache } from "./session-cache.js";
 
 type Configure = (session: Session, sessionId: string) => void;
 
@@ -34,7 +36,8 @@ export class SessionManager {
   readonly #host: unknown;
   readonly #store: Store;
   readonly #configure: Configure[] = [];
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new SessionCache();
+  #started = false;
 
   private constructor(host: unknown) {
     this.#host = host;
@@ -138,11 +141,15 @@ export class SessionManager {
     this.#sessions.delete(sessionId);
   }
 
-  /** The session with this id, configured as this manager says; the same object each time. It need not be registered. */
+  /**
+   * The session with this id, configured as this manager says. It need not be registered. The same object as long as it
+   * is referred to (its tools count as well), subscribed to, or busy with a call; its memory is given back some time after.
+   */
   getSession(sessionId: string): Session {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const session = new Session(new AgentSessionProvider(this.#host, sessionId));
+    this.#started = true;
+    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions.kept);
     for (const configure of this.#configure) configure(session, sessionId);
     this.#sessions.set(sessionId, session);
     return session;
@@ -260,7 +267,7 @@ export class SessionManager {
   }
 
   #with(configure: Configure): this {
-    if (this.#sessions.size > 0) {
+    if (this.#started) {
       throw new StemmaError("SESSION_STARTED", {}, "Configure a manager before its first session is used.");
     }
     this.#configure.push(configure);
