@@ -1,5 +1,6 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { errorText } from "./error-text.js";
 import { isSettled, isToolPart, settleToolCalls, type ToolPart } from "./messages/tool-part.js";
 
 type Part = SessionMessagePart & Record<string, unknown>;
@@ -72,7 +73,7 @@ export class StepRecorder {
         return;
       case "tool-result":
         if (chunk.preliminary !== true) {
-          this.settle(chunk.toolCallId, { state: "output-available", output: chunk.output ?? null });
+          this.settle(chunk.toolCallId, { state: "output-available", output: storedForm(chunk.output) });
         }
         return;
       case "tool-error":
@@ -101,8 +102,8 @@ export class StepRecorder {
     const { toolCallId, toolName, input, providerExecuted, providerMetadata, invalid, error } = chunk;
     const name = chunk.dynamic ? { type: "dynamic-tool", toolName } : { type: `tool-${toolName}` };
     const state = invalid
-      ? { state: "output-error", rawInput: input, errorText: errorText(error) }
-      : { state: "input-available", input };
+      ? { state: "output-error", rawInput: storedForm(input), errorText: errorText(error) }
+      : { state: "input-available", input: storedForm(input) };
     this.parts.push({
       ...name,
       toolCallId,
@@ -120,7 +121,7 @@ export class StepRecorder {
   }
 }
 
-/** The text of an error, as a model reads it. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : typeof error === "string" ? error : JSON.stringify(error);
+// What JSON makes of it: that is what is read back.
+function storedForm(value: unknown): unknown {
+  return typeof value === "string" ? value : JSON.parse(JSON.stringify(value) ?? "null");
 }

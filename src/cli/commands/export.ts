@@ -37,7 +37,7 @@ export function registerExport(program: Command, io: Io): void {
           for await (const chunk of chunks) await io.write(chunk);
           return;
         }
-        await replaceFile(options.output, chunks, 0o600);
+        await replaceFile(options.output, chunks, { mode: 0o600 });
         if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
       });
     });

@@ -30,7 +30,7 @@ export async function commitFile(
   const place = Date.now();
   for (;;) {
     const draft = file.draftPrefix + (await draftName({ place }));
-    const { size, mtimeNs, ino } = await writeDraft(draft, file.text, 0o600);
+    const { size, mtimeNs, ino } = await writeDraft(draft, file.text, { mode: 0o600 });
     try {
       await excludeOthers(draft, file);
       await file.check();
@@ -58,7 +58,7 @@ export interface FileVersion {
 export async function removeFile(file: SharedFile & { check(): Promise<void> }): Promise<void> {
   const { access, rm } = await files();
   const draft = file.draftPrefix + (await draftName());
-  await writeDraft(draft, "", 0o600);
+  await writeDraft(draft, "", { mode: 0o600 });
   try {
     await excludeOthers(draft, file);
     await file.check();
