@@ -22,7 +22,7 @@ import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTools } from "../tools/tool.js";
 import { ManagedSession } from "./managed-session.js";
-import type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./options.js";
+import type { ManagedContextOptions, NewSessionOptions, ProviderForSession } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
@@ -106,7 +106,7 @@ export class SessionManager {
   // ── Registry ──
 
   /** Registers a session. Its id is random unless one is given; an id that is registered already is left as it is. */
-  async create(name: string, options: CreateSessionOptions = {}): Promise<SessionInfo> {
+  async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
@@ -275,7 +275,7 @@ export class SessionManager {
   }
 }
 
-function newSession(name: string, options: CreateSessionOptions): NewSession {
+function newSession(name: string, options: NewSessionOptions): NewSession {
   const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;

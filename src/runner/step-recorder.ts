@@ -1,7 +1,7 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { errorText } from "./error-text.js";
-import { isSettled, isToolPart, settleToolCalls, type ToolPart } from "./messages/tool-part.js";
+import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "./messages/tool-part.js";
 
 type Part = SessionMessagePart & Record<string, unknown>;
 
@@ -113,10 +113,10 @@ export class StepRecorder {
     });
   }
 
-  private settle(toolCallId: string, result: Partial<ToolPart>): void {
+  private settle(toolCallId: string, result: Partial<ToolCallPart>): void {
     // A model may give two calls one id.
     const calls = this.parts.filter((part) => isToolPart(part) && part.toolCallId === toolCallId);
-    const part = calls.find((call) => !isSettled(call as unknown as ToolPart)) ?? calls.at(-1);
+    const part = calls.find((call) => !isSettled(call as unknown as ToolCallPart)) ?? calls.at(-1);
     if (part !== undefined) Object.assign(part, result);
   }
 }

@@ -60,6 +60,21 @@ describe("imports point one way", () => {
   });
 });
 
+describe("imports", () => {
+  it("form no circle between files", () => {
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, way: readonly string[]): void => {
+      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+      if (way.includes(file) || done.has(file)) return;
+      for (const target of importsOf(file)) if (files.includes(target)) visit(target, [...way, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+});
+
 const roomOf = (file: string) => file.split("/")[0] as string;
 
 function mayImport(from: string, to: string): boolean {

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../../errors.js";
+import { sameJson } from "../../../model/same-json.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
-import { sameJson } from "../../messages/same-json.js";
 import type { SessionState, SessionStorage } from "../../types.js";
 import { invalidId } from "../session-id.js";
 import { corruptState } from "../state-json.js";
