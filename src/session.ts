@@ -20,7 +20,7 @@ export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
-export type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./manager/options.js";
+export type { ManagedContextOptions, NewSessionOptions, ProviderForSession } from "./manager/options.js";
 export { SessionManager } from "./manager/session-manager.js";
 export type { SessionMessage, SessionMessagePart } from "./model/message.js";
 export { AgentSessionProvider } from "./session/agent-session-provider.js";

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
-import { openStore } from "./storage/sql-store.js";
+import { openSqlStore } from "./storage/sql-store.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
@@ -41,7 +41,7 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const durable = source !== ":memory:";
   const connection = connectClient(client);
   const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
-  return embeddable(openStore(connection, dialect, opening), sqliteVectors);
+  return embeddable(openSqlStore(connection, dialect, opening), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {

@@ -9,7 +9,7 @@ export interface ManagedContextOptions extends Omit<ContextBlockOptions, "provid
   provider?: ContextBlockProvider | ProviderForSession | undefined;
 }
 
-export interface CreateSessionOptions {
+export interface NewSessionOptions {
   /** Default: a random UUID. */
   id?: string;
   parentSessionId?: string;

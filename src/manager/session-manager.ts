@@ -16,14 +16,16 @@ import {
   type SearchPage,
   searchPage,
 } from "../session/search-options.js";
-import { Session } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
 import { assertSessionId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTools } from "../tools/tool.js";
-import type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./options.js";
+import { ManagedSession } from "./managed-session.js";
+import type { ManagedContextOptions, NewSessionOptions, ProviderForSession } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
+import { SessionCache } from "./session-cache.js";
 
 type Configure = (session: Session, sessionId: string) => void;
 
@@ -35,7 +37,8 @@ export class SessionManager {
   readonly #host: unknown;
   readonly #store: Store;
   readonly #configure: Configure[] = [];
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new SessionCache();
+  #started = false;
 
   private constructor(host: unknown) {
     this.#host = host;
@@ -104,7 +107,7 @@ export class SessionManager {
   // ── Registry ──
 
   /** Registers a session. Its id is random unless one is given; an id that is registered already is left as it is. */
-  async create(name: string, options: CreateSessionOptions = {}): Promise<SessionInfo> {
+  async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
@@ -139,11 +142,15 @@ export class SessionManager {
     this.#sessions.delete(sessionId);
   }
 
-  /** The session with this id, configured as this manager says; the same object each time. It need not be registered. */
+  /**
+   * The session with this id, configured as this manager says. It need not be registered. The same object as long as it
+   * is referred to (its tools count as well), subscribed to, or busy with a call; its memory is given back some time after.
+   */
   getSession(sessionId: string): Session {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const session = new Session(new AgentSessionProvider(this.#host, sessionId));
+    this.#started = true;
+    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions.kept);
     for (const configure of this.#configure) configure(session, sessionId);
     this.#sessions.set(sessionId, session);
     return session;
@@ -261,7 +268,7 @@ export class SessionManager {
   }
 
   #with(configure: Configure): this {
-    if (this.#sessions.size > 0) {
+    if (this.#started) {
       throw new StemmaError("SESSION_STARTED", {}, "Configure a manager before its first session is used.");
     }
     this.#configure.push(configure);
@@ -269,7 +276,7 @@ export class SessionManager {
   }
 }
 
-function newSession(name: string, options: CreateSessionOptions): NewSession {
+function newSession(name: string, options: NewSessionOptions): NewSession {
   const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;

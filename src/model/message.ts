@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { assertStorableText } from "./text.js";
+import { assertStorableText } from "./storable-text.js";
 
 /**
  * One part of a message. Any object with a `type` is a part; the fields named here are those that stemma itself reads.

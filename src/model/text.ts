@@ -1,5 +1,6 @@
-import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "./message.js";
+
+export { assertStorableText } from "./storable-text.js";
 
 /** The text that a search looks at and shows: the message's text parts, one below the other. Never tool payloads, reasoning or files. */
 export function searchableText(message: SessionMessage): string {
@@ -17,17 +18,6 @@ export function senderName(message: SessionMessage): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   const { name } = metadata as { name?: unknown };
   return typeof name === "string" ? name : "";
-}
-
-/** Throws `INVALID_TEXT` for what no database column keeps: NUL and halves of surrogate pairs. */
-export function assertStorableText(text: string, what: string): void {
-  if (text.includes("\0") || !text.isWellFormed()) {
-    throw new StemmaError(
-      "INVALID_TEXT",
-      { what },
-      `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`,
-    );
-  }
 }
 
 const encoder = new TextEncoder();

@@ -32,11 +32,11 @@ export interface OpenStore {
 
 /** A store on a SQL engine: the operations of this folder, run on a connection in its dialect. */
 export function sqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): Store {
-  return openStore(connection, sql, options).store;
+  return openSqlStore(connection, sql, options).store;
 }
 
 /** The same, for what runs operations of its own beside those of the store. */
-export function openStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
+export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { read, write, single, ready, close } = runner;

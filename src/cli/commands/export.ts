@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
-import { writeFile } from "../write-file.js";
 
 interface ExportOptions {
   format: string;
@@ -37,7 +37,7 @@ export function registerExport(program: Command, io: Io): void {
           for await (const chunk of chunks) await io.write(chunk);
           return;
         }
-        await writeFile(options.output, chunks);
+        await replaceFile(options.output, chunks, { mode: 0o600 });
         if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
       });
     });

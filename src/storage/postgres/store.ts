@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { Store } from "../contract.js";
-import { type OpenStore, openStore } from "../sql-store.js";
+import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
 import { type PostgresDriver, type PostgresSource, postgresDriver } from "./client.js";
 import { connectPostgres } from "./connection.js";
@@ -30,7 +30,7 @@ export function openPostgres(
       throw error;
     }
   };
-  return openStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
+  return openSqlStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
 }
 
 const stores = new WeakMap<object, Store>();
