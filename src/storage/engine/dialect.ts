@@ -26,8 +26,11 @@ export interface Dialect {
   readonly hot?: HotPaths | undefined;
   /** The names of a table's columns; none when there is no such table. */
   columns(table: string): Operation<string[]>;
-  /** Brings the tables to the present version, from nothing or from any earlier state. */
-  migrate(): Operation<void>;
+  /**
+   * Makes one step towards the present version of the tables, from nothing or from any earlier state, and gives true when
+   * none is left. Each step is a transaction of its own, and leaves a state from which another program may go on.
+   */
+  migrate(): Operation<boolean>;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Dialect, SearchDialect } from "../engine/dialect.js";
+import type { Migration } from "../engine/migrations.js";
 import { all } from "../engine/operation.js";
 import { fitDocument } from "./fit-document.js";
+import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { migrateSqlite } from "./schema.js";
 import { sqliteSearch } from "./search.js";
 
@@ -9,6 +11,8 @@ export interface SqliteDialectOptions {
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
   readonly search: boolean;
+  /** Default: those of this version of the program. */
+  readonly migrations?: readonly Migration[] | undefined;
 }
 
 /** SQLite, wherever it runs: a file, memory, a Durable Object. */
@@ -27,7 +31,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     *columns(table) {
       return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
     },
-    migrate: () => migrateSqlite(dialect),
+    migrate: () => migrateSqlite(dialect, options.migrations ?? SQLITE_MIGRATIONS),
   };
   return dialect;
 }

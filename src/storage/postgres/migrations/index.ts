@@ -1,0 +1,5 @@
+import type { PostgresMigration } from "../migration.js";
+import { createTables } from "./001-tables.js";
+
+/** The versions of the tables, from the first on. Only ever appended to. */
+export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [createTables];

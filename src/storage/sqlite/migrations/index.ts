@@ -1,0 +1,5 @@
+import type { Migration } from "../../engine/migrations.js";
+import { createTables } from "./001-tables.js";
+
+/** The versions of the tables, from the first on. Only ever appended to. */
+export const SQLITE_MIGRATIONS: readonly Migration[] = [createTables];
