@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
+import { PostgresSearchProvider, Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { all, first, run } from "../../src/storage/engine/operation.js";
 import { postgresDriver } from "../../src/storage/postgres/client.js";
@@ -87,6 +87,8 @@ describeServer("the tables of Postgres", (server) => {
   });
 
   it.each([
+    ["version 1", VERSION_1],
+    ["version 1, and then the printed script", `${VERSION_1}\n${schemaSql()}`],
     ["the documents", DOCUMENTS],
     ["the printed script, by hand", schemaSql()],
     ["the printed script, twice", `${schemaSql()}\n${schemaSql()}`],
@@ -247,6 +249,116 @@ describeServer("a version that is to come, on a database of Postgres that versio
     await expect(openWith(pool().source, POSTGRES_MIGRATIONS).migrate()).rejects.toMatchObject({
       code: "DATABASE_TOO_NEW",
     });
+  });
+});
+
+describeServer("the search index of a database of Postgres that version 1 wrote", (server) => {
+  let url = "";
+  const stores: Store[] = [];
+  const open = (at = url): Store => {
+    const store = postgres(at);
+    stores.push(store);
+    return store;
+  };
+
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    await server.query(url, VERSION_1);
+  });
+
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close();
+  });
+
+  async function find(store: Store, query: string): Promise<string[]> {
+    const hits = await SessionManager.create(store).search(query);
+    return hits.map(({ sessionId, id }) => `${sessionId} ${id}`).sort();
+  }
+
+  async function expectIndexed(store: Store): Promise<void> {
+    expect(await find(store, "deploy")).toEqual(["words 1", "words 8"]);
+    expect(await find(store, "sky")).toEqual(["words 2"]);
+    expect(await find(store, "die")).toEqual(["other 1", "words 3"]);
+    expect(await find(store, "天気 Straßenbahn दुनिया café")).toEqual(["words 4", "words 5"]);
+    expect(await find(store, "Grace March")).toEqual(["words 6"]);
+    const facts = new PostgresSearchProvider(store).forSession("words");
+    await facts.init("facts");
+    expect(await facts.search("deploy")).toContain("Two deployments failed.");
+    expect(await facts.search("sky")).toContain("The skies are grey.");
+  }
+
+  it("did not find what Porter 2 brings together", async () => {
+    const [row] = await server.query(
+      url,
+      "SELECT count(*)::int AS count FROM assistant_fts WHERE terms && '{deploy,sky,die}'",
+    );
+    // "deploy" was the stem of "deployment", and "deploi" that of "deploy".
+    expect(row?.count).toBe(2);
+  });
+
+  it("is made anew once, and finds it then", async () => {
+    await expectIndexed(open());
+    const state =
+      "SELECT max(version) AS version, max(reindex_messages) AS m, max(reindex_entries) AS e FROM assistant_schema";
+    expect(await server.query(url, state)).toEqual([{ version: KNOWN, m: null, e: null }]);
+    const [row] = await server.query(
+      url,
+      "SELECT count(*)::int AS count, count(DISTINCT n)::int AS rows FROM assistant_fts",
+    );
+    expect(row).toEqual({ count: 9, rows: 9 });
+  });
+
+  it("is made anew by a role that may not change tables, after the printed script", async () => {
+    await server.query(url, "DROP ROLE IF EXISTS indexer; CREATE ROLE indexer LOGIN");
+    await server.query(url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO indexer");
+    const asIndexer = url.replace("postgres@", "indexer@");
+    await expect(open(asIndexer).migrate()).rejects.toMatchObject({ code: "MIGRATION_REQUIRED" });
+    await server.query(url, schemaSql());
+    await expectIndexed(open(asIndexer));
+  });
+
+  it("keeps what an owner put into its rows, a tenant's column among it", async () => {
+    await server.query(
+      url,
+      `ALTER TABLE assistant_fts ADD COLUMN tenant TEXT; UPDATE assistant_fts SET tenant = 'acme';
+       ALTER TABLE assistant_fts ALTER COLUMN tenant SET NOT NULL`,
+    );
+    await expectIndexed(open());
+    expect(await server.query(url, "SELECT DISTINCT tenant FROM assistant_fts")).toEqual([{ tenant: "acme" }]);
+  });
+
+  it("waits for whoever writes to a session, and indexes what that wrote", async () => {
+    const content = JSON.stringify({ id: "3", role: "user", parts: [{ type: "text", text: "Newly deployed." }] });
+    const writer = new pg.Client(url);
+    await writer.connect();
+    await writer.query("BEGIN");
+    await writer.query("SELECT no FROM assistant_sessions WHERE id = 'words' FOR UPDATE");
+    await writer.query("UPDATE assistant_messages SET content = $1 WHERE session_id = 'words' AND id = '3'", [content]);
+    const store = open();
+    const migrated = store.migrate();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await writer.query("COMMIT");
+    await writer.end();
+    await migrated;
+    expect(await find(store, "deploy")).toEqual(["words 1", "words 3", "words 8"]);
+    expect(await find(store, "die")).toEqual(["other 1"]);
+  });
+
+  it("is made anew in steps that several processes share, losing and doubling nothing", async () => {
+    await server.query(
+      url,
+      `INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES ('many', 'many', now(), now());
+       INSERT INTO assistant_messages (n, id, session_id, role, created_at, branch, tokens, content)
+         SELECT s.no * 268435456 + i, 'm' || i, 'many', 'user', now(), 0, 1,
+           json_build_object('id', 'm' || i, 'role', 'user', 'parts',
+             json_build_array(json_build_object('type', 'text', 'text', 'deployment ' || repeat('and so on ', 100))))::text
+         FROM assistant_sessions s, generate_series(1, 4000) AS i WHERE s.id = 'many'`,
+    );
+    const processes = [open(), open(), open()];
+    await Promise.all(processes.map((store) => store.migrate()));
+    const hits = await SessionManager.create(processes[0] as Store).search("deploy", { limit: 5_000 });
+    expect(new Set(hits.map(({ sessionId, id }) => `${sessionId} ${id}`)).size).toBe(4_002);
+    expect(await server.query(url, "SELECT count(*)::int AS count FROM assistant_fts")).toEqual([{ count: 4_009 }]);
   });
 });
 

@@ -132,7 +132,9 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
       if (seen === at) throw new RangeError("injected");
     });
     const version = () => database.prepare("SELECT max(version) FROM assistant_schema").pluck().get();
-    const tables = () => database.prepare("SELECT sql FROM sqlite_schema ORDER BY name").pluck().all();
+    // The search index is made behind the versions, in steps of its own.
+    const tables = () =>
+      database.prepare("SELECT sql FROM sqlite_schema WHERE name NOT LIKE '%_fts%' ORDER BY name").pluck().all();
     const definitionsOf = new Map<unknown, unknown>([[version(), tables()]]);
     // The first statement only asks whether there is anything to do.
     for (at = 2; ; at += 1) {
@@ -149,9 +151,7 @@ describe("a version that is to come, on a database that version 1 wrote", () => 
       if (!definitionsOf.has(reached)) {
         definitionsOf.set(reached, tables());
         at = 1;
-      }
-      // The search index is made behind the versions, in steps of its own.
-      else if (reached === KNOWN + 1 || reached === 1) expect(tables()).toEqual(definitionsOf.get(reached));
+      } else expect(tables()).toEqual(definitionsOf.get(reached));
     }
     expect(failures).toBeGreaterThan(10);
     await expectMadeUp(database);

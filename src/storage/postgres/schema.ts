@@ -1,12 +1,18 @@
 import type { Dialect } from "../engine/dialect.js";
 import { runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, run } from "../engine/operation.js";
+import { type Marks, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { assertMayMigrate, createSchema, type PostgresMigration, statementsOf, toMigration } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
+import { postgresSearch } from "./search.js";
 
-/** Asks for the version; fails where there are no tables. */
-export const READ_VERSION = "SELECT max(version) AS version FROM assistant_schema";
+/** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
+export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS} FROM assistant_schema`;
+
+export interface State extends Marks {
+  readonly version: number | null;
+}
 
 /** The definitions of every version as one SQL script, which may be run again. See `schemaSql` of `stemma/postgres`. */
 export function printSchema(
@@ -35,7 +41,8 @@ export function* migratePostgres(
   const { version, isReadOnly } = yield* lockVersion(schema);
   if (isReadOnly && version < migrations.length) yield* assertMayMigrate(schema);
   const all = migrations.map((migration, index) => toMigration(migration, index + 1, schema));
-  return !(yield* runNextMigration(sql, all, version));
+  if (yield* runNextMigration(sql, all, version)) return false;
+  return yield* reindexSome(sql, postgresSearch);
 }
 
 /**
@@ -50,6 +57,6 @@ function* lockVersion(schema: string | null): Operation<{ version: number; isRea
   );
   if (!found?.there) return { version: 0, isReadOnly: false };
   if (found.may) yield* run("LOCK TABLE assistant_schema IN ACCESS EXCLUSIVE MODE");
-  const row = yield* first<{ version: number | null }>(READ_VERSION);
+  const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
   return { version: row?.version ?? 0, isReadOnly: found.may !== true };
 }

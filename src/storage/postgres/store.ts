@@ -7,7 +7,7 @@ import { connectPostgres } from "./connection.js";
 import { postgresDialect } from "./dialect.js";
 import { isMissing } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
-import { READ_VERSION } from "./schema.js";
+import { READ_STATE, type State } from "./schema.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
@@ -25,8 +25,8 @@ export function openPostgres(
   const connection = connectPostgres(driver, schema, close);
   const isPrepared = async (): Promise<boolean> => {
     try {
-      const [row] = await connection.query({ sql: READ_VERSION, values: [] });
-      return row?.version === migrations.length;
+      const [state] = (await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[];
+      return state?.version === migrations.length && state.messages === null && state.entries === null;
     } catch (error) {
       if (StemmaError.isInstance(error) && isMissing(error.cause)) return false;
       throw error;

@@ -2,13 +2,13 @@ import type { SyncConnection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Migration, runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, run } from "../engine/operation.js";
-import { indexEverything } from "../operations/search/index-rows.js";
+import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { createSearchTables, dropSearchTables } from "./search.js";
 
-const READ_STATE = "SELECT max(version) AS version, min(indexed) AS indexed FROM assistant_schema";
+const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS} FROM assistant_schema`;
 
-interface State {
+interface State extends Marks {
   readonly version: number | null;
   /** 0 when something was written that is not in the search index. */
   readonly indexed: number | null;
@@ -22,32 +22,44 @@ export function isPrepared(
 ): boolean {
   try {
     const [state] = connection.query({ sql: READ_STATE, values: [] }) as unknown as State[];
-    return state?.version === migrations.length && state.indexed === (sql.search === null ? 0 : 1);
+    if (state?.version !== migrations.length) return false;
+    return sql.search === null ? state.indexed === 0 : isIndexed(state);
   } catch {
     // Whatever it was, the attempt to prepare the tables mends it or tells.
     return false;
   }
 }
 
-/** Makes one step towards the present version of the tables: a migration, or what the search index lacks. True when none is left. */
+const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && messages === null && entries === null;
+
+/** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
   yield* run(
     `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
   );
-  const { version, indexed } = (yield* first<State>(READ_STATE)) as State;
-  if (yield* runNextMigration(sql, migrations, version ?? 0)) return false;
-  yield* keepIndex(sql, indexed === 1);
-  return true;
+  const recorded = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
+  if (yield* runNextMigration(sql, migrations, recorded?.version ?? 0)) return false;
+  return yield* keepIndex(sql);
 }
 
 // What is written without search is not in the index, so the next who searches makes the index anew.
-function* keepIndex(sql: Dialect, indexed: boolean): Operation<void> {
-  if (indexed === (sql.search !== null)) return;
-  if (sql.search !== null) {
+function* keepIndex(sql: Dialect): Operation<boolean> {
+  const state = (yield* first<State>(READ_STATE)) as State;
+  if (sql.search === null) {
+    if (state.indexed !== 0) yield* markIndexed(0);
+    return true;
+  }
+  if (isIndexed(state)) return true;
+  if (state.indexed === 0) {
     yield* dropSearchTables();
     yield* createSearchTables();
-    yield* indexEverything(sql.search);
+    yield* markAllUnindexed();
+    yield* markIndexed(1);
   }
-  yield* run("UPDATE assistant_schema SET indexed = ?", indexed ? 0 : 1);
+  return yield* reindexSome(sql, sql.search);
+}
+
+function* markIndexed(indexed: 0 | 1): Operation<void> {
+  yield* run("UPDATE assistant_schema SET indexed = ?", indexed);
 }

@@ -1,6 +1,5 @@
 import type { Dialect } from "../../engine/dialect.js";
-import { all, first, type Operation, run } from "../../engine/operation.js";
-import { entryDocument } from "../../operations/entries.js";
+import { first, type Operation, run } from "../../engine/operation.js";
 import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
 import { APPEND, APPEND_ALL, PATH } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
@@ -155,15 +154,11 @@ function primaryKey(table: string, columns: string): string {
 END $$`;
 }
 
-// Messages and overlays that were set aside get their place; entries of before are indexed.
+// Messages and overlays that were set aside get their place. A later version indexes them, and the entries.
 function* placeRows(sql: Dialect, schema: string | null): Operation<void> {
-  yield* copyMessages(sql);
-  yield* copyCompactions(sql);
-  const entries = yield* all<{ n: number; key: string; content: string }>(
-    `SELECT n, key, content FROM cf_agents_search_entries e
-     WHERE NOT EXISTS (SELECT FROM cf_agents_search_fts f WHERE f.n = e.n) ORDER BY n`,
-  );
-  for (const entry of entries) yield* sql.search?.add("entries", entry.n, entryDocument(entry)) ?? [];
+  const unindexed = { ...sql, search: null };
+  yield* copyMessages(unindexed);
+  yield* copyCompactions(unindexed);
   for (const table of [`${OLD}assistant_messages`, `${OLD}assistant_compactions`]) {
     const owned = yield* first<{ may: boolean }>(
       "SELECT pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)",

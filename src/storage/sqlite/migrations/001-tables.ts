@@ -1,14 +1,13 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, run } from "../../engine/operation.js";
 import { setAsideAgentsTables, upgradeAgentsTables } from "../../operations/upgrade-agents.js";
-import { createSearchTables } from "../search.js";
 
 /** Version 1. Tables that `agents` (up to 0.22) wrote are set aside, copied row by row, then dropped. */
 export function* createTables(sql: Dialect): Operation<void> {
   yield* setAsideAgentsTables(sql);
   for (const table of TABLES) yield* run(table);
-  if (sql.search !== null) yield* createSearchTables();
-  yield* upgradeAgentsTables(sql);
+  // The search index is no version's: `keepIndex` makes it of the rows.
+  yield* upgradeAgentsTables({ ...sql, search: null });
 }
 
 const TABLES = [
