@@ -112,28 +112,12 @@ export function tokenize(text: string): string[] {
 
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
-  if (isAscii(text)) return text.split(/[^\dA-Za-z]/).filter(Boolean);
-  const found: string[] = [];
-  for (const piece of text.toWellFormed().split(BETWEEN_WORDS)) {
-    if (piece === "") continue;
-    if (HAS_UNSPACED.test(piece)) for (const word of apart(piece)) found.push(word);
-    else found.push(piece);
-  }
-  return found;
+  const pieces = isAscii(text) ? text.split(/[^\dA-Za-z]/) : text.toWellFormed().split(BETWEEN_WORDS);
+  return pieces.filter(Boolean).flatMap((piece) => (HAS_UNSPACED.test(piece) ? apart(piece) : piece));
 }
 
-function* apart(piece: string): Generator<string> {
-  let word = "";
-  for (const character of piece) {
-    if (!isUnspaced(character)) {
-      word += character;
-      continue;
-    }
-    if (word !== "") yield word;
-    yield character;
-    word = "";
-  }
-  if (word !== "") yield word;
+function apart(piece: string): string[] {
+  return (piece.match(TOKEN) ?? []).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
 }
 
 /** True for a text of nothing but ASCII. */

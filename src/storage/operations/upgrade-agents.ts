@@ -6,7 +6,6 @@ import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { entryDocument } from "./entries.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
@@ -292,12 +291,6 @@ function* copyEntries(sql: Dialect): Operation<void> {
       isoFromSql(row.created_at) ?? isoNow(),
       isoFromSql(row.updated_at) ?? isoNow(),
     );
-    const added = yield* first<{ n: number }>(
-      "SELECT n FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
-      row.label,
-      row.key,
-    );
-    if (sql.search !== null && added !== undefined) yield* sql.search.add("entries", added.n, entryDocument(row));
   }
 }
 

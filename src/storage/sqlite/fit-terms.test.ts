@@ -5,23 +5,23 @@ import { fitTerms } from "./fit-terms.js";
 
 const MAX = 1_000;
 const filler = "so it goes on and on ".repeat(100);
-const fit = (document: string) => fitTerms(documentTerms(document), MAX);
+const indexed = (document: string) => fitTerms(documentTerms(document), MAX);
 
 describe("fitTerms", () => {
   it("leaves the terms of a document that fits as they are", () => {
-    expect(fit("two  words, two words")).toBe("two word two word");
+    expect(indexed("two  words, two words")).toBe("two word two word");
     expect(fitTerms(["a".repeat(MAX)], MAX)).toBe("a".repeat(MAX));
   });
 
   it("keeps the beginning, and each later term once", () => {
-    const fitted = fit(`${filler} until the xylophone plays`);
+    const fitted = indexed(`${filler} until the xylophone plays`);
     expect(fitted.startsWith("so it goe on and on so it goe")).toBe(true);
     expect(fitted).toMatch(/ until the xylophon play$/);
     expect(utf8Length(fitted)).toBeLessThanOrEqual(MAX);
   });
 
   it("fits where a character is three bytes and a term of its own", () => {
-    const fitted = fit(`${"会話の続き。 ".repeat(200)}終わり`);
+    const fitted = indexed(`${"会話の続き。 ".repeat(200)}終わり`);
     expect(utf8Length(fitted)).toBeLessThanOrEqual(MAX);
     expect(fitted).toMatch(/終 わ り$/);
   });
