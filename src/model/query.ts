@@ -16,7 +16,10 @@ export interface SearchQuery {
 const SCRIPTS = "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar".split(" ").map((name) => `\\p{Script=${name}}`);
 const IN_WORDS = "\\p{L}\\p{N}\\p{M}\\p{Co}";
 const UNSPACED = `[[${SCRIPTS.join("")}々〆ー]&&[${IN_WORDS}]]`;
-const TOKEN = new RegExp(`${UNSPACED}+|[[${IN_WORDS}]--${UNSPACED}]+`, "gv");
+// A loop without an end fails on a word of some million letters: the engine keeps each step, to go back.
+const LOOP = "{1,1000}";
+const TOKEN = new RegExp(`${UNSPACED}${LOOP}|[[${IN_WORDS}]--${UNSPACED}]${LOOP}`, "gv");
+const BETWEEN_WORDS = new RegExp(`[^${IN_WORDS}]`, "v");
 const UNSPACED_RUN = new RegExp(`^${UNSPACED}`, "v");
 const HAS_UNSPACED = new RegExp(UNSPACED, "v");
 const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
@@ -52,16 +55,33 @@ export function parseQuery(text: string): SearchQuery {
  * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters. Quoted
  * phrases stand last, from `quotedFrom` on.
  */
-export function querySequences(query: SearchQuery): string[][] {
-  const quoted = query.phrases.map((phrase) =>
-    phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
-  );
-  return unique([...plainSequences(query), ...quoted]).slice(0, MAX_TOKENS);
+export function querySequences(query: SearchQuery): readonly string[][] {
+  return sequencesOf(query).all;
 }
 
 /** The index of the first sequence that is looked for only because it was quoted. */
 export function quotedFrom(query: SearchQuery): number {
-  return plainSequences(query).length;
+  return sequencesOf(query).quotedFrom;
+}
+
+interface Sequences {
+  readonly all: readonly string[][];
+  readonly quotedFrom: number;
+}
+
+// The search asks for them, and the snippet of each result.
+const known = new WeakMap<SearchQuery, Sequences>();
+
+function sequencesOf(query: SearchQuery): Sequences {
+  const found = known.get(query);
+  if (found !== undefined) return found;
+  const plain = plainSequences(query);
+  const quoted = query.phrases.map((phrase) =>
+    phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
+  );
+  const sequences = { all: unique([...plain, ...quoted]).slice(0, MAX_TOKENS), quotedFrom: plain.length };
+  known.set(query, sequences);
+  return sequences;
 }
 
 function plainSequences(query: SearchQuery): string[][] {
@@ -92,9 +112,17 @@ export function tokenize(text: string): string[] {
 
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
-  const found = text.toWellFormed().match(TOKEN) ?? [];
-  if (!HAS_UNSPACED.test(text)) return found;
-  return found.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token]));
+  const pieces = isAscii(text) ? text.split(/[^\dA-Za-z]/) : text.toWellFormed().split(BETWEEN_WORDS);
+  return pieces.filter(Boolean).flatMap((piece) => (HAS_UNSPACED.test(piece) ? apart(piece) : piece));
+}
+
+function apart(piece: string): string[] {
+  return (piece.match(TOKEN) ?? []).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
+}
+
+/** True for a text of nothing but ASCII. */
+export function isAscii(text: string): boolean {
+  return !/[^\0-\x7f]/.test(text);
 }
 
 /** Finds the words and unspaced runs of a text, one with each `exec`. */

@@ -7,7 +7,7 @@ import { conversations } from "./conversations.js";
 import { describeWorkerd } from "./workerd.js";
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, "fixtures", name));
-const database = gunzipSync(fixture("agents-0.22.0.sqlite.gz"));
+const agents = gunzipSync(fixture("agents-0.22.0.sqlite.gz"));
 /** What agents 0.22 read from that database. */
 const expected = JSON.parse(fixture("agents-0.22.0.json").toString()) as {
   history: SessionMessage[];
@@ -22,7 +22,7 @@ describeWorkerd("a Durable Object that agents 0.22 wrote", conversations, (worke
     const chat = workerd.object(className, "upgraded");
     await chat.call("getPathLength");
     await workerd.stop();
-    replaceDatabase(workerd.folderOf(className));
+    replaceDatabase(workerd.folderOf(className), agents);
 
     const history = (await chat.call("getHistory")) as SessionMessage[];
     expect(history.map(withoutTime)).toEqual(expected.history.map(withoutTime));
@@ -70,7 +70,33 @@ describeWorkerd("a Durable Object that agents 0.22 wrote", conversations, (worke
   });
 });
 
-function replaceDatabase(folder: string): void {
+describeWorkerd("a Durable Object whose tables are of version 1", conversations, (workerd) => {
+  it.each(["ChatObject", "AgentObject"] as const)("has its search index made anew, as a %s", async (className) => {
+    const chat = workerd.object(className, "version 1");
+    await chat.call("getPathLength");
+    await workerd.stop();
+    replaceDatabase(
+      workerd.folderOf(className),
+      gunzipSync(readFileSync(join(import.meta.dirname, "../fixtures/version-1.sqlite.gz"))),
+    );
+    const find = async (query: string) =>
+      ((await chat.manage("search", query)) as { sessionId: string; id: string }[])
+        .map(({ sessionId, id }) => `${sessionId} ${id}`)
+        .sort();
+    expect(await find("deploy")).toEqual(["words 1", "words 8"]);
+    expect(await find("sky")).toEqual(["words 2"]);
+    expect(await find("die")).toEqual(["other 1", "words 3"]);
+    await chat.callIn("words", "appendMessage", {
+      id: "new",
+      role: "user",
+      parts: [{ type: "text", text: "Deploying." }],
+    });
+    await workerd.stop();
+    expect(await find("deploy")).toEqual(["words 1", "words 8", "words new"]);
+  });
+});
+
+function replaceDatabase(folder: string, database: Uint8Array): void {
   const [file = ""] = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
   for (const suffix of ["-wal", "-shm"]) rmSync(join(folder, file + suffix), { force: true });
   writeFileSync(join(folder, file), database);

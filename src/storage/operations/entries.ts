@@ -1,4 +1,5 @@
 import type { SearchQuery } from "../../model/query.js";
+import { queryTerms } from "../../model/terms.js";
 import type { EntryScope, StoredEntry } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
@@ -118,7 +119,7 @@ export function* searchEntries(
   limit: number,
 ): Operation<StoredEntry[]> {
   const found: StoredEntry[] = [];
-  for (const { n } of yield* searchOf(sql).entries(query, scope, limit)) {
+  for (const { n } of yield* searchOf(sql).entries(queryTerms(query), scope, limit)) {
     const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", n);
     if (row !== undefined) found.push({ key: row.key, content: row.content });
   }

@@ -10,7 +10,6 @@ import { UPGRADED_ROWS } from "../session-id.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
-import { indexEverything } from "./search/index-rows.js";
 import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
 
 /**
@@ -50,26 +49,12 @@ export function* setAsideAgentsTables(sql: Dialect): Operation<void> {
 
 /** Copies the rows that were set aside, then drops their tables. */
 export function* upgradeAgentsTables(sql: Dialect): Operation<void> {
-  const { search } = sql;
-  let isOld = false;
-  for (const { name } of TABLES) isOld ||= yield* exists(sql, name);
-  if (!isOld) return;
-  // Indexed as a whole: where an upgrade can be cut off between two statements, a row could stand without its index row.
-  yield* copyTables({ ...sql, search: null });
-  if (search !== null) {
-    yield* search.remove("messages", 0, Number.MAX_SAFE_INTEGER);
-    yield* search.remove("entries", 0, Number.MAX_SAFE_INTEGER);
-    yield* indexEverything(search);
-  }
-  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
-}
-
-function* copyTables(sql: Dialect): Operation<void> {
   yield* copySessions(sql);
   yield* copyMessages(sql);
   yield* copyCompactions(sql);
   yield* copyBlocks(sql);
   yield* copyEntries(sql);
+  for (const { name } of TABLES) yield* run(`DROP TABLE IF EXISTS ${OLD}${name}`);
 }
 
 function* exists(sql: Dialect, table: string): Operation<boolean> {
