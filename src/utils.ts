@@ -20,7 +20,9 @@ export {
   type CompactTokenCounter,
   computeSummaryBudget,
   createCompactFunction,
+  findTailCutByTokens,
   findTailStart,
   isCompactionMessage,
+  sanitizeToolPairs,
   type TailOptions,
 } from "./utils/compaction-helpers.js";

@@ -8,6 +8,7 @@ export function storeSkillLog(store: Store, sessionId: string): SkillLog {
     load: async (label, key, toolCallId) => {
       await store.sessions.updateSkills(sessionId, (state) => recordLoad(state, label, key, toolCallId));
     },
+    loaded: async () => (await store.sessions.skills(sessionId)).loaded,
     unload: async (label, key) => {
       let unloaded = false;
       await store.sessions.updateSkills(sessionId, (state, newest) => {

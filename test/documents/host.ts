@@ -15,9 +15,9 @@ export class Agent<Env = Record<string, unknown>> {
     storage: { transactionSync: <T>(work: () => T): T => this.#database.transaction(work)() },
   };
 
-  sql(strings: TemplateStringsArray, ...values: unknown[]): unknown[] {
+  sql<T = Record<string, string | number | boolean | null>>(strings: TemplateStringsArray, ...values: unknown[]): T[] {
     const statement = this.#database.prepare(strings.join("?"));
-    if (statement.reader) return statement.all(...values);
+    if (statement.reader) return statement.all(...values) as T[];
     statement.run(...values);
     return [];
   }

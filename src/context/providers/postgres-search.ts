@@ -16,6 +16,11 @@ export class PostgresSearchProvider extends AgentSearchProvider {
     this.#isNamed = label !== undefined;
   }
 
+  /** As `AgentSearchProvider` gives it, but `No results found.` where no entry matches. */
+  override async search(query: string): Promise<string | null> {
+    return (await super.search(query)) ?? (query.trim() === "" ? null : "No results found.");
+  }
+
   /** A copy bound to this session, unless a label was given. Errors: `SESSION_ID_BOUND`. */
   override forSession(sessionId: string): AgentSearchProvider {
     return this.#isNamed ? this : super.forSession(sessionId);

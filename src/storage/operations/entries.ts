@@ -1,4 +1,5 @@
 import type { SearchQuery } from "../../model/query.js";
+import { appendText } from "../../model/text.js";
 import type { EntryScope, StoredEntry } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
@@ -78,7 +79,7 @@ export function* appendEntry(
 ): Operation<StoredEntry> {
   yield* dateSession(scope.sessionId);
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
+  const next = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   assertBudget(scope.label, next.content, maxTokens);
   yield* storeEntry(sql, scope, next);
   return next;
