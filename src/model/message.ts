@@ -8,11 +8,13 @@ import { assertStorableText } from "./text.js";
 export interface SessionMessagePart {
   type: string;
   text?: string;
+  reasoning?: string;
   toolName?: string;
   toolCallId?: string;
   state?: string;
   input?: unknown;
   output?: unknown;
+  result?: unknown;
   errorText?: string;
   url?: unknown;
   mediaType?: string;
