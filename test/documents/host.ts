@@ -43,7 +43,8 @@ export function objectContext(): DurableObjectContext {
   const database = new Database(":memory:");
   const exec = (query: string, ...values: unknown[]): DurableObjectCursor => {
     const statement = database.prepare(query);
-    const rows = statement.reader ? (statement.all(...values) as object[]) : (statement.run(...values), []);
+    const rows = statement.reader ? (statement.all(...values) as object[]) : [];
+    if (!statement.reader) statement.run(...values);
     return { toArray: () => rows, raw: () => rows.map((row) => Object.values(row)) };
   };
   return {

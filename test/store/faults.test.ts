@@ -50,7 +50,7 @@ async function failEach(
 /** What the contract offers that writes nothing. */
 const READS = new Set(
   [
-    ["history", "message leaf children path stream recent length tree search"],
+    ["history", "message leaf children path stream recent rowStats length tree search"],
     ["compactions", "list originals"],
     ["sessions", "get list count skills"],
     ["blocks", "get"],
