@@ -23,7 +23,9 @@ export {
   type CounterErrorHandler,
   computeSummaryBudget,
   createCompactFunction,
+  findTailCutByTokens,
   findTailStart,
   isCompactionMessage,
+  sanitizeToolPairs,
   type TailOptions,
 } from "./utils/compaction-helpers.js";

@@ -103,3 +103,24 @@ export async function findTailStart(messages: readonly SessionMessage[], options
   }
   return start;
 }
+
+/**
+ * The same for whoever wants an index at once: where the tail starts, by the built-in estimate, no earlier than `headEnd`
+ * and with at least one message in it. The place is aligned, so that no tool call is parted from its result.
+ */
+export function findTailCutByTokens(
+  messages: readonly SessionMessage[],
+  headEnd: number,
+  tailTokenBudget = 20_000,
+  minTailMessages = 2,
+): number {
+  const first = Math.min(Math.max(0, headEnd), messages.length);
+  let start = messages.length;
+  let tokens = 0;
+  while (start > first) {
+    tokens += estimateMessageTokens(messages[start - 1] as SessionMessage);
+    if (tokens > tailTokenBudget && messages.length - start >= Math.max(1, minTailMessages)) break;
+    start -= 1;
+  }
+  return Math.max(first, alignBoundaryBackward(messages, start));
+}

@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { StoredBlock } from "../storage/contract.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
@@ -153,11 +154,13 @@ export class LiveBlock {
     }
     await enqueue(provider, async () => {
       const { text: before } = await this.#fetch();
-      this.assertBudget(before + text);
-      if (!provider.append) return this.#set(provider, before + text);
+      const whole = appendText(before, text);
+      this.assertBudget(whole);
+      if (!provider.append) return this.#set(provider, whole);
       const started = ++this.#clock;
-      await callProvider(this.label, "append", () => provider.append?.(text, { maxTokens: this.cap }));
-      this.#show(started, { text: before + text }, true);
+      const added = whole.slice(before.length);
+      await callProvider(this.label, "append", () => provider.append?.(added, { maxTokens: this.cap }));
+      this.#show(started, { text: whole }, true);
     });
   }
 

@@ -129,7 +129,7 @@ describe("the blocks of a session", () => {
       { label: "b", provider: { get: () => undefined } },
     ]);
     await context.append("a", "b");
-    expect(content).toBe("ab");
+    expect(content).toBe("a\nb");
     expect(context.block("b")?.content).toBe("");
   });
 
@@ -231,10 +231,10 @@ describe("writing", () => {
     const context = contextOf([{ label: "a", provider, maxTokens: 10 }]);
     await context.append("a", "one");
     await context.append("a", "two");
-    expect(appended).toEqual(["one", "two"]);
-    expect(context.block("a")?.content).toBe("onetwo");
+    expect(appended).toEqual(["one", "\ntwo"]);
+    expect(context.block("a")?.content).toBe("one\ntwo");
     await expect(context.append("a", "x".repeat(100))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
-    expect(appended).toEqual(["one", "two"]);
+    expect(appended).toEqual(["one", "\ntwo"]);
   });
 
   it("refuses what is over budget before anything changes", async () => {
@@ -246,9 +246,9 @@ describe("writing", () => {
     await context.replace("own", "x".repeat(20));
     for (const label of ["own", "custom"]) {
       await expect(context.replace(label, "x".repeat(41))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
-      await expect(context.append(label, "x".repeat(21))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
+      await expect(context.append(label, "x".repeat(20))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
       expect(context.block(label)?.content).toBe("x".repeat(20));
-      await context.append(label, "x".repeat(20));
+      await context.append(label, "x".repeat(19));
       expect(context.block(label)?.tokens).toBe(10);
     }
     expect(provider.calls.filter((call) => call === "set")).toHaveLength(1);

@@ -98,7 +98,7 @@ export class SessionContext implements ContextAccess {
     return block.snapshot();
   }
 
-  /** Adds `text`, as it is, to the end of a block without keys. Concurrent appends are all kept. Errors as for `replace`. */
+  /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
     const block = this.#find(label);
     await this.#settle();

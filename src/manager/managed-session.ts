@@ -1,7 +1,7 @@
 import type { SessionListener } from "../session/events.js";
+import type { ToolsOf } from "../session/known-tools.js";
 import type { SessionProvider } from "../session/provider.js";
 import { Session } from "../session/session.js";
-import type { SessionTools } from "../tools/tool.js";
 
 /** The sessions that must not go, each as often as there is a reason. */
 export type Kept = Map<Session, number>;
@@ -29,7 +29,7 @@ export class ManagedSession extends Session {
     };
   }
 
-  override async tools(): Promise<SessionTools> {
+  override async tools(): Promise<ToolsOf<this>> {
     const release = this.keep();
     try {
       const tools = await super.tools();

@@ -2,7 +2,7 @@ import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
-import { givenMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
@@ -21,9 +21,9 @@ import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from
 import { assertSessionId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
-import type { SessionTools } from "../tools/tool.js";
+import type { SessionTool, SessionTools } from "../tools/tool.js";
 import { ManagedSession } from "./managed-session.js";
-import type { ManagedContextOptions, NewSessionOptions, ProviderForSession } from "./options.js";
+import type { ManagedContextOptions, NewSessionOptions, ProviderForSession, SessionManagerOptions } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
@@ -40,12 +40,13 @@ export class SessionManager {
   readonly #sessions = new SessionCache();
   #started = false;
 
-  private constructor(host: unknown) {
+  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  constructor(host: unknown, _options: SessionManagerOptions = {}) {
     this.#host = host;
     this.#store = storeOf(host);
   }
 
-  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  /** The same as `new SessionManager(host)`. */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
@@ -179,8 +180,13 @@ export class SessionManager {
   }
 
   /** See `Session.getHistory`. */
-  async getHistory<M extends SessionMessage = SessionMessage>(sessionId: string, leafId?: string): Promise<M[]> {
+  async getHistory<M extends SessionMessage = HistoryMessage>(sessionId: string, leafId?: string | null): Promise<M[]> {
     return this.getSession(sessionId).getHistory<M>(leafId);
+  }
+
+  /** See `Session.getBranches`. */
+  async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
+    return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
   /** Stored messages on the active path. */
@@ -263,7 +269,7 @@ export class SessionManager {
   }
 
   /** The AI SDK tools that reach across sessions: `session_search`. */
-  async tools(): Promise<SessionTools> {
+  async tools(): Promise<SessionTools & { session_search: SessionTool }> {
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
   }
 

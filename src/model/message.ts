@@ -8,11 +8,13 @@ import { assertStorableText } from "./storable-text.js";
 export interface SessionMessagePart {
   type: string;
   text?: string;
+  reasoning?: string;
   toolName?: string;
   toolCallId?: string;
   state?: string;
   input?: unknown;
   output?: unknown;
+  result?: unknown;
   errorText?: string;
   url?: unknown;
   mediaType?: string;
@@ -29,6 +31,18 @@ export interface SessionMessage {
   parts: SessionMessagePart[];
   createdAt?: Date | string | number;
   metadata?: unknown;
+}
+
+/** A message as it is read. It fits `UIMessage` too, so that a history can go to the AI SDK's functions as it is. */
+export interface HistoryMessage extends SessionMessage {
+  // biome-ignore lint/suspicious/noExplicitAny: any text is stored, and a UIMessage takes three.
+  role: any;
+  parts: HistoryMessagePart[];
+}
+
+export interface HistoryMessagePart extends SessionMessagePart {
+  // biome-ignore lint/suspicious/noExplicitAny: any text is stored, and each part of a UIMessage takes one.
+  type: any;
 }
 
 /** Ids of synthetic summary messages start with this; no stored message may. */

@@ -136,9 +136,9 @@ describe("hideUnloaded", () => {
 
 describe("createLoadFinder", () => {
   const callsIn = (...newestFirst: SessionMessage[]) => {
-    const loads = createLoadFinder("SKILLS", "deploy");
+    const loads = createLoadFinder();
     for (const message of newestFirst) loads.look(message);
-    return loads.calls;
+    return loads.callsOf("SKILLS", "deploy");
   };
 
   it("finds the calls whose document is still there, newest first", () => {

@@ -64,30 +64,44 @@ function unloadedBy(tool: ToolPart, position: number | null, state: SkillState):
 /** Looks through messages, newest first, for the calls that loaded a document. */
 export interface LoadFinder {
   look(message: SessionMessage): void;
-  /** The ids of the calls whose document is still to be read; null for one without an id. */
-  readonly calls: readonly (string | null)[];
+  /** What is loaded, the latest load first; the id of each call, null for one without. */
+  readonly loads: readonly {
+    readonly label: string;
+    readonly key: string;
+    readonly calls: readonly (string | null)[];
+  }[];
+  /** The ids of the calls whose document is still to be read. */
+  callsOf(label: string, key: string): readonly (string | null)[];
 }
 
 /** Tells what is loaded where nobody recorded it, as in the messages of an upgraded database. */
-export function createLoadFinder(label: string, key: string): LoadFinder {
-  const calls: (string | null)[] = [];
+export function createLoadFinder(): LoadFinder {
+  const loads: { label: string; key: string; calls: (string | null)[] }[] = [];
   // Results of calls that stand in a part before them.
-  const answered = new Set<string>();
+  const results = new Map<string, string>();
   const look = ({ parts }: SessionMessage): void => {
     for (const part of parts.toReversed()) {
       const tool = readToolPart(part);
       if (tool === null || (tool.toolName ?? LOAD_TOOL) !== LOAD_TOOL) continue;
       const { toolCallId: id, input, output } = tool;
-      const shown = output !== undefined && !isNote(output) && textIn(output) !== `Not found: ${key}`;
+      const text = output === undefined || isNote(output) ? null : textIn(output);
       const named = skillOf(input);
       if (named === null) {
-        if (shown && id !== null) answered.add(id);
-      } else if (isSame({ ...named, toolCallIds: [] }, label, key) && (shown || (id !== null && answered.has(id)))) {
-        calls.push(id);
+        if (text !== null && id !== null) results.set(id, text);
+        continue;
       }
+      const result = text ?? (id === null ? undefined : results.get(id));
+      if (result === undefined || result === `Not found: ${named.key}`) continue;
+      const load = loads.find((each) => isSame(each, named.label, named.key));
+      if (load === undefined) loads.push({ ...named, calls: [id] });
+      else load.calls.push(id);
     }
   };
-  return { look, calls };
+  return {
+    look,
+    loads,
+    callsOf: (label, key) => loads.find((each) => isSame(each, label, key))?.calls ?? [],
+  };
 }
 
 function skillOf(input: unknown): { label: string; key: string } | null {
@@ -128,6 +142,6 @@ function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: str
 }
 
 // Labels are unique without regard to case; keys are exact.
-function isSame(skill: LoadedSkill, label: string, key: string): boolean {
+function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
   return skill.key === key && skill.label.toUpperCase() === label.toUpperCase();
 }

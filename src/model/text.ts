@@ -34,6 +34,12 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/** `text` at the end of `before`, on a new line: a line break comes between them unless `text` starts with one or either is empty. */
+export function appendText(before: string, text: string): string {
+  const joins = before === "" || text === "" || /^[\r\n]/.test(text);
+  return joins ? before + text : `${before}\n${text}`;
+}
+
 /** What is indexed of a message: the sender's name and date, then the text. "" for a message without text. */
 export function searchDocument(message: { text: string; name: string; createdAt: string | null }): string {
   const { text, name, createdAt } = message;

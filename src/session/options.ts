@@ -51,3 +51,9 @@ export const EMPTY_CONFIG: SessionConfig = {
   onCompactionError: null,
   expandableSummaries: false,
 };
+
+/** Blocks with one more, in the place of the one with its label when there is one. */
+export function withBlock(blocks: readonly ContextConfig[], block: ContextConfig): readonly ContextConfig[] {
+  const place = blocks.findIndex(({ label }) => label === block.label);
+  return place < 0 ? [...blocks, block] : blocks.with(place, block);
+}

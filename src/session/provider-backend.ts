@@ -25,8 +25,8 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     return (await compactions()).find((each) => SUMMARY_ID_PREFIX + each.id === id)?.toMessageId ?? id;
   };
 
-  const history = async (given: string | undefined): Promise<SessionMessage[]> => {
-    const leafId = await named(given);
+  const history = async (given: string | null | undefined): Promise<SessionMessage[]> => {
+    const leafId = await named(given ?? undefined);
     if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
     return applyOverlays(await provider.getHistory(leafId), await compactions());
   };
@@ -70,6 +70,10 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       yield* newestFirst ? messages.reverse() : messages;
     },
     recent: async (maxBytes, minMessages) => {
+      if (provider.getRecentHistory !== undefined) {
+        const recent = await provider.getRecentHistory(null, maxBytes, minMessages);
+        return { ...recent, messages: applyOverlays(recent.messages, await compactions()) };
+      }
       const messages = await history(undefined);
       let start = messages.length;
       let total = 0;
@@ -81,6 +85,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       }
       return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
     },
+    rowStats: async () => (await provider.getHistoryRowStats?.(null)) ?? null,
     leaf: async () => (await provider.getLatestLeaf()) ?? null,
     branches: async (given) => {
       const messageId = await named(given);

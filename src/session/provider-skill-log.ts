@@ -1,7 +1,7 @@
 import { enqueue } from "../context/provider-call.js";
 import { encodeMessage } from "../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
-import { createLoadFinder, hideUnloaded, recordLoad, recordUnload } from "../model/skill-view.js";
+import { createLoadFinder, hideUnloaded, type LoadFinder, recordLoad, recordUnload } from "../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../model/skills.js";
 import type { SkillLog } from "../tools/access.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
@@ -27,12 +27,13 @@ export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
     load: async (label, key, toolCallId) => {
       state = recordLoad(state, label, key, toolCallId);
     },
+    loaded: () => enqueue(provider, async () => [...loadsIn(await provider.getHistory()).loads].reverse()),
     unload: (label, key) =>
       enqueue(provider, async () => {
         const path = [...(await provider.getHistory())];
-        const loads = createLoadFinder(label, key);
-        for (const message of path.toReversed()) loads.look(message);
-        const loaded = loads.calls.reduce((before, id) => recordLoad(before, label, key, id ?? undefined), state);
+        const loaded = loadsIn(path)
+          .callsOf(label, key)
+          .reduce((before, id) => recordLoad(before, label, key, id ?? undefined), state);
         const next = recordUnload(loaded, label, key, 0);
         if (next === null) return false;
         const unloaded = { loaded: [], unloaded: next.unloaded.slice(-1) };
@@ -54,4 +55,10 @@ export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
       },
     }),
   };
+}
+
+function loadsIn(path: readonly SessionMessage[]): LoadFinder {
+  const finder = createLoadFinder();
+  for (const message of [...path].reverse()) finder.look(message);
+  return finder;
 }

@@ -1,7 +1,8 @@
-import type { SessionMessage } from "../model/message.js";
+import type { HistoryMessage, SessionMessage } from "../model/message.js";
 import type {
   CompactionGuard,
   FoundMessage,
+  HistoryRowStat,
   RecentHistory,
   SearchRequest,
   StoredCompaction,
@@ -18,8 +19,8 @@ export interface SearchResult {
   /** The message's searchable text. */
   content: string;
   /** ISO time. */
-  createdAt?: string;
-  sessionId?: string;
+  createdAt?: string | undefined;
+  sessionId?: string | undefined;
   /** Higher is better; comparable within one search only. */
   score?: number;
   /** The sender's name (`metadata.name`). */
@@ -39,12 +40,23 @@ export interface SearchResult {
 export interface SessionProvider {
   getMessage(id: string): Awaitable<SessionMessage | null | undefined>;
   /** From the root to `leafId`, or to the latest leaf. */
-  getHistory(leafId?: string): Awaitable<SessionMessage[]>;
+  getHistory(leafId?: string | null): Awaitable<SessionMessage[]>;
   getLatestLeaf(): Awaitable<SessionMessage | null | undefined>;
   /** The messages whose parent is `messageId`. */
   getBranches(messageId: string): Awaitable<SessionMessage[]>;
   /** Messages on the path. */
-  getPathLength(leafId?: string): Awaitable<number>;
+  getPathLength(leafId?: string | null): Awaitable<number>;
+  /**
+   * The newest messages of the path whose sizes fit `maxBytes`, and at least `minMessages` of them, oldest first. Without
+   * it `session.getRecentHistory()` reads the whole history and cuts it.
+   */
+  getRecentHistory?(
+    leafId: string | null | undefined,
+    maxBytes: number,
+    minMessages?: number,
+  ): Awaitable<RecentHistory>;
+  /** The size of each stored message on the path, oldest first. Without it `session.getHistoryRowStats()` gives null. */
+  getHistoryRowStats?(leafId?: string | null): Awaitable<HistoryRowStat[]>;
   /** Appends below `parentId`; without one to the latest leaf, with `null` as a root. A known id changes nothing. */
   appendMessage(message: SessionMessage, parentId?: string | null): unknown;
   updateMessage(message: SessionMessage): unknown;
@@ -81,13 +93,13 @@ export interface CompactionRequest {
 }
 
 export interface HistoryOptions {
-  leafId?: string | undefined;
+  leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
   onCorrupt?: "skip" | "throw" | undefined;
 }
 
 /** A history from which unreadable rows were left out. */
-export type LenientHistory<M extends SessionMessage = SessionMessage> = M[] & {
+export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
   /** Ids of the stored messages that could not be read. Not enumerable. */
   readonly corrupt: readonly string[];
 };
@@ -102,6 +114,8 @@ export interface SessionBackend {
   history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<SessionMessage[]>;
   stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
   recent(maxBytes: number, minMessages: number): Promise<RecentHistory>;
+  /** Of the active path. Null where nobody can tell. */
+  rowStats(): Promise<HistoryRowStat[] | null>;
   leaf(): Promise<SessionMessage | null>;
   branches(messageId: string): Promise<SessionMessage[]>;
   pathLength(leafId: string | undefined): Promise<number>;

@@ -12,8 +12,8 @@ export interface SearchOptions {
   after?: Date | string | number | undefined;
   /** Only messages of before this time. */
   before?: Date | string | number | undefined;
-  /** Only messages on the path to this one. Unknown: `MESSAGE_NOT_FOUND`. */
-  leafId?: string | undefined;
+  /** Only messages on the path to this one; null is the active leaf. Unknown: `MESSAGE_NOT_FOUND`. */
+  leafId?: string | null | undefined;
   /** Only messages whose `metadata` has each of these fields with just this value. */
   metadata?: Record<string, MetadataValue> | undefined;
   /** How many messages before and after each result to give along, on the same path; default 0, at most 100. */
@@ -51,7 +51,8 @@ export function searchRequest(options: SearchOptions): SearchRequest {
     throw invalid({ context }, `context is a whole number from 0 to ${MAX_CONTEXT}.`);
   }
   for (const [name, text] of Object.entries({ role, leafId })) {
-    if (text !== undefined && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
+    const isAbsent = text === undefined || (name === "leafId" && text === null);
+    if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
   }
   if (metadata !== undefined) assertMetadata(metadata);
   const after = timeOf("after", options.after);

@@ -5,8 +5,14 @@ import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import { givenMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
+import {
+  givenMessage,
+  type HistoryMessage,
+  isSummaryMessage,
+  type SessionMessage,
+  SUMMARY_ID_PREFIX,
+} from "../model/message.js";
+import type { HistoryRowStat, RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
@@ -14,13 +20,15 @@ import { assertList } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
-import { isSessionProvider, sessionIdOf } from "./host.js";
+import { isSessionProvider, providerFor, sessionIdOf } from "./host.js";
+import type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./known-tools.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
   type OnCompactionOptions,
   type SessionConfig,
   type SessionOptions,
+  withBlock,
 } from "./options.js";
 import type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./provider.js";
 import {
@@ -53,7 +61,7 @@ export class Session {
     this.#sessionId = sessionIdOf(provider) ?? "";
     this.#config = {
       ...EMPTY_CONFIG,
-      context: options.context ?? [],
+      context: (options.context ?? []).reduce(withBlock, EMPTY_CONFIG.context),
       cachedPrompt: options.promptStore ?? false,
       tokenCounter: options.tokenCounter ?? null,
       onCompactionError: options.onCompactionError ?? null,
@@ -70,23 +78,29 @@ export class Session {
 
   // ── Configuration ──
 
-  /** Names the session. Errors: `SESSION_ID_BOUND` when the provider belongs to another one. */
+  /**
+   * Names the session. Errors: `SESSION_ID_BOUND` when the provider belongs to another one, `STORE_UNSUPPORTED` when a
+   * provider that a user wrote does not say to which it belongs.
+   */
   forSession(sessionId: string): this {
     this.#configure({});
-    const bound = sessionIdOf(this.#provider);
-    if (this.#provider instanceof AgentSessionProvider) {
-      this.#provider = this.#provider.forSession(sessionId);
-    } else if (bound !== null && bound !== sessionId) {
-      const message = `The provider belongs to session "${bound}"; it cannot serve "${sessionId}".`;
-      throw new StemmaError("SESSION_ID_BOUND", { sessionId: bound, requested: sessionId }, message);
-    }
+    this.#provider = providerFor(this.#provider, sessionId);
     this.#sessionId = sessionId;
     return this;
   }
 
-  /** Adds a block. Without a `provider` it is kept in the session's store and the model may write it. */
+  /**
+   * Adds a block. Without a `provider` it is kept in the session's store and the model may write it. A label that is
+   * there already gets these options instead, at its place.
+   */
+  withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
+  withContext<P extends ContextBlockProvider>(
+    label: string,
+    options: ProvidedBlockOptions<P>,
+  ): this & HasTools<ToolsFor<P>>;
+  withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
-    return this.#configure({ context: [...this.#config.context, { ...options, label }] });
+    return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
   }
 
   /** Keeps the frozen system prompt across restarts: in the session's store, or in `provider`. */
@@ -125,7 +139,7 @@ export class Session {
   }
 
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. */
-  withExpandableSummaries(): this {
+  withExpandableSummaries(): this & HasTools<"expand_summary"> {
     return this.#configure({ expandableSummaries: true });
   }
 
@@ -223,29 +237,30 @@ export class Session {
    * With `onCorrupt: "skip"`, rows that cannot be read are left out and their ids listed in the result's `corrupt`.
    * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
-  getHistory<M extends SessionMessage = SessionMessage>(
-    leafId: string | undefined,
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    leafId: string | null | undefined,
     options: { onCorrupt: "skip" },
   ): Promise<LenientHistory<M>>;
-  getHistory<M extends SessionMessage = SessionMessage>(
-    leafId?: string,
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    leafId?: string | null,
     options?: { onCorrupt?: "skip" | "throw" },
   ): Promise<M[]>;
-  async getHistory(leafId?: string, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
-    return this.#started.backend.history(leafId, options.onCorrupt ?? "throw");
+  async getHistory(leafId?: string | null, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
+    return this.#started.backend.history(leafId ?? undefined, options.onCorrupt ?? "throw");
   }
 
   /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */
-  history<M extends SessionMessage = SessionMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
+  history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
     return this.#started.backend.stream(options) as AsyncIterable<M>;
   }
 
   /**
    * The newest messages of the visible history whose sizes as JSON add up to at most `maxBytes`, oldest first; at least
-   * `minMessages` of them (default 1) whatever their size. A summary counts as one message.
+   * `minMessages` of them (default 1) whatever their size; a number in the place of the options is that. A summary
+   * counts as one message.
    */
-  async getRecentHistory(maxBytes: number, options: { minMessages?: number } = {}): Promise<RecentHistory> {
-    const { minMessages = 1 } = options;
+  async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
+    const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
     if (!(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
       throw new StemmaError("INVALID_ARGUMENT", { maxBytes, minMessages }, message);
@@ -253,24 +268,32 @@ export class Session {
     return this.#started.backend.recent(maxBytes, minMessages);
   }
 
+  /**
+   * The size of each stored message on the active path, oldest first, without reading what it says: summaries hide
+   * nothing here. Null when the session's provider cannot tell.
+   */
+  async getHistoryRowStats(): Promise<HistoryRowStat[] | null> {
+    return this.#started.backend.rowStats();
+  }
+
   /** One message as it was given, or null. */
-  async getMessage<M extends SessionMessage = SessionMessage>(id: string): Promise<M | null> {
+  async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
     return (await this.#started.backend.message(id)) as M | null;
   }
 
   /** The active leaf's message; null in an empty session. */
-  async getLatestLeaf<M extends SessionMessage = SessionMessage>(): Promise<M | null> {
+  async getLatestLeaf<M extends SessionMessage = HistoryMessage>(): Promise<M | null> {
     return (await this.#started.backend.leaf()) as M | null;
   }
 
   /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
-  async getBranches<M extends SessionMessage = SessionMessage>(messageId: string): Promise<M[]> {
+  async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
   /** Stored messages on the path; summaries are not counted. */
-  async getPathLength(leafId?: string): Promise<number> {
-    return this.#started.backend.pathLength(leafId);
+  async getPathLength(leafId?: string | null): Promise<number> {
+    return this.#started.backend.pathLength(leafId ?? undefined);
   }
 
   /** Every message's place in the tree, in the order they were written. */
@@ -314,7 +337,10 @@ export class Session {
     return (await this.#context()).replace(label, content, options);
   }
 
-  /** Adds `content`, as it is, to the end of a block; concurrent appends are all kept. Errors as for `replaceContextBlock`. */
+  /**
+   * Adds `content` to the end of a block, on a new line: a line break comes before it unless it starts with one or the
+   * block is empty. Concurrent appends are all kept. Errors as for `replaceContextBlock`.
+   */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
     return (await this.#context()).append(label, content);
   }
@@ -327,6 +353,20 @@ export class Session {
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
   removeContext(label: string): boolean {
     return this.#started.context.remove(label);
+  }
+
+  /**
+   * Takes a loaded document out of what the model sees, as the tool `unload_context` does; it can be loaded again.
+   * False when it is not loaded.
+   */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    return (await this.#context()).skills?.unload(label, key) ?? false;
+  }
+
+  /** The documents that are loaded, each as `label:key`. */
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    const loaded = (await (await this.#context()).skills?.loaded()) ?? [];
+    return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
   /** The system prompt: rendered once, and the same from then on until it is refreshed. */
@@ -348,6 +388,7 @@ export class Session {
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
+  tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
     const tools = await (await this.#context()).tools();
@@ -388,7 +429,7 @@ export class Session {
   }
 
   /** The original messages under an overlay; its id or its synthetic message's. Errors: `COMPACTION_NOT_FOUND`. */
-  async expandCompaction<M extends SessionMessage = SessionMessage>(id: string): Promise<M[]> {
+  async expandCompaction<M extends SessionMessage = HistoryMessage>(id: string): Promise<M[]> {
     const compactionId = isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
     return (await this.#started.backend.originals(compactionId)) as M[];
   }

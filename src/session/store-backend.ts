@@ -20,6 +20,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     stream: (options) =>
       store.history.stream(sessionId, { ...lenient(options).options, newestFirst: options.newestFirst }),
     recent: (maxBytes, minMessages) => store.history.recent(sessionId, maxBytes, { minMessages }),
+    rowStats: () => store.history.rowStats(sessionId),
     leaf: () => store.history.leaf(sessionId),
     branches: (messageId) => store.history.children(sessionId, messageId),
     pathLength: (leafId) => store.history.length(sessionId, leafId),
@@ -56,7 +57,10 @@ function lenient(options: HistoryOptions) {
   const corrupt: string[] = [];
   const skip = options.onCorrupt === "skip";
   return {
-    options: { leafId: options.leafId, onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined },
+    options: {
+      leafId: options.leafId ?? undefined,
+      onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined,
+    },
     label: (messages: SessionMessage[]): SessionMessage[] =>
       skip ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages,
   };

@@ -1,6 +1,6 @@
 // One file, because an author of a store reads it from the top: everything that a store does, and what each call promises.
 import type { EncodedMessage } from "../model/codec.js";
-import type { SessionMessage } from "../model/message.js";
+import type { HistoryMessage, SessionMessage } from "../model/message.js";
 import type { SearchQuery } from "../model/query.js";
 import type { SkillState } from "../model/skills.js";
 
@@ -111,11 +111,19 @@ export interface CorruptMessage {
 
 export interface RecentHistory {
   /** Oldest first. */
-  messages: SessionMessage[];
+  messages: HistoryMessage[];
   /** True when older messages were left out. */
   truncated: boolean;
   /** Sum of the sizes of `messages` as JSON, in bytes of UTF-8. */
   totalContentBytes: number;
+}
+
+/** The size of a stored message. */
+export interface HistoryRowStat {
+  id: string;
+  role: string;
+  /** What is stored of it, its media included, in bytes of UTF-8. */
+  bytes: number;
 }
 
 /** A message's place in the tree, without its content. */
@@ -145,6 +153,8 @@ export interface HistoryStore {
   ): AsyncIterable<SessionMessage>;
   /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
   recent(sessionId: string, maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
+  /** The size of each stored message on the path, oldest first, without its content; overlays hide nothing. */
+  rowStats(sessionId: string, leafId?: string): Promise<HistoryRowStat[]>;
   /** Stored messages on the path; overlays are not counted. */
   length(sessionId: string, leafId?: string): Promise<number>;
   /** Estimated tokens of the visible history. */
@@ -169,8 +179,8 @@ export interface SearchRequest {
   after?: number | undefined;
   /** Milliseconds since 1970: before this time. */
   before?: number | undefined;
-  /** Only what lies on the path to this message of `sessionId`. */
-  leafId?: string | undefined;
+  /** Only what lies on the path to this message of `sessionId`; null is its active leaf. */
+  leafId?: string | null | undefined;
   /** Only messages whose metadata has these fields with these values. */
   metadata?: Readonly<Record<string, MetadataValue>> | undefined;
   /** How many messages before and after each hit to give along. */
@@ -323,7 +333,7 @@ export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
   /** Replaces the content. `expectedVersion` 0 means "must not exist yet". Errors: `BLOCK_CONFLICT`. */
   set(key: BlockKey, content: string, options?: { expectedVersion?: number | undefined }): Promise<StoredBlock>;
-  /** Appends to the content, in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
+  /** Appends to the content on a new line (see `appendText`), in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
   append(key: BlockKey, text: string, options: { maxTokens: number }): Promise<StoredBlock>;
   delete(key: BlockKey): Promise<void>;
 }
@@ -344,7 +354,7 @@ export interface EntryStore {
   get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
   /** Writes an entry, in place when the key is known. */
   set(scope: EntryScope, entry: StoredEntry): Promise<void>;
-  /** Appends to an entry in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
+  /** Appends to an entry on a new line (see `appendText`), in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
   append(scope: EntryScope, entry: StoredEntry, options: { maxTokens: number }): Promise<StoredEntry>;
   delete(scope: EntryScope, key: string): Promise<void>;
   /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */

@@ -79,6 +79,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(sql, id, readOptions)),
       stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
+      rowStats: (id, leafId) => read(() => history.rowStats(sql, id, leafId)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
       tokens: (id, leafId) => writeTo(id, () => history.visibleTokens(sql, id, leafId), "idempotent"),
       tree: (id) => read(() => history.readTree(id)),

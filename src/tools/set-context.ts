@@ -33,7 +33,7 @@ const inputSchema = (blocks: readonly ToolBlock[]) =>
       .enum(["replace", "append"])
       .optional()
       .describe(
-        '"replace" (the default) writes the whole content anew; "append" adds the text to the end as it is, so start it with a line break to begin a new line.',
+        '"replace" (the default) writes the whole content anew; "append" adds the text to the end, on a new line.',
       ) satisfies z.ZodType<WriteAction | undefined>,
     metadata: z
       .object({

@@ -1,6 +1,7 @@
 export {
   alignBoundaryBackward,
   alignBoundaryForward,
+  findTailCutByTokens,
   findTailStart,
   type TailOptions,
 } from "../compaction/boundary.js";
@@ -18,4 +19,5 @@ export type {
   CountedInput,
   CounterErrorHandler,
 } from "../compaction/token-counter.js";
+export { sanitizeToolPairs } from "../compaction/tool-pairs.js";
 export { isSummaryMessage as isCompactionMessage, SUMMARY_ID_PREFIX as COMPACTION_PREFIX } from "../model/message.js";

@@ -378,7 +378,33 @@ it("keeps to the session that a provider says it belongs to", () => {
   expect(bound().id).toBe("one");
   expect(bound().forSession("one").id).toBe("one");
   expect(() => bound().forSession("two")).toThrow(expect.objectContaining({ code: "SESSION_ID_BOUND" }));
-  expect(Session.create(createProvider()).forSession("two").id).toBe("two");
+});
+
+it("refuses to name the session of a provider that does not say which one it keeps", () => {
+  const session = Session.create(createProvider());
+  expect(() => session.forSession("two")).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
+});
+
+it("asks a provider that has them for recent messages and sizes, and applies overlays to what it gives", async () => {
+  const asked: unknown[] = [];
+  const provider = createProvider();
+  const own: SessionProvider = {
+    ...provider,
+    getRecentHistory: (...given) => {
+      asked.push(given);
+      return { messages: provider.getHistory().slice(-3), truncated: true, totalContentBytes: 7 };
+    },
+    getHistoryRowStats: () => [{ id: "a", role: "user", bytes: 1 }],
+  };
+  const session = Session.create(own);
+  await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
+  const overlay = await session.addCompaction("b and c", "b", "c");
+  const recent = await session.getRecentHistory(100, 2);
+  expect(idsOf(recent.messages)).toEqual([`compaction_${overlay.id}`, "d"]);
+  expect([recent.truncated, recent.totalContentBytes]).toEqual([true, 7]);
+  expect(asked).toEqual([[null, 100, 2]]);
+  expect(await session.getHistoryRowStats()).toEqual([{ id: "a", role: "user", bytes: 1 }]);
+  expect(await Session.create(createProvider()).getHistoryRowStats()).toBeNull();
 });
 
 it("leaves alone what a provider that applies its overlays itself shows", async () => {

@@ -30,6 +30,14 @@ export function scopeOf(binding: Binding): string {
   return binding.sessionId ?? "";
 }
 
+/** The label of a provider that a block takes into use: the one that it was made with, or else the block's. */
+export function takeLabel(own: string | undefined, present: string | undefined, label: string): string {
+  if (own !== undefined) return own;
+  if (present === undefined || present === label) return label;
+  const message = `This provider holds the content of "${present}"; give "${label}" one of its own.`;
+  throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: present }, message);
+}
+
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` unless the value can name something in a store. */
 export function assertName(value: unknown, what: string): asserts value is string {
   if (typeof value !== "string" || value === "") {

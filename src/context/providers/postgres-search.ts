@@ -13,6 +13,11 @@ export class PostgresSearchProvider extends AgentSearchProvider {
     super(postgresStoreOf(client), label);
   }
 
+  /** As `AgentSearchProvider` gives it, but `No results found.` where no entry matches. */
+  override async search(query: string): Promise<string | null> {
+    return (await super.search(query)) ?? (query.trim() === "" ? null : "No results found.");
+  }
+
   /** Itself: the label alone names the entries. */
   override forSession(_sessionId: string): this {
     return this;

@@ -16,6 +16,8 @@ export interface Dialect {
   readonly segmentTable: string;
   /** Ends a query of messages `m` for each of ascending segments, in whose order they come. "" where they do anyway. */
   readonly segmentOrder: string;
+  /** The function that gives how many bytes of UTF-8 a text has. */
+  readonly byteLength: (text: string) => string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
   /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */

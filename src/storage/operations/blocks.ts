@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { appendText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
@@ -56,7 +57,7 @@ export function* writeBlock(
 export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
   const { block, hasRow } = yield* openBlock(sql, key);
-  const content = (block?.content ?? "") + text;
+  const content = appendText(block?.content ?? "", text);
   assertBudget(key.label, content, maxTokens);
   return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 }, hasRow);
 }

@@ -1,5 +1,6 @@
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
+import { appendText } from "../../model/text.js";
 import type { EntryScope, StoredEntry } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
@@ -82,7 +83,7 @@ export function* appendEntry(
   yield* dateSession(scope.sessionId);
   const own = yield* readEntry(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findEntry(scope, entry.key));
-  const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
+  const next = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   assertBudget(scope.label, next.content, maxTokens);
   yield* storeEntry(sql, scope, next);
   return next;

@@ -4,7 +4,7 @@ import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
-import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
+import type { HistoryRowStat, ReadOptions, RecentHistory, TreeNode } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
@@ -203,6 +203,19 @@ export function* readRecent(
     }
   }
   return done(false);
+}
+
+/** See `HistoryStore.rowStats`. */
+export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  if (leaf === null) return [];
+  const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
+    JOIN assistant_media p ON p.no = r.no AND p.hash = r.hash WHERE r.no = ${tip.no} AND r.n = m.n)`;
+  const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
+  const rows = yield* all<HistoryRowStat>(...selectRanges(sql, columns, yield* findSegments(tip.no, leaf)));
+  return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
 /** See `HistoryStore.length`. */

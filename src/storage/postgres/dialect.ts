@@ -22,6 +22,7 @@ export function postgresDialect(
     // From text: some clients would write a string to JSON once more.
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
     segmentOrder: " ORDER BY m.n",
+    byteLength: (text) => `octet_length(${text})`,
     keepsText: true,
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),

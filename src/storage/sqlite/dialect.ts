@@ -24,6 +24,8 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
     // A CROSS JOIN is made from the left; to sort would carry every content along.
     segmentOrder: "",
+    // octet_length is younger than the oldest SQLite that there is.
+    byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     keepsText: false,
     forUpdate: "",
     lockSession: null,

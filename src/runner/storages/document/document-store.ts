@@ -92,6 +92,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
         }
       },
       recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
+      rowStats: (id, leafId) => read(id, () => history.rowStats(id, leafId)),
       length: (id, leafId) => read(id, () => history.length(id, leafId)),
       tokens: (id, leafId) => read(id, () => history.tokens(id, leafId)),
       tree: (id) =>
