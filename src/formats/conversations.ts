@@ -74,7 +74,7 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
         conversation.skipped.push({ line, why: `element ${index + 1} of the list is not a message: it has no role` });
     }
     // What was wrong between two conversations is told with the next one.
-    conversation.skipped.unshift(...loose.skipped);
+    conversation.skipped = [...loose.skipped, ...conversation.skipped];
     loose.skipped = [];
     yield conversation;
   }

@@ -73,7 +73,8 @@ export interface CompactionRequest {
 }
 
 export interface HistoryOptions {
-  leafId?: string | undefined;
+  /** The last message of the path; null and nothing are the active leaf. */
+  leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
   onCorrupt?: "skip" | "throw" | undefined;
 }

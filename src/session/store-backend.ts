@@ -55,7 +55,10 @@ function lenient(options: HistoryOptions) {
   const corrupt: string[] = [];
   const skip = options.onCorrupt === "skip";
   return {
-    options: { leafId: options.leafId, onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined },
+    options: {
+      leafId: options.leafId ?? undefined,
+      onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined,
+    },
     label: (messages: SessionMessage[]): SessionMessage[] =>
       skip ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages,
   };

@@ -182,7 +182,7 @@ function* holds(no: number, sessionId: string, guard: CompactionGuard, from: Pla
       Math.min(hi, to.n),
       branch,
     );
-    visible.push(...rows);
+    for (const row of rows) visible.push(row);
   }
   return visible.length === guard.visibleIds.length && visible.every(({ id }, index) => id === guard.visibleIds[index]);
 }
