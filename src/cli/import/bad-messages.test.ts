@@ -93,7 +93,7 @@ describe.each(Object.entries(FORMATS))("a bad message in a file of the format %s
 
   it("is data where it holds our own marker", async () => {
     const own = { media: [{ path: ["__proto__", "polluted"], hash: "x" }], split: "row:1", date: true };
-    const bad = { ...good("own"), $stemma: own };
+    const bad: Json = { ...good("own"), $stemma: own };
     if (format === "jsonl") bad.message = { ...(bad.message as Json), $stemma: own };
     const { ids } = await imported(format, file([good("a"), bad]));
     expect(ids).toEqual(["a", "own"]);
