@@ -6,7 +6,14 @@ import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessag
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
-import { assertLimit } from "../session/arguments.js";
+import {
+  assertFunction,
+  assertLimit,
+  assertList,
+  assertOptionalId,
+  assertOptions,
+  assertText,
+} from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
 import {
@@ -26,6 +33,9 @@ import { ManagedSession } from "./managed-session.js";
 import type { ManagedContextOptions, NewSessionOptions, ProviderForSession, SessionManagerOptions } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
+
+const ID = "A session id";
+const MAX_COST = 1e15;
 
 type Configure = (session: Session, sessionId: string) => void;
 
@@ -55,6 +65,7 @@ export class SessionManager {
 
   /** Adds a block to every session; each has its own content. */
   withContext(label: string, options: ManagedContextOptions = {}): this {
+    assertOptions(options, "withContext()");
     const { provider, ...rest } = options;
     return this.#with((session, sessionId) => {
       const own = typeof provider === "function" ? provider(sessionId) : provider;
@@ -67,6 +78,7 @@ export class SessionManager {
    * Errors: `PROVIDER_SHARED` for one object that would hold all of them.
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
+    if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
     if (provider !== undefined && typeof provider !== "function" && provider.forSession === undefined) {
       const message =
         "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
@@ -79,6 +91,7 @@ export class SessionManager {
 
   /** See `Session.onCompaction`. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    assertFunction(compact, "The argument of onCompaction()");
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
@@ -89,6 +102,7 @@ export class SessionManager {
 
   /** See `Session.onCompactionError`. */
   onCompactionError(handler: CompactionErrorHandler): this {
+    assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
   }
 
@@ -114,6 +128,7 @@ export class SessionManager {
 
   /** A session's entry, or null. */
   async get(sessionId: string): Promise<SessionInfo | null> {
+    assertText(sessionId, ID);
     return this.#store.sessions.get(sessionId);
   }
 
@@ -126,19 +141,24 @@ export class SessionManager {
   async listPage(
     options: { limit?: number; cursor?: string | null } = {},
   ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+    assertOptions(options, "listPage()");
     const { limit = 50, cursor } = options;
     assertLimit(limit);
+    assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
     return this.#store.sessions.list({ limit, cursor: cursor ?? undefined });
   }
 
   /** Errors: `SESSION_NOT_FOUND`. */
   async rename(sessionId: string, name: string): Promise<void> {
+    assertText(sessionId, ID);
+    assertText(name, "A session's name");
     assertStorableText(name, "A session's name");
     await this.#store.sessions.rename(sessionId, name);
   }
 
   /** Removes a session and everything kept for it: messages, summaries, blocks, prompt, index. An unknown id does nothing. */
   async delete(sessionId: string): Promise<void> {
+    assertText(sessionId, ID);
     await this.#store.sessions.delete(sessionId);
     this.#sessions.delete(sessionId);
   }
@@ -148,6 +168,7 @@ export class SessionManager {
    * is referred to (its tools count as well), subscribed to, or busy with a call; its memory is given back some time after.
    */
   getSession(sessionId: string): Session {
+    assertText(sessionId, ID);
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     this.#started = true;
@@ -175,8 +196,10 @@ export class SessionManager {
 
   /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none; summaries are passed over. */
   async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
-    await this.getSession(sessionId).appendAll(messages, parentId);
-    return messages.map(givenMessage).findLast((message) => !isSummaryMessage(message))?.id ?? null;
+    assertList(messages, "appendAll() takes an array of messages.");
+    const given = messages.map(givenMessage);
+    await this.getSession(sessionId).appendAll(given, parentId);
+    return given.findLast((message) => !isSummaryMessage(message))?.id ?? null;
   }
 
   /** See `Session.getHistory`. */
@@ -217,6 +240,8 @@ export class SessionManager {
     newName: string,
     options: { id?: string } = {},
   ): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(atMessageId, "The message id of fork()");
     return this.#store.sessions.fork(sessionId, atMessageId, newSession(newName, options));
   }
 
@@ -225,6 +250,8 @@ export class SessionManager {
    * frozen prompt come along. Errors: `SESSION_NOT_FOUND`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(summary, "The summary of compactAndSplit()");
     const name = newName ?? (await this.get(sessionId))?.name ?? sessionId;
     const first = encodeMessage({
       id: crypto.randomUUID(),
@@ -245,10 +272,12 @@ export class SessionManager {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** Adds to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+  /** Adds whole numbers of tokens, and a cost, to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
   async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
-    if (![inputTokens, outputTokens, cost].every(Number.isFinite)) {
-      const message = "addUsage() takes finite numbers: input tokens, output tokens, and a cost if you have one.";
+    assertText(sessionId, ID);
+    const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
+    if (!countable || typeof cost !== "number" || !(Math.abs(cost) <= MAX_COST)) {
+      const message = "addUsage() takes whole numbers of input and output tokens, and a cost if you have one.";
       throw new StemmaError("INVALID_ARGUMENT", { inputTokens, outputTokens, cost }, message);
     }
     await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost);
@@ -258,11 +287,13 @@ export class SessionManager {
 
   /** Messages of every session that match, or of those that `sessionIds` names. See `Session.search`. */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
+    assertText(query, "The query of search()");
     return this.#store.history.search(parseQuery(query), managerSearchRequest(options));
   }
 
   /** The same page by page. See `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
+    assertText(query, "The query of searchPage()");
     const { history } = this.#store;
     const words = parseQuery(query);
     return searchPage(managerSearchRequest(options), options.cursor, (request) => history.search(words, request));
@@ -283,6 +314,7 @@ export class SessionManager {
 }
 
 function newSession(name: string, options: NewSessionOptions): NewSession {
+  assertOptions(options, "a new session");
   const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;

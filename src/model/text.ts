@@ -6,7 +6,8 @@ export { assertStorableText } from "./storable-text.js";
 export function searchableText(message: SessionMessage): string {
   let text = "";
   for (const part of message.parts) {
-    if (part.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
+    // Rows that another program wrote may hold anything.
+    if (part?.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
     text = text === "" ? part.text : `${text}\n${part.text}`;
   }
   return text;

@@ -22,7 +22,9 @@ export interface ToolPart {
  * (`tool_use`, `tool_result`, and their `server_` and `mcp_` kinds).
  */
 export function readToolPart(part: SessionMessagePart): ToolPart | null {
-  const { type } = part;
+  const type: unknown = part?.type;
+  // Rows that another program wrote may hold anything.
+  if (typeof type !== "string") return null;
   if (type.startsWith("tool-")) {
     // Only UI parts have a state: without one, these types are content, not tools named "call" or "result".
     if (typeof part.state === "string") return uiPart(part, type.slice("tool-".length));

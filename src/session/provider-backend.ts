@@ -66,7 +66,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: [] }) : messages;
     },
     stream: async function* ({ leafId, newestFirst }) {
-      const messages = await history(leafId);
+      const messages = await history(leafId ?? undefined);
       yield* newestFirst ? messages.reverse() : messages;
     },
     recent: async (maxBytes, minMessages) => {

@@ -93,6 +93,7 @@ export interface CompactionRequest {
 }
 
 export interface HistoryOptions {
+  /** The last message of the path; null and nothing are the active leaf. */
   leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
   onCorrupt?: "skip" | "throw" | undefined;

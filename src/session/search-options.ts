@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
-import { assertLimit } from "./arguments.js";
+import { assertLimit, assertOptions } from "./arguments.js";
 
 /** What a search is narrowed to, and what it gives. */
 export interface SearchOptions {
@@ -45,6 +45,7 @@ const MAX_CONTEXT = 100;
 
 /** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
 export function searchRequest(options: SearchOptions): SearchRequest {
+  assertOptions(options, "a search");
   const { limit = 20, role, leafId, metadata, context } = options;
   assertLimit(limit);
   if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
@@ -62,8 +63,8 @@ export function searchRequest(options: SearchOptions): SearchRequest {
 
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
 export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
-  const { sessionIds } = options;
   const request = searchRequest(options);
+  const { sessionIds } = options;
   if (sessionIds === undefined && request.leafId === undefined) return request;
   if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
     throw invalid({ sessionIds }, "sessionIds is an array of session ids.");
@@ -94,8 +95,9 @@ function offsetOf(cursor: string): number {
 
 function timeOf(name: string, value: SearchOptions["after"]): number | undefined {
   if (value === undefined) return undefined;
-  const time = new Date(value).getTime();
-  if (!Number.isNaN(time) && value !== null) return time;
+  const isTime = value instanceof Date || typeof value === "string" || typeof value === "number";
+  const time = isTime ? new Date(value).getTime() : Number.NaN;
+  if (!Number.isNaN(time)) return time;
   throw invalid({ [name]: value }, `${name} is a Date, a time as ISO text, or milliseconds since 1970.`);
 }
 

@@ -16,7 +16,15 @@ import type { HistoryRowStat, RecentHistory, StoredCompaction, TreeNode } from "
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
-import { assertList } from "./arguments.js";
+import {
+  assertFunction,
+  assertList,
+  assertOneOf,
+  assertOptionalId,
+  assertOptions,
+  assertText,
+  assertTexts,
+} from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
@@ -40,6 +48,10 @@ import {
 } from "./search-options.js";
 import { assertTimeout } from "./time-limit.js";
 
+const PARENT = "A parentId is the id of a message, or null for a new root";
+const LEAF = "A leafId is the id of a message, or null for the active leaf";
+const ON_CORRUPT = ["skip", "throw", undefined];
+
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
  * made of them. Configure it by chaining; its first other call starts it, and a builder call after that is
@@ -57,6 +69,8 @@ export class Session {
       const message = "new Session() takes a SessionProvider; for a store or an agent call Session.create().";
       throw new StemmaError("INVALID_ARGUMENT", {}, message);
     }
+    assertOptions(options, "new Session()");
+    if (options.context !== undefined) assertList(options.context, "context is an array of blocks.");
     this.#provider = provider;
     this.#sessionId = sessionIdOf(provider) ?? "";
     this.#config = {
@@ -83,6 +97,7 @@ export class Session {
    * provider that a user wrote does not say to which it belongs.
    */
   forSession(sessionId: string): this {
+    assertText(sessionId, "The session id of forSession()");
     this.#configure({});
     this.#provider = providerFor(this.#provider, sessionId);
     this.#sessionId = sessionId;
@@ -100,6 +115,7 @@ export class Session {
   ): this & HasTools<ToolsFor<P>>;
   withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
+    assertOptions(options, "withContext()");
     return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
   }
 
@@ -113,6 +129,8 @@ export class Session {
    * within `timeout` milliseconds (default: two minutes); a later answer is dropped. Errors: `INVALID_ARGUMENT`.
    */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    assertFunction(compact, "The argument of onCompaction()");
+    assertOptions(options, "onCompaction()");
     assertTimeout(options.timeout, "onCompaction()");
     return this.#configure({ compact, compactTimeout: options.timeout ?? null });
   }
@@ -122,7 +140,9 @@ export class Session {
    * estimate or `tokenCounter` counts them. Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
-    if (!(tokenThreshold > 0)) {
+    assertOptions(options, "compactAfter()");
+    if (options.tokenCounter !== undefined) assertFunction(options.tokenCounter, "tokenCounter");
+    if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
       throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
     }
     assertTimeout(options.timeout, "compactAfter()");
@@ -135,6 +155,7 @@ export class Session {
 
   /** Called with what a compaction failed with, whether `compact()` or a write began it. What it throws itself is dropped. */
   onCompactionError(handler: CompactionErrorHandler): this {
+    assertFunction(handler, "The argument of onCompactionError()");
     return this.#configure({ onCompactionError: handler });
   }
 
@@ -156,6 +177,7 @@ export class Session {
    * Errors: `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`.
    */
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
+    assertOptionalId(parentId, PARENT);
     const given = givenMessage(message);
     const { insertedIds } = await this.#append([given], parentId);
     const inserted = insertedIds.length > 0;
@@ -178,6 +200,7 @@ export class Session {
    * Resolves to the ids that were inserted. Errors as for `appendMessage`, and `INVALID_ARGUMENT`; then none is stored.
    */
   async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
+    assertOptionalId(parentId, PARENT);
     assertList(messages, "appendAll() takes an array of messages.");
     return [...(await this.#append(messages.map(givenMessage), parentId)).insertedIds];
   }
@@ -196,6 +219,7 @@ export class Session {
    * Resolves to whether it was inserted. Errors as for `appendMessage`.
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
+    assertOptionalId(parentId, PARENT);
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
     if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
@@ -207,7 +231,7 @@ export class Session {
 
   /** Removes messages. What hung below one hangs below its parent; a deleted leaf moves to it. Unknown ids are ignored. */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
-    assertList(messageIds, "deleteMessages() takes an array of message ids.");
+    assertTexts(messageIds, "deleteMessages() takes an array of message ids.");
     const { backend, events, compactor } = this.#started;
     const ids = await backend.delete(messageIds);
     if (ids.length === 0) return;
@@ -225,6 +249,7 @@ export class Session {
 
   /** Makes a message the one that histories end with and that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
   async setActiveLeaf(messageId: string): Promise<void> {
+    assertText(messageId, "The message id of setActiveLeaf()");
     const { backend, events } = this.#started;
     await backend.setActiveLeaf(messageId);
     events.emit({ type: "messages", change: "leaf", ids: [messageId] });
@@ -233,7 +258,7 @@ export class Session {
   // ── Reading ──
 
   /**
-   * The visible history from the root to `leafId`, or to the active leaf: a summary stands for each compacted range.
+   * The visible history from the root to `leafId`, or to the active leaf where that is null or left out: a summary stands for each compacted range.
    * With `onCorrupt: "skip"`, rows that cannot be read are left out and their ids listed in the result's `corrupt`.
    * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
@@ -246,12 +271,18 @@ export class Session {
     options?: { onCorrupt?: "skip" | "throw" },
   ): Promise<M[]>;
   async getHistory(leafId?: string | null, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
+    assertOptionalId(leafId, LEAF);
+    assertOptions(options, "getHistory()");
+    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     return this.#started.backend.history(leafId ?? undefined, options.onCorrupt ?? "throw");
   }
 
   /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
-    return this.#started.backend.stream(options) as AsyncIterable<M>;
+    assertOptions(options, "history()");
+    assertOptionalId(options.leafId, LEAF);
+    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
+    return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
   /**
@@ -260,8 +291,9 @@ export class Session {
    * counts as one message.
    */
   async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
+    if (typeof options !== "number") assertOptions(options, "getRecentHistory()");
     const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
-    if (!(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
+    if (typeof maxBytes !== "number" || !(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
       throw new StemmaError("INVALID_ARGUMENT", { maxBytes, minMessages }, message);
     }
@@ -278,6 +310,7 @@ export class Session {
 
   /** One message as it was given, or null. */
   async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
+    assertText(id, "The id of getMessage()");
     return (await this.#started.backend.message(id)) as M | null;
   }
 
@@ -288,11 +321,13 @@ export class Session {
 
   /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
   async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
+    assertText(messageId, "The message id of getBranches()");
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
   /** Stored messages on the path; summaries are not counted. */
   async getPathLength(leafId?: string | null): Promise<number> {
+    assertOptionalId(leafId, LEAF);
     return this.#started.backend.pathLength(leafId ?? undefined);
   }
 
@@ -307,11 +342,13 @@ export class Session {
    * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an option that is none.
    */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
+    assertText(query, "The query of search()");
     return this.#started.backend.search(query, searchRequest(options));
   }
 
   /** The same page by page: pass a page's `nextCursor` to get the next one. Without writes in between, no result comes twice or is left out. */
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
+    assertText(query, "The query of searchPage()");
     const { backend } = this.#started;
     return searchPage(searchRequest(options), options.cursor, (request) => backend.search(query, request));
   }
@@ -320,6 +357,7 @@ export class Session {
 
   /** A block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED` before any asynchronous call of the context. */
   getContextBlock(label: string): ContextBlock | null {
+    assertText(label, "The label of getContextBlock()");
     return this.#started.context.block(label);
   }
 
@@ -334,6 +372,8 @@ export class Session {
     content: string,
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
+    assertText(label, "The label of replaceContextBlock()");
+    assertOptions(options, "replaceContextBlock()");
     return (await this.#context()).replace(label, content, options);
   }
 
@@ -342,16 +382,19 @@ export class Session {
    * block is empty. Concurrent appends are all kept. Errors as for `replaceContextBlock`.
    */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    assertText(label, "The label of appendContextBlock()");
     return (await this.#context()).append(label, content);
   }
 
   /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
+    assertOptions(options, "addContext()");
     return (await this.#context()).add(label, options);
   }
 
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
   removeContext(label: string): boolean {
+    assertText(label, "The label of removeContext()");
     return this.#started.context.remove(label);
   }
 
@@ -417,6 +460,9 @@ export class Session {
 
   /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`. */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
+    assertText(summary, "The summary of addCompaction()");
+    assertText(fromMessageId, "The first message id of addCompaction()");
+    assertText(toMessageId, "The second message id of addCompaction()");
     const { backend, events } = this.#started;
     const overlay = await backend.addCompaction({ summary, fromMessageId, toMessageId });
     events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
@@ -430,12 +476,14 @@ export class Session {
 
   /** The original messages under an overlay; its id or its synthetic message's. Errors: `COMPACTION_NOT_FOUND`. */
   async expandCompaction<M extends SessionMessage = HistoryMessage>(id: string): Promise<M[]> {
+    assertText(id, "The id of expandCompaction()");
     const compactionId = isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
     return (await this.#started.backend.originals(compactionId)) as M[];
   }
 
   /** Calls `listener` with every later change that is made through this object. The result ends that. */
   subscribe(listener: SessionListener): () => void {
+    assertFunction(listener, "The listener of subscribe()");
     return this.#started.events.subscribe(listener);
   }
 

@@ -99,7 +99,7 @@ describe.each(["0.22.0", "0.9.0"])("the documented wirings, written by agents %s
     await session("named").replaceContextBlock("memory", "new");
 
     const found = await readWirings(api, store, managedId);
-    expect(found["by hand"]?.blocks).toEqual([{ label: "notes", content: "notes, written managed and added!" }]);
+    expect(found["by hand"]?.blocks).toEqual([{ label: "notes", content: "notes, written managed\n and added!" }]);
     expect(found["by hand"]?.prompt).toContain("and added!");
     expect(found["by hand in another session"]?.blocks).toEqual(read["by hand in another session"]?.blocks);
     expect(found.named?.blocks[0]?.content).toBe("new");

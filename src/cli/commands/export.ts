@@ -28,10 +28,10 @@ export function registerExport(program: Command, io: Io): void {
       if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
       await withStore(command, io, "read", async (context) => {
         const { manager, json } = context;
-        const sessions = [];
-        for (const text of texts) sessions.push((await findSession(manager, text)).id);
+        const named = [];
+        for (const text of texts) named.push((await findSession(manager, text)).id);
         // Oldest first: what an import writes last is then the latest changed again.
-        if (options.all) sessions.push(...(await manager.list()).map(({ id }) => id).reverse());
+        const sessions = options.all ? (await manager.list()).map(({ id }) => id).reverse() : named;
         const chunks = exportAll(context, sessions, options.format);
         if (options.output === undefined) {
           for await (const chunk of chunks) await io.write(chunk);

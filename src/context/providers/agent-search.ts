@@ -1,4 +1,5 @@
 import { parseQuery } from "../../model/query.js";
+import { joinResults, quoteField, quoteResult } from "../../model/quoted-results.js";
 import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
@@ -61,7 +62,8 @@ export class AgentSearchProvider implements SearchProvider {
   /**
    * The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none
    * matches. The best one is whole; of the others those that do not fit 2,000 estimated tokens together are shown by an
-   * excerpt, and left out and counted when not even that fits.
+   * excerpt, and left out and counted when not even that fits. A line of an entry that could pass for the head of another
+   * one gets a backslash in front; a key that could be misread stands as JSON.
    */
   async search(query: string): Promise<string | null> {
     const parsed = parseQuery(query);
@@ -70,14 +72,14 @@ export class AgentSearchProvider implements SearchProvider {
     let room = MAX_TOKENS;
     for (const { key, content } of found) {
       const fits = (text: string) => texts.length === 0 || estimateStringTokens(text) <= room;
-      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)].map((shown) => `[${key}]\n${shown}`).find(fits);
+      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)]
+        .map((shown) => quoteResult(quoteField(key), shown))
+        .find(fits);
       if (text === undefined) break;
       if (texts.length > 0) room -= estimateStringTokens(text);
       texts.push(text);
     }
-    if (texts.length === 0) return null;
-    const rest = found.length - texts.length;
-    return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
+    return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
   }
 
   /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */

@@ -55,7 +55,7 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 export async function resolveModel(model: AgentModel, settings: ModelSettings = {}): Promise<ModelObject> {
   if (typeof model !== "string") {
     if (isModelObject(model)) return model;
-    throw unavailable(String(model), "A model is a name such as claude-sonnet-4-5, or a model object of the AI SDK.");
+    throw unavailable(String(model), "A model is a name such as claude-sonnet-5-5, or a model object of the AI SDK.");
   }
   if (settings.baseURL !== undefined) return compatibleModel(model, settings.baseURL, settings.apiKey);
   const [name, modelId] = splitName(model);

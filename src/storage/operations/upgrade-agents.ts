@@ -1,6 +1,6 @@
 // One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
-import type { EncodedMessage } from "../../model/codec.js";
-import type { SessionMessage } from "../../model/message.js";
+import { type EncodedMessage, foreignContent } from "../../model/codec.js";
+import { isTooDeep } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
@@ -127,9 +127,10 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
 
 // Content is kept to the letter, also where this program would not have written it.
 function encodeOld(id: string, row: { role: string; content: string }): EncodedMessage {
-  const base = { id, role: row.role, content: row.content, media: [] };
-  const message = readable(row.content);
-  if (message === null) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  const read = foreignContent(row.content);
+  const base = { id, role: row.role, content: read?.content ?? row.content, media: [] };
+  if (read === null || isTooDeep(read.message)) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  const { message } = read;
   return {
     ...base,
     text: searchableText(message),
@@ -137,16 +138,6 @@ function encodeOld(id: string, row: { role: string; content: string }): EncodedM
     tokens: estimateMessageTokens(message),
     createdAt: isoTime(message.createdAt),
   };
-}
-
-function readable(content: string): SessionMessage | null {
-  try {
-    const message = JSON.parse(content);
-    return typeof message === "object" && message !== null && Array.isArray(message.parts) ? message : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 interface OldCompaction {

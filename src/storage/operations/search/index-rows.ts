@@ -27,13 +27,18 @@ export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boo
   const marks = (yield* first<Marks>(`SELECT ${READ_MARKS} FROM assistant_schema`)) as Marks;
   if (marks.messages !== null) {
     const done = yield* reindexMessages(sql, search, marks.messages);
-    yield* run("UPDATE assistant_schema SET reindex_messages = ?", done);
+    yield* moveMark("reindex_messages", done);
     if (done !== null) return false;
   }
   if (marks.entries === null) return true;
   const done = yield* reindexEntries(sql, search, marks.entries);
-  yield* run("UPDATE assistant_schema SET reindex_entries = ?", done);
+  yield* moveMark("reindex_entries", done);
   return done === null;
+}
+
+// libSQL takes a null that is the only value for an object with named ones.
+function* moveMark(name: string, to: number | null): Operation<void> {
+  yield* run(`UPDATE assistant_schema SET ${name} = ${to === null ? "NULL" : "?"}`, ...(to === null ? [] : [to]));
 }
 
 // Gives the last row that was indexed; null when there was none behind `after`.
