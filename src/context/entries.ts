@@ -2,7 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
 import type { LiveBlock } from "./live-block.js";
 import { isKeyed, isSearchable, isSkill } from "./provider.js";
-import { callProvider, enqueue, readProvider } from "./provider-call.js";
+import { callProvider, readProvider } from "./provider-call.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
 export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: WriteAction): Promise<void> {
@@ -11,17 +11,18 @@ export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: Wri
   if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
-  await block.ready();
   const about = description === undefined ? [] : ([description] as const);
+  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...about));
   if (action === "replace") {
-    await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, ...about)));
+    await block.writing(() => set(content));
   } else if (provider.append) {
-    await callProvider(label, "append", () => provider.append?.(key, content, { maxTokens: block.cap }));
+    const append = () => provider.append?.(key, content, { maxTokens: block.cap });
+    await block.writing(() => callProvider(label, "append", append));
   } else if (isSkill(provider)) {
-    await enqueue(provider, async () => {
+    await block.writing(async () => {
       const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
       block.assertBudget(before + content);
-      await callProvider(label, "set", () => provider.set?.(key, before + content, ...about));
+      await set(before + content);
     });
   } else {
     throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
@@ -32,16 +33,14 @@ export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: Wri
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSkill(provider)) throw wrongKind(block, "has no documents to load");
-  await block.ready();
-  return readProvider(label, "load", () => provider.load(key));
+  return block.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSearchable(provider)) throw wrongKind(block, "cannot be searched");
-  await block.ready();
-  return readProvider(label, "search", () => provider.search(query));
+  return block.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */

@@ -39,6 +39,12 @@ export function isSummaryMessage(message: { id: string }): boolean {
   return message.id.startsWith(SUMMARY_ID_PREFIX);
 }
 
+/** The same for what a host gives, which may be no message at all. */
+export function isSummary(value: unknown): boolean {
+  const id = (value as Partial<SessionMessage> | null | undefined)?.id;
+  return typeof id === "string" && isSummaryMessage({ id });
+}
+
 /** The message that a host gives: for an object of a class of its own that has `toJSON`, what that makes of it. */
 export function givenMessage(value: unknown): SessionMessage {
   const { toJSON } = (value ?? {}) as { toJSON?: unknown };
@@ -57,7 +63,7 @@ export function assertMessage(value: unknown): asserts value is SessionMessage {
   if (id.length > MAX_ID_LENGTH) throw invalid(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
   assertStorableText(id, "A message id");
   if (isSummaryMessage({ id })) {
-    throw invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
+    throw reservedId(id);
   }
   if (typeof role !== "string" || role === "") throw invalid("A message needs a role: a non-empty string.", id);
   assertStorableText(role, "A message role");
@@ -71,6 +77,11 @@ export function assertMessage(value: unknown): asserts value is SessionMessage {
   if (!dated && !(createdAt instanceof Date && !Number.isNaN(createdAt.getTime()))) {
     throw invalid("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
+}
+
+/** The error for the id of a summary that the session does not have. */
+export function reservedId(id: string): StemmaError {
+  return invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
 }
 
 function invalid(message: string, messageId?: string): StemmaError {

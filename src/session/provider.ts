@@ -62,6 +62,8 @@ export interface AppendedMessages {
   readonly lastId: string | null;
   /** Estimated tokens of the visible history up to there; null when it must be measured. */
   readonly visibleTokens: number | null;
+  /** Of a call with one message whose id was known: what is stored under that id. */
+  readonly stored?: SessionMessage | null | undefined;
 }
 
 export interface CompactionRequest {
@@ -84,7 +86,10 @@ export type LenientHistory<M extends SessionMessage = SessionMessage> = M[] & {
   readonly corrupt: readonly string[];
 };
 
-/** What a session needs of its provider: the documented methods, and what the session offers beyond them. */
+/**
+ * What a session needs of its provider: the documented methods, and what the session offers beyond them. Calls take effect
+ * in the order in which they are made, awaited or not.
+ */
 export interface SessionBackend {
   /** The session's id; "" for the unnamed one. */
   readonly sessionId: string;
@@ -99,14 +104,15 @@ export interface SessionBackend {
   pathLength(leafId: string | undefined): Promise<number>;
   visibleTokens(): Promise<number>;
   tree(): Promise<TreeNode[]>;
+  /** Passes over the session's own summaries. */
   append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
-  /** Resolves to whether it inserted. */
+  /** The same. Resolves to whether it inserted. */
   upsert(message: SessionMessage, parentId: string | null | undefined): Promise<boolean>;
   update(message: SessionMessage): Promise<void>;
   /** Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<readonly string[]>;
-  /** A `prompt` becomes the frozen one in the same write, where the session's store keeps it. */
-  clear(prompt?: string): Promise<void>;
+  /** Drops the frozen prompt that the session's store keeps in the same write. Resolves to whether there was one. */
+  clear(): Promise<boolean>;
   setActiveLeaf(id: string): Promise<void>;
   compactions(): Promise<StoredCompaction[]>;
   addCompaction(request: CompactionRequest): Promise<StoredCompaction>;

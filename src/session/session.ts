@@ -5,7 +5,7 @@ import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import { givenMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { givenMessage, isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
@@ -130,12 +130,9 @@ export class Session {
    */
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
     const given = givenMessage(message);
-    const { insertedIds } = await this.#append([given], parentId);
+    const { insertedIds, stored } = await this.#append([given], parentId);
     const inserted = insertedIds.length > 0;
-    if (!inserted && !isOwnSummary(given)) {
-      const stored = await this.#started.backend.message(given.id);
-      return { inserted, message: stored ?? given };
-    }
+    if (!inserted && !isSummary(given)) return { inserted, message: stored ?? given };
     return {
       inserted,
       // Made only for whoever looks: nearly nobody does.
@@ -171,8 +168,8 @@ export class Session {
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
-    if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
     const inserted = await backend.upsert(given, parentId);
+    if (isSummary(given)) return false;
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(null);
     return inserted;
@@ -298,17 +295,17 @@ export class Session {
     content: string,
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
-    return (await this.#context()).replace(label, content, options);
+    return this.#inContext((context) => context.replace(label, content, options));
   }
 
   /** Adds `content`, as it is, to the end of a block; concurrent appends are all kept. Errors as for `replaceContextBlock`. */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
-    return (await this.#context()).append(label, content);
+    return this.#inContext((context) => context.append(label, content));
   }
 
   /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    return (await this.#context()).add(label, options);
+    return this.#inContext((context) => context.add(label, options));
   }
 
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
@@ -318,12 +315,12 @@ export class Session {
 
   /** The system prompt: rendered once, and the same from then on until it is refreshed. */
   async freezeSystemPrompt(): Promise<string> {
-    return (await this.#context()).freezePrompt();
+    return this.#inContext((context) => context.freezePrompt());
   }
 
   /** Reads all blocks, renders the prompt anew and freezes that. */
   async refreshSystemPrompt(): Promise<string> {
-    return (await this.#context()).refreshPrompt();
+    return this.#inContext((context) => context.refreshPrompt());
   }
 
   /**
@@ -331,13 +328,13 @@ export class Session {
    * latest user message, so that the cached prefix stays whole. Null when nothing did.
    */
   async reminder(): Promise<string | null> {
-    return (await this.#context()).reminder();
+    return this.#inContext((context) => context.reminder());
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
-    const tools = await (await this.#context()).tools();
+    const tools = await this.#inContext((context) => context.tools());
     if (!expandableSummaries) return tools;
     return {
       ...tools,
@@ -388,11 +385,14 @@ export class Session {
     return this.#core;
   }
 
-  // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same.
-  async #context(): Promise<SessionContext> {
+  // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same. What
+  // the call hands to the store comes before what is called next, so it does not wait for that.
+  async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
     const { backend, context } = this.#started;
-    await backend.ready();
-    return context;
+    const [ready, result] = await Promise.allSettled([backend.ready(), call(context)]);
+    if (ready.status === "rejected") throw ready.reason;
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
   }
 
   #configure(change: Partial<SessionConfig>): this {
@@ -409,26 +409,13 @@ export class Session {
 
   async #append(messages: readonly SessionMessage[], parentId: string | null | undefined) {
     const { backend, events, compactor } = this.#started;
-    // Not awaited without need: calls made in one turn run in the order in which they were made.
-    const own = messages.some(isOwnSummary) ? await this.#withoutOwnSummaries(messages) : messages;
-    const result = await backend.append(own, parentId);
+    const result = await backend.append(messages, parentId);
     if (result.insertedIds.length > 0) {
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
-
-  // Only ids of overlays that are really this session's are passed over; others are refused as reserved.
-  async #withoutOwnSummaries(messages: readonly SessionMessage[]): Promise<SessionMessage[]> {
-    const ids = new Set((await this.#started.backend.compactions()).map(({ id }) => SUMMARY_ID_PREFIX + id));
-    return messages.filter((message) => !isOwnSummary(message) || !ids.has(message.id));
-  }
-}
-
-function isOwnSummary(message: unknown): boolean {
-  const id = (message as Partial<SessionMessage> | null | undefined)?.id;
-  return typeof id === "string" && isSummaryMessage({ id });
 }
 
 function storedForm(message: SessionMessage): SessionMessage {

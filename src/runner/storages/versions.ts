@@ -1,3 +1,4 @@
+import { Queue } from "../../queue.js";
 import type { SessionState } from "../types.js";
 
 /**
@@ -7,7 +8,7 @@ import type { SessionState } from "../types.js";
 export class Versions {
   readonly #ofState = new WeakMap<SessionState, number>();
   readonly #seen = new Map<string, number>();
-  readonly #queues = new Map<string, Promise<void>>();
+  readonly #queue = new Queue();
 
   expected(state: SessionState): number {
     return this.#ofState.get(state) ?? this.#seen.get(state.id) ?? 0;
@@ -24,16 +25,6 @@ export class Versions {
 
   /** One after the other for each session: our own writes are no conflict. */
   exclusive<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#queues.get(id) ?? Promise.resolve()).then(work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    this.#queues.set(id, settled);
-    // The map holds sessions that are being written, no others.
-    settled.then(() => {
-      if (this.#queues.get(id) === settled) this.#queues.delete(id);
-    });
-    return done;
+    return this.#queue.write(id, work);
   }
 }

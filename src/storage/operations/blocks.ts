@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { count, first, type Operation, run } from "../engine/operation.js";
 import { dateSession, isoNow } from "./session-row.js";
 
 /** See `BlockStore.get`. */
@@ -45,14 +45,10 @@ export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxToken
   return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 });
 }
 
-/** See `BlockStore.delete`. */
-export function* deleteBlock(key: BlockKey): Operation<void> {
-  yield* run(
-    "DELETE FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?",
-    key.sessionId,
-    key.kind,
-    key.label,
-  );
+/** See `BlockStore.delete`. Gives whether it was there. */
+export function* deleteBlock(key: BlockKey): Operation<boolean> {
+  const query = "DELETE FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?";
+  return (yield* count(query, [key.sessionId, key.kind, key.label])) > 0;
 }
 
 /** Errors: `BLOCK_OVER_BUDGET`. */

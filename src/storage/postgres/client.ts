@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { queueOf } from "../../queue.js";
 import type { Row, SqlValue } from "../engine/operation.js";
 
 /** A `Client` or `PoolClient` of pg, or anything else that runs one statement at a time on one connection. */
@@ -154,13 +155,9 @@ function clientDriver(client: ClientShape): PostgresDriver {
   };
 }
 
-const queues = new WeakMap<object, Promise<unknown>>();
-
 // One connection holds one transaction: others wait for its end.
 function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
-  const done = (queues.get(client) ?? Promise.resolve()).then(work);
-  queues.set(client, done.then(ignore, ignore));
-  return done;
+  return queueOf(client).write("", work);
 }
 
 const NO_JIT = "SET LOCAL jit = off";

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../../errors.js";
+import type { SessionMessage } from "../../../model/message.js";
 import {
   type BlockKey,
   type EntryScope,
@@ -46,7 +47,7 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       durable: !(storage instanceof MemorySessionStorage),
     },
     messages: {
-      append: (id, list, parent) => write([id], () => messages.append(id, list, parent)),
+      append: (id, list, parent, options) => write([id], () => messages.append(id, list, parent, options)),
       update: (id, message) =>
         write([id], async () => {
           await messages.update(id, message);
@@ -64,11 +65,12 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
           held.removed(id, removed);
           return removed;
         }),
-      clear: (id, prompt) =>
+      clear: (id) =>
         write([id], async () => {
-          await messages.clear(id, prompt);
-          if (prompt !== undefined) noteBlock(held, promptKey(id));
+          const wasFrozen = await messages.clear(id);
+          held.keys(id).blocks.delete(blockName(promptKey(id)));
           held.removed(id, null);
+          return wasFrozen;
         }),
       importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
       setActiveLeaf: (id, messageId) => write([id], () => messages.setActiveLeaf(id, messageId)),
@@ -78,9 +80,11 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       leaf: (id) => read(id, () => history.leaf(id)),
       children: (id, messageId) => read(id, () => history.children(id, messageId)),
       path: (id, options) => read(id, () => history.path(id, options)),
-      async *stream(id, options) {
-        await read(id, async () => {});
-        yield* history.stream(id, options);
+      stream(id, options) {
+        const opened = read(id, async () => ({ messages: history.stream(id, options) }));
+        // Whoever iterates is told of a failure; perhaps nobody does.
+        opened.catch(() => {});
+        return streamOf(opened);
       },
       recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
       length: (id, leafId) => read(id, () => history.length(id, leafId)),
@@ -91,9 +95,10 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
           return nodes.map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt }));
         }),
       async search(query, options) {
-        if (options.sessionId === undefined) await held.loadAll();
-        else await read(options.sessionId, async () => {});
-        const hits = await history.search(query, options);
+        const { sessionId } = options;
+        if (sessionId === undefined) await held.loadAll();
+        const search = () => history.search(query, options);
+        const hits = await (sessionId === undefined ? search() : read(sessionId, search));
         return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
       },
     },
@@ -164,6 +169,7 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       delete: (scope, key) => write([scope.sessionId], () => entries.delete(scope, key)),
       search: (scope, query, options) => read(scope.sessionId, () => entries.search(scope, query, options)),
     },
+    order: held.order,
     reload: (id) => held.reload(id),
     migrate: async () => held.assertOpen(),
     close: async () => {
@@ -172,6 +178,10 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       await inner.close();
     },
   };
+}
+
+async function* streamOf(opened: Promise<{ messages: AsyncIterable<SessionMessage> }>): AsyncIterable<SessionMessage> {
+  yield* (await opened).messages;
 }
 
 // A block that came from the storage goes on counting its versions from there.

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../../errors.js";
+import { Queue } from "../../../queue.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
 import { sameJson } from "../../messages/same-json.js";
 import type { SessionState, SessionStorage } from "../../types.js";
@@ -46,7 +47,8 @@ const MAX_ATTEMPTS = 50;
  */
 export class HeldSessions {
   readonly #held = new Map<string, Held>();
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** One call after the other for each session, as each may load and save it. */
+  readonly order = new Queue();
   #closed = false;
 
   constructor(
@@ -56,7 +58,7 @@ export class HeldSessions {
 
   /** Runs a call that only reads the session. */
   read<T>(id: string, call: () => Promise<T>): Promise<T> {
-    return this.#exclusive([id], async () => {
+    return this.order.write(id, async () => {
       await this.#load(id);
       return call();
     });
@@ -65,7 +67,7 @@ export class HeldSessions {
   /** Runs a call that changes the sessions `written`, and reads those in `used` beside them. */
   write<T>(written: readonly string[], call: () => Promise<T>, used: readonly string[] = []): Promise<T> {
     const ids = [...written, ...used];
-    return this.#exclusive(ids, async () => {
+    return this.order.hold({ write: ids }, async () => {
       for (let attempt = 1; ; attempt += 1) {
         for (const id of ids) await this.#load(id);
         const made: string[] = [];
@@ -85,7 +87,7 @@ export class HeldSessions {
 
   /** Removes a session from the storage. */
   remove(id: string): Promise<void> {
-    return this.#exclusive([id], async () => {
+    return this.order.write(id, async () => {
       this.assertOpen();
       await this.storage.delete(keyOf(id));
       await this.#forget(id);
@@ -94,7 +96,7 @@ export class HeldSessions {
 
   /** Forgets what is in memory of a session, so that its next use reads it from the storage. */
   reload(id: string): Promise<void> {
-    return this.#exclusive([id], () => this.#forget(id));
+    return this.order.write(id, () => this.#forget(id));
   }
 
   async loadAll(): Promise<void> {
@@ -198,18 +200,6 @@ export class HeldSessions {
   async #forget(id: string): Promise<void> {
     this.#held.delete(id);
     await this.inner.sessions.delete(id);
-  }
-
-  // One call after the other for each session, as each may load and save it.
-  #exclusive<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = Promise.all(ids.map((id) => this.#queues.get(id)));
-    const done = before.then(work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    for (const id of ids) this.#queues.set(id, settled);
-    return done;
   }
 }
 
