@@ -54,9 +54,9 @@ export class LiveBlock {
     this.#maxTokens = config.maxTokens;
   }
 
-  /** True once the provider has told the content. */
+  /** True once the provider has told the content, and has not failed to since. */
   get loaded(): boolean {
-    return this.#content !== null && this.#content.arrived > 0;
+    return this.#content !== null && this.#content.arrived > 0 && this.#failure === null;
   }
 
   /** True once there is a content to show, or an error that says why there is none. */
