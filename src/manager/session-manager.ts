@@ -211,14 +211,17 @@ export class SessionManager {
    * frozen prompt come along. Errors: `SESSION_NOT_FOUND`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
-    const name = newName ?? (await this.get(sessionId))?.name ?? sessionId;
     const first = encodeMessage({
       id: crypto.randomUUID(),
       role: "assistant",
       parts: [{ type: "text", text: `[Context from previous session]\n\n${summary}` }],
       metadata: { summaryOf: sessionId },
     });
-    return this.#store.sessions.split(sessionId, first, newSession(name, {}));
+    const { name, ...continuation } = newSession(newName ?? "", {});
+    return this.#store.sessions.split(sessionId, first, {
+      ...continuation,
+      name: newName === undefined ? undefined : name,
+    });
   }
 
   /** See `Session.addCompaction`. */

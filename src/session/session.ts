@@ -28,7 +28,9 @@ import {
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
  * made of them. Configure it by chaining; its first other call starts it, and a builder call after that is
- * `SESSION_STARTED`. Every call that writes is all or nothing. Any call on a closed store is `STORE_CLOSED`.
+ * `SESSION_STARTED`. Every call that writes is all or nothing. Calls take effect in the order in which they are made,
+ * awaited or not, by whichever object for the session: a read sees what was written before it. Functions that you give it
+ * may call it, and wait. Any call on a closed store is `STORE_CLOSED`.
  */
 export class Session {
   #provider: SessionProvider;
@@ -185,7 +187,10 @@ export class Session {
     await compactor.afterChange();
   }
 
-  /** Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. */
+  /**
+   * Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. When that
+   * cannot be rendered, no prompt is frozen any more, which does not fail the call.
+   */
   async clearMessages(): Promise<void> {
     const { clear, events, compactor } = this.#started;
     await clear();
@@ -219,7 +224,10 @@ export class Session {
     return this.#started.backend.history(leafId, options.onCorrupt ?? "throw");
   }
 
-  /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */
+  /**
+   * The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. It sees what was
+   * written before this call, whenever it is read; of what is written later, edits and deletes on later pages.
+   */
   history<M extends SessionMessage = SessionMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
     return this.#started.backend.stream(options) as AsyncIterable<M>;
   }

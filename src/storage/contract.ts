@@ -276,6 +276,9 @@ export interface NewSession {
   source?: string | undefined;
 }
 
+/** A session that goes on with another one. */
+export type Continuation = Omit<NewSession, "name"> & { readonly name?: string | undefined };
+
 export interface SessionStore {
   /** Registers a session. An id that is already registered is returned as it is. */
   create(session: NewSession): Promise<SessionInfo>;
@@ -294,8 +297,8 @@ export interface SessionStore {
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
   /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
-  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`. Errors: `SESSION_NOT_FOUND`. */
-  split(id: string, first: EncodedMessage, continuation: NewSession): Promise<SessionInfo>;
+  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`. Errors: `SESSION_NOT_FOUND`. */
+  split(id: string, first: EncodedMessage, continuation: Continuation): Promise<SessionInfo>;
   /** Reads the loaded-skill state, applies `change` and stores what it returns. `newest` is the number of the newest message, 0 when there is none. Resolves to the new state. */
   updateSkills(id: string, change: (state: SkillState, newest: number) => SkillState): Promise<SkillState>;
   skills(id: string): Promise<SkillState>;

@@ -81,11 +81,13 @@ export const order = defineTopic("order", (it) => {
     manager.append("copy", message("c"));
     manager.addUsage("chat", 1, 2);
     const info = manager.get("chat");
+    const split = manager.compactAndSplit("chat", "what was said");
     const gone = manager.delete("chat");
     manager.append("chat", message("new"));
     const ids = manager.getHistory("chat").then(idsOf);
     expect((await forked).parent_session_id).toBe("chat");
     expect((await info)?.input_tokens).toBe(1);
+    expect((await split).name).toBe("chat");
     await gone;
     expect(await ids).toEqual(["new"]);
     expect(idsOf(await manager.getHistory("copy"))).toEqual(["a", "b", "c"]);
