@@ -1,9 +1,9 @@
 import { StemmaError } from "./errors.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
-import { type PostgresSource, postgresDriver } from "./storage/postgres/client.js";
+import type { PostgresSource } from "./storage/postgres/client.js";
 import { printSchema } from "./storage/postgres/schema.js";
-import { openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
+import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
 import { openUrl } from "./storage/postgres/url.js";
 import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
 
@@ -25,7 +25,7 @@ export type { PostgresOptions } from "./storage/postgres/store.js";
  * Errors at the first use: `DRIVER_MISSING`, `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
-  if (typeof source !== "string") return embeddable(openPostgres(postgresDriver(source), options), postgresVectors);
+  if (typeof source !== "string") return embeddable(openClient(source, options), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
     throw new StemmaError("INVALID_ARGUMENT", {}, message);

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
+import { queueOf } from "./queue.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import { openSqlStore } from "./storage/sql-store.js";
@@ -44,7 +45,12 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
   const connection = connectClient(client, watchFile(client) ?? undefined);
-  const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
+  const opening = {
+    transactions: true,
+    durable,
+    isPrepared: () => isPrepared(dialect, connection),
+    order: queueOf(client),
+  };
   return embeddable(openSqlStore(connection, dialect, opening), sqliteVectors);
 }
 
