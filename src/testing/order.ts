@@ -70,7 +70,7 @@ export const order = defineTopic("order", (it) => {
     one.replaceContextBlock("memory", "later");
     expect((await first).includes("first") && !(await first).includes("second")).toBe(true);
     expect(await frozen).toBe(await first);
-    expect((await second).includes("first and second")).toBe(true);
+    expect((await second).includes("first\n and second")).toBe(true);
     expect(await other.freezeSystemPrompt()).toBe(await second);
   });
 

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, it } from "vitest";
-import { FileSessionStorage, MemorySessionStorage, openStore, type SessionStorage } from "../../src/agent.js";
+import {
+  FileSessionStorage,
+  MemorySessionStorage,
+  openStore,
+  type SessionState,
+  type SessionStorage,
+} from "../../src/agent.js";
 import type { Store } from "../../src/storage/contract.js";
 import { describeStore, type StoreTarget } from "../../src/testing.js";
 
@@ -80,17 +86,26 @@ describeStore(
 const ids: string[] = [];
 
 /** Files take only plain ids: here a number stands for any other. */
-function anyId(files: FileSessionStorage): SessionStorage & { version(id: string): Promise<string | null> } {
+function anyId(files: FileSessionStorage): SessionStorage & Pick<FileSessionStorage, "version" | "versionOf"> {
+  const inFile = new WeakMap<SessionState, SessionState>();
   const plain = (id: string) => String(ids.includes(id) ? ids.indexOf(id) : ids.push(id) - 1);
   return {
-    save: (state) => files.save({ ...state, id: plain(state.id) }),
+    async save(state) {
+      const copy = { ...state, id: plain(state.id) };
+      await files.save(copy);
+      inFile.set(state, copy);
+    },
     async load(id) {
-      const state = await files.load(plain(id));
-      return state && { ...state, id };
+      const copy = await files.load(plain(id));
+      if (copy === undefined) return undefined;
+      const state = { ...copy, id };
+      inFile.set(state, copy);
+      return state;
     },
     delete: (id) => files.delete(plain(id)),
     list: async () => (await files.list()).map((name) => ids[Number(name)] ?? ""),
     version: (id) => files.version(plain(id)),
+    versionOf: (state) => files.versionOf(inFile.get(state) ?? state),
   };
 }
 

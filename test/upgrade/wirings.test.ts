@@ -124,7 +124,7 @@ describe.each(["0.22.0", "0.9.0"])("the documented wirings, written by agents %s
     await one.set("more", "Deployments need a review.");
     expect(await one.get()).toBe("5 entries indexed.");
     expect(await one.search("deployments")).not.toContain("managed last");
-    expect(await one.search("tea")).toBe("[beans-named]\nCoffee beans, written named. And tea.");
+    expect(await one.search("tea")).toBe("[beans-named]\nCoffee beans, written named.\n And tea.");
     expect(await two.get()).toBe("4 entries indexed.");
     expect(await two.search("deployments")).toBe("[deployments]\nDeployments, written managed last.");
     expect(await two.search("tea")).toBeNull();
