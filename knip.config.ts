@@ -13,7 +13,7 @@ export default {
     "test/docs/scripted-model.ts",
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
-    "test/runner/{bundle,chat-main,kill-child}.ts",
+    "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
   // Models' packages are imported by the name that their user gives; `agents` writes a fixture where it is installed for
