@@ -1,5 +1,5 @@
 import type { Row, SqlValue } from "../engine/operation.js";
-import type { PostgresQuery, PostgresRows } from "./client.js";
+import type { PostgresQuery, PostgresRows } from "./driver.js";
 
 /** A connection of which nothing is known but how a statement is run. */
 export interface BareConnection {

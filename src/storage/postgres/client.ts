@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { queueOf } from "../../queue.js";
 import type { Row, SqlValue } from "../engine/operation.js";
 import { type BareConnection, bareQuery } from "./bare-connection.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "./driver.js";
 
 /** A `Client` or `PoolClient` of pg, or an object whose `query(text, values)` runs a statement on one connection. */
 export interface PgClientLike {
@@ -39,27 +40,6 @@ export interface PGliteDatabase extends PgClientLike {
 
 /** What can stand behind a Postgres store. Which one it is shows in its methods. */
 export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
-
-export interface PostgresRows {
-  readonly rows: Row[];
-  /** Each column's name and the oid of its type. */
-  readonly columns: readonly { readonly name: string; readonly type: number }[];
-}
-
-export type PostgresQuery = (sql: string, values: readonly SqlValue[]) => Promise<PostgresRows>;
-
-/** A client of Postgres, made alike. */
-export interface PostgresDriver {
-  /** False when a connection that was lost stays lost. */
-  readonly reconnects: boolean;
-  /** A transaction by itself. */
-  readonly query: PostgresQuery;
-  /**
-   * Runs `work` between `BEGIN <characteristics>` and COMMIT, on one connection; ROLLBACK when it rejects. Without
-   * just-in-time compilation, which takes longer than our statements do.
-   */
-  transaction<T>(characteristics: string, work: (query: PostgresQuery) => Promise<T>): Promise<T>;
-}
 
 /** The driver for a client, told by its shape. Errors: `STORE_UNSUPPORTED`. */
 export function postgresDriver(source: PostgresSource): PostgresDriver {

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
-import type { PostgresDriver, PostgresQuery, PostgresRows } from "./client.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "./driver.js";
 import { failureOf, postgresError } from "./error.js";
 import { qualify } from "./names.js";
 

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
-import { type PostgresDriver, type PostgresSource, postgresDriver } from "./client.js";
+import { type PostgresSource, postgresDriver } from "./client.js";
+import type { PostgresDriver } from "./driver.js";
 
 type Open = (url: string) => { source: PostgresSource; end: () => Promise<void> };
 
