@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
-import { PostgresSearchProvider, Session, SessionManager } from "../../src/session.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { all, first, run } from "../../src/storage/engine/operation.js";
 import { postgresDriver } from "../../src/storage/postgres/client.js";
@@ -281,8 +281,8 @@ describeServer("the search index of a database of Postgres that version 1 wrote"
     expect(await find(store, "die")).toEqual(["other 1", "words 3"]);
     expect(await find(store, "天気 Straßenbahn दुनिया café")).toEqual(["words 4", "words 5"]);
     expect(await find(store, "Grace March")).toEqual(["words 6"]);
-    const facts = new PostgresSearchProvider(store).forSession("words");
-    await facts.init("facts");
+    const facts = new AgentSearchProvider(store).forSession("words");
+    facts.init("facts");
     expect(await facts.search("deploy")).toContain("Two deployments failed.");
     expect(await facts.search("sky")).toContain("The skies are grey.");
   }
