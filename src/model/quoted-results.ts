@@ -45,15 +45,32 @@ export function unescapeHeads(text: string): string {
 const BREAKS = "\\n\\r\\v\\f\\u001c-\\u001e\\u0085\\u2028\\u2029";
 const START = new RegExp(`(?<=[${BREAKS}])([^\\S${BREAKS}]*)(\\\\*)(?=[[(])`, "g");
 const BREAK = new RegExp(`[${BREAKS}]`, "g");
+const CLOSING = new RegExp(`\\](?=[^\\S${BREAKS}]*(?:[${BREAKS}]|$))`, "g");
 const NOTE = /^\((?:\d+ more not shown; search more narrowly\.|Page \d+ of \d+\.)\)$/;
 
 function rewriteHeads(text: string, rewrite: (slashes: string) => string): string {
+  // A head ends before the line feed at the latest; some readers end a line earlier.
+  const lineFeed = finder(text, /\n/g);
+  const closing = finder(text, CLOSING);
+  const anyBreak = finder(text, BREAK);
   return text.replace(START, (found, space: string, slashes: string, start: number) => {
     if (!isAfterBlank(text, start)) return found;
-    BREAK.lastIndex = start;
-    const line = text.slice(start + found.length, BREAK.exec(text)?.index).trimEnd();
-    return line.endsWith("]") || NOTE.test(line) ? space + rewrite(slashes) : found;
+    const from = start + found.length;
+    const isHead = text[from] === "[" && closing(from) < lineFeed(from);
+    return isHead || NOTE.test(text.slice(from, anyBreak(from)).trimEnd()) ? space + rewrite(slashes) : found;
   });
+}
+
+/** Gives where a pattern is found next, from ascending places on: the text is looked through once. */
+function finder(text: string, pattern: RegExp): (from: number) => number {
+  const own = new RegExp(pattern);
+  let found = -1;
+  return (from) => {
+    if (found >= from) return found;
+    own.lastIndex = from;
+    found = own.exec(text)?.index ?? text.length;
+    return found;
+  };
 }
 
 // `start` is where a line begins.

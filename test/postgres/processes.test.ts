@@ -142,7 +142,7 @@ for (const engine of ENGINES) {
             Promise.allSettled(ids.map((id) => session.appendContextBlock("memory", `${id};`).finally(done))),
           );
           const stored = (await store.blocks.get({ sessionId: "", kind: "block", label: "memory" }))?.content ?? "";
-          const kept = stored.split(";").filter(Boolean);
+          const kept = stored.split(";\n").flatMap((id) => id.replace(";", "") || []);
           expect(new Set(kept).size).toBe(kept.length);
           for (const [index, outcome] of outcomes.entries()) {
             if (outcome.status === "fulfilled") expect(kept).toContain(ids[index]);
