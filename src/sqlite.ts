@@ -1,9 +1,11 @@
 import { closeSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
+import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import { openStore } from "./storage/sql-store.js";
+import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
@@ -41,7 +43,8 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const durable = source !== ":memory:";
   const connection = connectClient(client);
   const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
-  return embeddable(openStore(connection, dialect, opening), sqliteVectors);
+  const check = sqliteCheck({ schema: "temp", integrity: true });
+  return embeddable(checkable(openStore(connection, dialect, opening), check), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {

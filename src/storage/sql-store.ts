@@ -58,7 +58,7 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
     inTurn(`entries\0${sessionId}\0${label}`, () => write(operation));
   const store: Store = {
     name: sql.name,
-    capabilities: { search: sql.search !== null, embeddings: false, durable, transactions },
+    capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
     messages: {
       append: (id, list, parent) =>
         hot?.mayAppend(list, parent)

@@ -16,7 +16,7 @@ export async function* streamPath(
   sessionId: string,
   options: ReadOptions & { newestFirst?: boolean | undefined },
 ): AsyncGenerator<SessionMessage, void, undefined> {
-  const view = await runner.read(() => openView(sessionId, options.leafId));
+  const view = await runner.read(() => openView(sessionId, options.leafId, options.onCorrupt));
   if (view === null) return;
   const newestFirst = options.newestFirst ?? false;
   const pieces = newestFirst ? view.pieces.slice().reverse() : view.pieces;

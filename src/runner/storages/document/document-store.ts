@@ -42,6 +42,7 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
     capabilities: {
       search: true,
       embeddings: false,
+      check: false,
       transactions: true,
       durable: !(storage instanceof MemorySessionStorage),
     },

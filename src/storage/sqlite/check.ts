@@ -1,0 +1,111 @@
+import { addTerm, type CheckDialect, type EngineFault } from "../check/dialect.js";
+import type { SearchIndex } from "../engine/dialect.js";
+import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { createSearchTables, dropSearchTables } from "./search.js";
+
+const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+
+// What the documents would be indexed as stands in an index of its own for a while, made as the real one is.
+const TRIAL = "assistant_check_fts";
+const TRIAL_TERMS = "assistant_check_terms";
+const TERMS: Record<SearchIndex, string> = {
+  messages: "assistant_check_messages",
+  entries: "assistant_check_entries",
+};
+
+/** How many entries of an index are read at once, about. */
+const ENTRIES = 20_000;
+
+type Entry = [doc: number, term: string, offset: number];
+
+/** What a check asks SQLite. `schema`: where tables can be made for a while. */
+export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; integrity: boolean }): CheckDialect {
+  const drop = function* (): Operation<void> {
+    for (const table of [TRIAL_TERMS, TRIAL, ...Object.values(TERMS)]) yield* run(`DROP TABLE IF EXISTS ${table}`);
+  };
+  return {
+    integrity: integrity ? findFaults : null,
+    reindex: () => run("REINDEX"),
+    vectorLength: "length(v.vector) / 4",
+    indexCheckWrites: schema === "main",
+    *open() {
+      yield* drop();
+      const table = yield* first<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = ?", TABLES.messages);
+      const made = String(table?.sql).replace(/^CREATE VIRTUAL TABLE \S+/, `CREATE VIRTUAL TABLE ${schema}.${TRIAL}`);
+      yield* run(made);
+      yield* run(`CREATE VIRTUAL TABLE ${schema}.${TRIAL_TERMS} USING fts5vocab('${schema}', '${TRIAL}', 'instance')`);
+      for (const index of ["messages", "entries"] as const) {
+        yield* run(
+          `CREATE VIRTUAL TABLE ${schema}.${TERMS[index]} USING fts5vocab('main', '${TABLES[index]}', 'instance')`,
+        );
+      }
+    },
+    close: drop,
+    *indexed(index, lo, hi) {
+      const found = new Map<number, number>();
+      let from = "";
+      for (;;) {
+        // Up to the term with which so many entries are reached.
+        const end = yield* first<{ term: string }>(
+          `SELECT term FROM ${TERMS[index]} WHERE term > ? ORDER BY term LIMIT 1 OFFSET ${ENTRIES}`,
+          from,
+        );
+        const until = end === undefined ? "" : " AND term <= ?";
+        const entries = yield* tuples<Entry>(
+          `SELECT doc, term, "offset" FROM ${TERMS[index]} WHERE term > ?${until}`,
+          from,
+          ...(end === undefined ? [] : [end.term]),
+        );
+        add(found, entries, lo, hi);
+        if (end === undefined) return found;
+        from = end.term;
+      }
+    },
+    *expected(sql, documents) {
+      const found = new Map<number, number>();
+      if (sql.search === null || documents.length === 0) return found;
+      for (const { n, text } of documents) {
+        if (text !== "") yield* renamed(sql.search.add("messages", n, text));
+      }
+      const entries = yield* tuples<Entry>(`SELECT doc, term, "offset" FROM ${TRIAL_TERMS}`);
+      add(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      yield* run(`INSERT INTO ${TRIAL} (${TRIAL}) VALUES ('delete-all')`);
+      return found;
+    },
+    *emptyIndex() {
+      yield* dropSearchTables();
+      yield* createSearchTables();
+    },
+  };
+}
+
+function add(found: Map<number, number>, entries: readonly Entry[], lo: number, hi: number): void {
+  for (const [doc, term, offset] of entries) {
+    if (doc >= lo && doc <= hi) found.set(doc, addTerm(found.get(doc) ?? 0, term, offset));
+  }
+}
+
+// What an operation does with the index of messages, on the other one.
+function* renamed(operation: Operation<void>): Operation<void> {
+  let step = operation.next();
+  while (!step.done) {
+    const rows = yield { ...step.value, sql: step.value.sql.replaceAll(TABLES.messages, TRIAL) };
+    step = operation.next(rows);
+  }
+}
+
+const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/;
+const SEARCH_FAULT = /inverted index for FTS5/;
+const VALUE_FAULT = /^(?:NULL|TEXT|NUMERIC|REAL|INT|BLOB|non-\w+) value (?:in|missing from)/i;
+
+function* findFaults(): Operation<EngineFault[]> {
+  const rows = yield* all<Record<string, unknown>>("PRAGMA integrity_check(100)");
+  const messages = rows.map((row) => String(Object.values(row)[0])).filter((message) => message !== "ok");
+  return messages.map((message) => ({ message, mend: mendOf(message) }));
+}
+
+function mendOf(message: string): EngineFault["mend"] {
+  if (INDEX_FAULT.test(message)) return "reindex";
+  if (SEARCH_FAULT.test(message)) return "search";
+  return VALUE_FAULT.test(message) ? "rows" : "nothing";
+}
