@@ -99,6 +99,7 @@ export function estimateTokens(messages: readonly SessionMessage[]): number {
 
 function partTokens(part: SessionMessagePart): number {
   const { type } = part;
+  if (typeof type !== "string") return jsonTokens(part);
   if (type === "text" || type === "reasoning")
     return typeof part.text === "string" ? estimateStringTokens(part.text) : 0;
   // Marks and sources are for the reader; no model is sent them.

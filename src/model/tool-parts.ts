@@ -23,6 +23,8 @@ export interface ToolPart {
  */
 export function readToolPart(part: SessionMessagePart): ToolPart | null {
   const { type } = part;
+  // A damaged row, or one of an upgraded database, may hold such a part.
+  if (typeof type !== "string") return null;
   if (type.startsWith("tool-")) {
     // Only UI parts have a state: without one, these types are content, not tools named "call" or "result".
     if (typeof part.state === "string") return uiPart(part, type.slice("tool-".length));

@@ -258,7 +258,8 @@ class StoreCheck {
       if (before instanceof Error) await this.#rebuildIndex().catch(() => {});
       else await this.#repairRows(index, before).catch(() => {});
       after = await look();
-      if (after instanceof Error && !(before instanceof Error)) {
+      // Rows that stay wrong lie in a damaged index.
+      if (!(before instanceof Error) && (after instanceof Error || after.length > 0)) {
         await this.#rebuildIndex().catch(() => {});
         after = await look();
       }

@@ -63,6 +63,8 @@ export function* findSegments(
   if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(no))) {
     const details = { sessionNumber: no, branch };
     reportDamage(onCorrupt, "", damaged(details, `Branch ${branch} of a path is not where its rows say it is.`));
+    // Those of its messages that say so themselves.
+    if (!segments.some((segment) => segment.branch === branch)) segments.push({ branch, lo: floorOf(no), hi });
     return segments.reverse();
   }
   // The first branch of a session needs no row.
