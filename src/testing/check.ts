@@ -60,7 +60,7 @@ const DAMAGES: readonly { title: string; rule: CheckRule; sql: string }[] = [
   { title: "a message of other tokens", rule: "fields", sql: change("tokens", "tokens + 1", "b") },
   { title: "a message of another date", rule: "fields", sql: change("dated_at", "'2026-01-01'", "b") },
   { title: "a message further on in its session", rule: "tree", sql: change("n", "n + 1000", "b") },
-  { title: "a message in the range of no session", rule: "place", sql: change("n", "n + 268435456 * 900", "b") },
+  { title: "a message in the range of no session", rule: "place", sql: change("n", "n + 241591910400", "b") },
   { title: "a message in the range of another session", rule: "place", sql: change("n", "n + 268435456 + 50", "b") },
   { title: "a message that names a session that is not there", rule: "place", sql: change("session_id", "'x'", "b") },
   { title: "a session of another id", rule: "place", sql: "UPDATE assistant_sessions SET id = 'x' WHERE id = 'main'" },

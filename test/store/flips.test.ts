@@ -229,7 +229,7 @@ function readableRows(database: Database.Database): string[] {
 }
 
 it(
-  `damage is noticed, and a repair loses nothing that can be read (${FLIPS} images from seed ${FIRST_SEED})`,
+  "damage is noticed, and a repair loses nothing that can be read",
   async () => {
     const whole = await makeImage();
     const path = join(folder, "flipped.db");

@@ -1,3 +1,4 @@
+import { floorOf } from "../operations/row-id.js";
 import type { Findings } from "./findings.js";
 import type { MessageRow } from "./scan.js";
 
@@ -30,7 +31,7 @@ export class TreeCheck {
   readonly #wanted: ReadonlySet<number>;
 
   constructor(
-    private readonly session: { readonly id: string; readonly stale: number | null },
+    private readonly session: { readonly no: number; readonly id: string; readonly stale: number | null },
     branches: readonly BranchRow[],
     wanted: Iterable<number>,
     private readonly found: Findings,
@@ -80,7 +81,9 @@ export class TreeCheck {
     const head = this.heads.get(row.branch);
     if (head === undefined) return this.#report(row, `It is of branch ${row.branch}, which is not there.`);
     const { lo, parent_branch, parent_n } = head;
-    if (lo > row.n) this.#report(row, `Branch ${row.branch} begins after it.`);
+    // Written so that what is no number does not pass.
+    const isBefore = lo > floorOf(this.session.no) && lo <= row.n;
+    if (!isBefore) this.#report(row, `Branch ${row.branch} does not begin at it or before it.`);
     if (parent_n === null) {
       if (parent_branch !== null) this.#report(row, `Branch ${row.branch} does not say where it begins.`);
       return null;
