@@ -50,6 +50,10 @@ export type {
 } from "./session/search-options.js";
 export { Session } from "./session/session.js";
 export type {
+  CheckOptions,
+  CheckProblem,
+  CheckReport,
+  CheckRule,
   FoundMessage,
   MetadataValue,
   RecentHistory,

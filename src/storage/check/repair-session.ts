@@ -59,7 +59,10 @@ function* repairFields(sql: Dialect, session: SessionRecord, bones: readonly Bon
       }
       if (row.tokens !== said.tokens) yield* set("tokens", said.tokens);
       if (row.dated_at !== said.datedAt) yield* set("dated_at", said.datedAt);
-      if (isText(said.message.role) && row.role !== said.message.role) yield* set("role", said.message.role);
+      if (row.role !== said.message.role) {
+        if (isText(said.message.role)) yield* set("role", said.message.role);
+        else yield* set("content", withField(row.content, "role", row.role));
+      }
       if (row.text_content !== undefined && row.text_content !== said.text) yield* set("text_content", said.text);
       const id = yield* repairId(scanned, names);
       const bone = byRow.get(row.n);
@@ -76,24 +79,22 @@ interface Names {
 // A row and its content name different messages: what others hang below is the right one, else what a reader saw.
 function* repairId({ row, said }: ScannedMessage, { taken, parents }: Names): Operation<string> {
   const inside = said?.message.id;
-  if (!isText(inside) || inside === "" || inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
-  const isRowRight = isText(row.id) && row.id !== "" && (parents.has(row.id) || taken.has(inside));
-  if (!isRowRight || parents.has(inside)) {
-    if (!taken.has(inside)) {
-      yield* run("UPDATE assistant_messages SET id = ? WHERE n = ?", inside, row.n);
-      taken.add(inside);
-      return inside;
-    }
+  if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
+  const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
+  if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
+    yield* run("UPDATE assistant_messages SET id = ? WHERE n = ?", inside, row.n);
+    taken.add(inside);
+    return inside;
   }
-  const content = JSON.parse(textOf(row.content));
-  if (content.id === inside) {
-    yield* run(
-      "UPDATE assistant_messages SET content = ? WHERE n = ?",
-      JSON.stringify({ ...content, id: row.id }),
-      row.n,
-    );
-  }
+  const content = withField(row.content, "id", row.id);
+  yield* run("UPDATE assistant_messages SET content = ? WHERE n = ?", content, row.n);
   return row.id;
+}
+
+const isName = (id: unknown): id is string => isText(id) && id !== "";
+
+function withField(content: unknown, field: string, value: string): string {
+  return JSON.stringify({ ...JSON.parse(textOf(content)), [field]: value });
 }
 
 function* repairSummaries({ no, id: sessionId }: SessionRecord, bones: readonly Bone[]): Operation<void> {

@@ -128,10 +128,10 @@ function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Fi
     return;
   }
   const { message } = said;
-  if (isText(message.id) && message.id !== row.id && !String(row.id).startsWith(MADE_UP_ID)) {
+  if (message.id !== row.id && !String(row.id).startsWith(MADE_UP_ID)) {
     report(`Its content is of the message "${message.id}".`);
   }
-  if (isText(message.role) && message.role !== row.role) report("Its role is not that of its content.");
+  if (message.role !== row.role) report("Its role is not that of its content.");
   if (said.tokens !== row.tokens) report("Its tokens are not those of its content.");
   if (said.datedAt !== row.dated_at) report("Its date is not that of its content.");
   if (row.text_content !== undefined && row.text_content !== said.text) report("Its text is not that of its content.");

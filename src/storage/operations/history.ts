@@ -35,7 +35,7 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
   assertWithin(tip, { n: row.n, id });
   const message = yield* readContent((tip as Tip).no, row);
   // Of a row that was written without an id, an upgrade made one up.
-  if (message !== null && message.id !== id && typeof message.id === "string" && !id.startsWith(MADE_UP_ID)) {
+  if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
     throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
   }
   return message;
