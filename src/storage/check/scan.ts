@@ -5,6 +5,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { readContents, readMedia, storableText } from "../operations/content.js";
+import { rowAfter } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 
 /** A row of `assistant_messages`, as it stands there. What is damaged may be of any type. */
@@ -67,7 +68,7 @@ export function* scanMessages(
     yield* visit(page);
     const last = rows.at(-1);
     if (last === undefined) return;
-    from = last.n + 1;
+    from = rowAfter(last.n, from);
   }
 }
 

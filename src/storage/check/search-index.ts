@@ -2,6 +2,7 @@ import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { readContents } from "../operations/content.js";
+import { rowAfter } from "../operations/damage.js";
 import { entryDocument } from "../operations/entries.js";
 import { sessionOf } from "../operations/row-id.js";
 import type { CheckDialect, Document } from "./dialect.js";
@@ -72,7 +73,7 @@ export function* compareIndex(
     }
     const last = rows.at(-1);
     if (last === undefined) break;
-    from = last.n + 1;
+    from = rowAfter(last.n, from);
   }
   for (const n of indexed.keys()) differing.push({ n, text: null, sessionId: null, id: null });
   yield* check.close();

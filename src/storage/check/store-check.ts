@@ -195,7 +195,7 @@ class StoreCheck {
         );
       }
       const last = page.at(-1);
-      if (last === undefined) return;
+      if (last === undefined || !(last.no > after)) return;
       after = last.no;
     }
   }

@@ -8,7 +8,7 @@ import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
-import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
+import { type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
@@ -324,6 +324,6 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
     }
     const last = rows.at(-1);
     if (last === undefined) return nodes;
-    from = last.n + 1;
+    from = rowAfter(last.n, from);
   }
 }

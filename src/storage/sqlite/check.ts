@@ -1,3 +1,4 @@
+import { StemmaError } from "../../errors.js";
 import { addTerm, type CheckDialect, type EngineFault } from "../check/dialect.js";
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
@@ -58,6 +59,8 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
         );
         add(found, entries, lo, hi);
         if (end === undefined) return found;
+        if (end.term <= from)
+          throw new StemmaError("STORE_FAILED", {}, "The search index gives its terms in no order.");
         from = end.term;
       }
     },

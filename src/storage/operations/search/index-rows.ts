@@ -2,6 +2,7 @@ import { documentOf } from "../../../model/text.js";
 import type { SearchDialect } from "../../engine/dialect.js";
 import { all, column, type Operation, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readRows } from "../content.js";
+import { rowAfter } from "../damage.js";
 import { entryDocument } from "../entries.js";
 import { ceilingOf, floorOf } from "../row-id.js";
 
@@ -40,6 +41,6 @@ export function* indexSession(search: SearchDialect, no: number): Operation<void
     }
     const last = rows.at(-1);
     if (last === undefined) return;
-    from = last[0] + 1;
+    from = rowAfter(last[0], from);
   }
 }
