@@ -4,7 +4,7 @@ import { entryPoints } from "./scripts/entry-points.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** One file per entry point that package.json names. */
+/** The entry points that package.json names, and what they reach. */
 export default defineConfig({
   entry: Object.fromEntries(entryPoints(manifest).map(({ name, source }) => [name, source])),
   format: "esm",
@@ -13,6 +13,12 @@ export default defineConfig({
   dts: true,
   fixedExtension: false,
   clean: true,
+  // A file for each source file, so that "go to definition" leads to one that is named for what it holds.
+  unbundle: true,
+  outputOptions: {
+    // npm packs no folder called node_modules.
+    entryFileNames: ({ name }) => `${name.replace(/^node_modules\//, "vendor/")}.js`,
+  },
   deps: {
     // Anything else that lands in the bundle fails the build.
     onlyBundle: ["commander"],

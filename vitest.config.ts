@@ -21,6 +21,7 @@ export default defineConfig({
   },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: [file("test/postgres/run-folder.ts")],
     testTimeout: 60_000,
     pool: "forks",
     // Most of the time goes to waiting for disks and servers.

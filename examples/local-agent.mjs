@@ -1,7 +1,7 @@
 // An agent on your own machine: it reads the folder it is started in, and asks before it writes or runs anything.
 // Its conversations are files in .sessions. Goes on with the last one.
 //
-//   STEMMA_MODEL=claude-sonnet-4-5 ANTHROPIC_API_KEY=… node local-agent.mjs
+//   STEMMA_MODEL=claude-sonnet-5-5 ANTHROPIC_API_KEY=… node local-agent.mjs
 import { createInterface } from "node:readline/promises";
 import { builtinTools, createSession, FileSessionStorage, resumeSession } from "stemma/agent";
 

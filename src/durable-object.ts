@@ -4,7 +4,7 @@ import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import type { SyncConnection } from "./storage/engine/connection.js";
 import type { Row } from "./storage/engine/operation.js";
-import { openStore } from "./storage/sql-store.js";
+import { openSqlStore } from "./storage/sql-store.js";
 import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { sqliteError } from "./storage/sqlite/client.js";
@@ -46,7 +46,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     maxTextBytes: MAX_TEXT_BYTES,
     search: options.search ?? true,
   });
-  const open = openStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
+  const open = openSqlStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
   return embeddable(
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),
     { ...sqliteVectors, findSimilarity: null },

@@ -25,10 +25,12 @@ export const ERROR_CODES = {
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
   // compaction
-  COMPACTION_NOT_CONFIGURED: "compact() was called on a session without onCompaction().",
+  COMPACTION_NOT_CONFIGURED:
+    "compact() was called, or compactAfter() had to compact, on a session without onCompaction().",
   COMPACTION_NOT_FOUND: "No compaction with this id is in the session.",
   COMPACTION_INVALID_RANGE: "The range is unknown, reversed, or not on one path.",
   COMPACTION_STALE: "The history changed under a compaction; nothing was stored.",
+  COMPACTION_TIMEOUT: "The compact function gave no answer in time; a later one is dropped.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
@@ -38,6 +40,7 @@ export const ERROR_CODES = {
   STORE_CLOSED: "The store was closed.",
   CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",
   STORE_LOCKED: "Another connection held the database longer than the busy timeout.",
+  STORE_REPLACED: "The database's file was replaced or deleted under the open store; what it wrote would be gone.",
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
   STORE_UNSUPPORTED: "The object given is not a store, an agent or a provider that is known here.",
   NOT_A_DATABASE: "The file is not a SQLite database.",
@@ -61,19 +64,54 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** Characters that an error, or a tool's answer, repeats of what it was given. */
+const MAX_ECHO = 200;
+/** Characters that the details keep of one: as many as a message's id may have, to act on it. */
+const MAX_DETAIL = 1024;
+const MAX_MESSAGE = 4000;
+const MAX_LISTED = 100;
+
+/** The first `length` characters of a text, with an ellipsis when there are more; none is cut in two. */
+export function shorten(text: string, length: number = MAX_ECHO): string {
+  return text.length <= length ? text : `${text.slice(0, length).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** A text as an answer repeats it: in quotation marks, on one line, the first 200 characters of it. */
+export function quote(text: string): string {
+  const quoted = JSON.stringify(shorten(text));
+  return quoted.replace(/[\u007f-\u009f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function detailOf(value: unknown): unknown {
+  if (typeof value === "string") return shorten(value, MAX_DETAIL);
+  return Array.isArray(value) ? value.slice(0, MAX_LISTED).map(detailOf) : value;
+}
+
+// Whoever throws an error names what it is about in the details too, so it is bounded here, once for all of them.
+function messageOf(message: string, details: Record<string, unknown>): string {
+  let bounded = message;
+  for (const value of Object.values(details)) {
+    if (typeof value === "string" && value.length > MAX_ECHO) bounded = bounded.replaceAll(value, () => shorten(value));
+  }
+  return shorten(bounded, MAX_MESSAGE);
+}
+
 // Shared by every copy of the package in a process, so that `StemmaError.isInstance` works across copies.
 const marker = Symbol.for("stemma.error");
 
-/** The only error that stemma throws: a stable `code`, `details` to act on, a message that says what to do. */
+/**
+ * The only error that stemma throws: a stable `code`, `details` to act on, a message that says what to do. The message
+ * repeats at most 200 characters of an argument or an id, the details 1,024.
+ */
 export class StemmaError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, details: Record<string, unknown>, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+    super(messageOf(message, details), options);
     this.name = "StemmaError";
     this.code = code;
-    this.details = details;
+    this.details = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, detailOf(value)]));
     Object.defineProperty(this, marker, { value: true });
   }
 

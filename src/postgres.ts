@@ -11,7 +11,9 @@ import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
 
 export type {
   PGliteDatabase,
+  PgClientLike,
   PostgresClient,
+  PostgresConnection,
   PostgresJs,
   PostgresPool,
   PostgresSource,

@@ -1,5 +1,10 @@
 export type { CompactContext, CompactFunction, CompactResult } from "./compaction/compact.js";
-export type { ContextBlock, ContextBlockOptions, ContextConfig } from "./context/block.js";
+export type {
+  ContextBlock,
+  ContextBlockOptions,
+  ContextBlockOptions as SessionContextOptions,
+  ContextConfig,
+} from "./context/block.js";
 export { DEFAULT_MAX_TOKENS } from "./context/block.js";
 export { parsePrompt, renderPrompt } from "./context/prompt.js";
 export type {
@@ -12,6 +17,7 @@ export type {
   WritableContextProvider,
   WriteOptions,
 } from "./context/provider.js";
+export { isSearchProvider, isSkillProvider, isWritableProvider } from "./context/provider.js";
 export { AgentContextProvider } from "./context/providers/agent-context.js";
 export { AgentSearchProvider } from "./context/providers/agent-search.js";
 export { PostgresContextProvider } from "./context/providers/postgres-context.js";
@@ -20,11 +26,16 @@ export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
-export type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./manager/options.js";
+export type {
+  ManagedContextOptions,
+  NewSessionOptions,
+  ProviderForSession,
+  SessionManagerOptions,
+} from "./manager/options.js";
 export { SessionManager } from "./manager/session-manager.js";
-export type { SessionMessage, SessionMessagePart } from "./model/message.js";
+export type { HistoryMessage, HistoryMessagePart, SessionMessage, SessionMessagePart } from "./model/message.js";
 export { AgentSessionProvider } from "./session/agent-session-provider.js";
-export type { CompactionErrorHandler, TokenCounter, TokenCounterInput } from "./session/compactor.js";
+export type { CompactionErrorHandler } from "./session/compactor.js";
 export type {
   MessageChange,
   SessionErrorEvent,
@@ -32,7 +43,8 @@ export type {
   SessionListener,
   SessionStatusEvent,
 } from "./session/events.js";
-export type { CompactAfterOptions, SessionOptions } from "./session/options.js";
+export type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./session/known-tools.js";
+export type { CompactAfterOptions, OnCompactionOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,
@@ -50,13 +62,21 @@ export type {
 } from "./session/search-options.js";
 export { Session } from "./session/session.js";
 export type {
+  TokenCounter,
+  TokenCounter as SessionTokenCounter,
+  TokenCounterInput,
+  TokenCounterInput as SessionTokenCounterInput,
+} from "./session/token-count.js";
+export type {
   CheckOptions,
   CheckProblem,
   CheckReport,
   CheckRule,
   FoundMessage,
+  HistoryRowStat,
   MetadataValue,
   RecentHistory,
+  RecentHistory as RecentHistoryResult,
   SearchHit,
   SessionInfo,
   Store,
@@ -73,4 +93,6 @@ export type {
   Embeddings,
   EmbedFunction,
 } from "./storage/embeddings/contract.js";
+export type { PgClientLike, PostgresClient, PostgresConnection } from "./storage/postgres/client.js";
+export type { SqlProvider } from "./storage/sqlite/agent-sql.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

@@ -1,10 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { mkdir, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { mkdir, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, isAbsolute, join, relative, sep } from "node:path";
 import type { SkillProvider } from "./context/provider.js";
 import { type FrontMatterEntry, fieldOf, readFrontMatter } from "./context/providers/front-matter.js";
 import { skillListing } from "./context/providers/skill-listing.js";
 import { StemmaError } from "./errors.js";
+import { replaceFile } from "./files/replace-file.js";
 
 export interface FileSkillOptions {
   /** Only these skills are listed, loaded and written, by name. Default: all. */
@@ -141,25 +142,6 @@ async function within(path: string, root: string): Promise<string | null> {
   if (real === null) return null;
   const inside = relative(root, real);
   return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? null : real;
-}
-
-// Written beside and moved into place, so that a reader sees the old file or the new one. A link that stands there is
-// replaced, not followed.
-async function replaceFile(path: string, content: string): Promise<void> {
-  const draft = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}`);
-  try {
-    const file = await open(draft, "wx");
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
 }
 
 async function listFiles(folder: string): Promise<string[]> {

@@ -1,13 +1,14 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
-import { openStore } from "./storage/sql-store.js";
+import { openSqlStore } from "./storage/sql-store.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
+import { watchFile } from "./storage/sqlite/file-identity.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
 
@@ -31,9 +32,12 @@ const MAX_TEXT_BYTES = 900_000_000;
 /**
  * Sessions in a SQLite file. Opens `source` (made with mode 0600 if it is not there; `":memory:"` for none), or uses a
  * database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with the settings that you gave it.
- * Errors: `DRIVER_MISSING`, `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; the file's own at first use.
+ * Errors: `DRIVER_MISSING`, `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`, `STORE_REPLACED`; the file's own at first use.
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
+  if (typeof options !== "object" || options === null) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() are an object.");
+  }
   const client = typeof source === "string" ? openFile(source, options) : source;
   if (!isSqliteClient(client)) {
     const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";
@@ -41,10 +45,10 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   }
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
-  const connection = connectClient(client);
+  const connection = connectClient(client, watchFile(client) ?? undefined);
   const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
   const check = sqliteCheck({ schema: "temp", integrity: true });
-  return embeddable(checkable(openStore(connection, dialect, opening), check), sqliteVectors);
+  return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {
@@ -57,8 +61,9 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
   }
   const open = findEngine();
   try {
-    // Before SQLite does: conversations are private, and its other files take this one's mode.
-    if (path !== ":memory:") closeSync(openSync(path, "a", 0o600));
+    // Before SQLite does: conversations are private, and its other files take this one's mode. Only where it is not there
+    // yet: to open and close a file ends the locks that other connections of this process hold on it.
+    if (path !== ":memory:" && !existsSync(path)) closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });

@@ -18,8 +18,10 @@ describe("stemma/utils", () => {
       "enforceRowSizeLimit",
       "estimateMessageTokens",
       "estimateStringTokens",
+      "findTailCutByTokens",
       "findTailStart",
       "isCompactionMessage",
+      "sanitizeToolPairs",
       "truncateOlderMessages",
     ]);
     expect(Object.keys(helpers).every((name) => name in utils)).toBe(true);

@@ -1,7 +1,5 @@
 // Whatever is typed: a great many random queries on ten thousand messages.
-import { createRequire } from "node:module";
-
-const Database = createRequire(new URL("../../package.json", import.meta.url))("better-sqlite3");
+import { build } from "esbuild";
 
 const MESSAGES = 10_000;
 const VOCABULARY = 4_000;
@@ -126,24 +124,14 @@ const plain = (word) =>
     .normalize("NFC")
     .replace(/[ςϐϑϕϖϰϱϵſẛ\u1fbe\u00b5]/gu, (shape) => shape.toUpperCase().toLowerCase());
 
-/** Porter's stem of a word, as SQLite has it. */
-function stemmer() {
-  const db = new Database(":memory:");
-  db.exec(
-    `CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter ascii'); CREATE VIRTUAL TABLE v USING fts5vocab(t, row)`,
+/** The package's own stemmer, which a test holds against the published list of words and stems. */
+async function loadStemmer() {
+  const entry = new URL("../../src/model/stemmer.ts", import.meta.url).pathname;
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm" });
+  const { stem } = await import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
   );
-  const known = new Map();
-  return (word) => {
-    // To this tokeniser each letter beyond ASCII is part of a word.
-    let stem = known.get(word);
-    if (stem === undefined) {
-      db.exec("DELETE FROM t");
-      db.prepare("INSERT INTO t VALUES (?)").run(word);
-      stem = db.prepare("SELECT term FROM v").pluck().get() ?? word;
-      known.set(word, stem);
-    }
-    return stem;
-  };
+  return stem;
 }
 
 /**
@@ -162,7 +150,7 @@ export async function measureRandom(open, queries) {
     await manager.appendAll(`s${start}`, some);
   }
   await settle?.();
-  const stem = stemmer();
+  const stem = await loadStemmer();
   const result = { queries, messages: MESSAGES, failed: 0, found: 0, strays: 0 };
   const times = [];
   for (let n = 0; n < queries; n += 1) {

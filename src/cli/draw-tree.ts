@@ -35,7 +35,7 @@ export function* drawTree({ messages, compactions, activeLeafId, width }: TreeDr
     const preview = node.preview.trim() === "" ? "(no text)" : node.preview;
     const head = `${mark}${oneLine(node.role).padEnd(9)} ${oneLine(short.get(node.id) ?? node.id)}  `;
     yield fitted(head, preview, width - active.length) + active;
-    open.push(...entriesOf(children.get(node.id) ?? [], indent.below));
+    for (const below of entriesOf(children.get(node.id) ?? [], indent.below)) open.push(below);
   }
 }
 

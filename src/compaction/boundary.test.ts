@@ -148,9 +148,19 @@ describe("findTailStart", () => {
     expect(seen).toEqual(["m9", "m8", "m7"]);
   });
 
-  it("refuses a counter that does not count", async () => {
-    const options = { tailTokenBudget: 25, minTailMessages: 1, tokenCounter: () => Number.NaN };
-    await expect(findTailStart(messages, options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  it("estimates where the counter throws or does not count, and says so", async () => {
+    const options = { tailTokenBudget: 25, minTailMessages: 1 };
+    const estimated = await findTailStart(messages, options);
+    const away = new RangeError("no tokenizer");
+    const counters = [() => Number.NaN, () => Promise.resolve(-1), () => Promise.reject(away)];
+    for (const tokenCounter of counters) {
+      const errors: unknown[] = [];
+      const onCounterError = (error: unknown) => void errors.push(error);
+      expect(await findTailStart(messages, { ...options, tokenCounter, onCounterError })).toBe(estimated);
+      const expected = tokenCounter === counters[2] ? away : expect.objectContaining({ code: "INVALID_ARGUMENT" });
+      expect(errors[0]).toEqual(expected);
+      expect(await findTailStart(messages, { ...options, tokenCounter })).toBe(estimated);
+    }
   });
 });
 

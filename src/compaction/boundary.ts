@@ -1,7 +1,7 @@
 import type { SessionMessage } from "../model/message.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { readToolPart } from "../model/tool-parts.js";
-import { type CompactTokenCounter, checkedCount } from "./token-counter.js";
+import { type CompactTokenCounter, type CounterErrorHandler, countOrEstimate } from "./token-counter.js";
 
 /**
  * For each place between messages, 0 (before the first) to `messages.length`, whether a history may be cut there: no tool
@@ -79,21 +79,48 @@ export interface TailOptions {
   minTailMessages: number;
   /** Called with one message at a time, from the newest; the built-in estimate when absent. */
   tokenCounter?: CompactTokenCounter | undefined;
+  /** Called when the counter throws, or gives no finite number from 0; the estimate counts for that message. */
+  onCounterError?: CounterErrorHandler | undefined;
 }
 
 /**
  * Where the tail of a history starts: walking back from its end, messages belong to the tail until their tokens exceed the
- * budget. Not aligned to tool calls. Errors: `INVALID_ARGUMENT` when the counter gives something else than a count.
+ * budget. Not aligned to tool calls.
  */
 export async function findTailStart(messages: readonly SessionMessage[], options: TailOptions): Promise<number> {
-  const { tailTokenBudget, minTailMessages, tokenCounter } = options;
+  const { tailTokenBudget, minTailMessages, tokenCounter, onCounterError } = options;
   let start = messages.length;
   let tokens = 0;
   while (start > 0) {
     const message = messages[start - 1] as SessionMessage;
-    tokens += tokenCounter === undefined ? estimateMessageTokens(message) : checkedCount(await tokenCounter([message]));
+    const estimate = () => estimateMessageTokens(message);
+    tokens +=
+      tokenCounter === undefined
+        ? estimate()
+        : await countOrEstimate(() => tokenCounter([message]), estimate, onCounterError);
     if (tokens > tailTokenBudget && messages.length - start >= minTailMessages) break;
     start -= 1;
   }
   return start;
+}
+
+/**
+ * The same for whoever wants an index at once: where the tail starts, by the built-in estimate, no earlier than `headEnd`
+ * and with at least one message in it. The place is aligned, so that no tool call is parted from its result.
+ */
+export function findTailCutByTokens(
+  messages: readonly SessionMessage[],
+  headEnd: number,
+  tailTokenBudget = 20_000,
+  minTailMessages = 2,
+): number {
+  const first = Math.min(Math.max(0, headEnd), messages.length);
+  let start = messages.length;
+  let tokens = 0;
+  while (start > first) {
+    tokens += estimateMessageTokens(messages[start - 1] as SessionMessage);
+    if (tokens > tailTokenBudget && messages.length - start >= Math.max(1, minTailMessages)) break;
+    start -= 1;
+  }
+  return Math.max(first, alignBoundaryBackward(messages, start));
 }

@@ -4,7 +4,7 @@ import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
 import { wholeNumber } from "./limits.js";
 import { buildSummaryPrompt, computeSummaryBudget } from "./summary.js";
-import type { CompactTokenCounter } from "./token-counter.js";
+import type { CompactTokenCounter, ContextTokenCounter, CounterErrorHandler } from "./token-counter.js";
 
 export interface CompactOptions {
   /** Asks a model: resolves to its answer to the prompt. What it throws, the compaction throws. */
@@ -21,8 +21,10 @@ export interface CompactOptions {
 
 /** What a session hands to its compaction function. */
 export interface CompactContext {
-  /** The counter of `compactAfter()`, made ready to be called with messages alone. */
-  tokenCounter?: CompactTokenCounter | undefined;
+  /** The counter of `compactAfter()`. It takes `{ messages, systemPrompt, contextBlocks }`, or messages alone. */
+  tokenCounter?: ContextTokenCounter | undefined;
+  /** Call it when a counter of the function's own throws, or gives no finite number from 0: the session reports it once. */
+  onCounterError?: CounterErrorHandler | undefined;
 }
 
 /** A range of the history that was given, both ends included, and what is to stand for it. */
@@ -42,7 +44,8 @@ export type CompactFunction = (messages: SessionMessage[], context?: CompactCont
  * latest, and its text is given to the model to be brought up to date.
  *
  * The function resolves to null when nothing but an earlier summary lies in the middle, and when the model answers with
- * nothing. Errors: `INVALID_ARGUMENT` for options out of range, a counter that does not count, an answer that is not text.
+ * nothing. Where a counter throws, or gives no finite number from 0, the built-in estimate counts.
+ * Errors: `INVALID_ARGUMENT` for options out of range, and for an answer that is not text.
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
   const { summarize, tokenCounter } = options;
@@ -60,7 +63,8 @@ export function createCompactFunction(options: CompactOptions): CompactFunction 
 
   return async (messages, context) => {
     const counter = tokenCounter ?? context?.tokenCounter;
-    const tailStart = await findTailStart(messages, { tailTokenBudget, minTailMessages, tokenCounter: counter });
+    const tail = { tailTokenBudget, minTailMessages, tokenCounter: counter, onCounterError: context?.onCounterError };
+    const tailStart = await findTailStart(messages, tail);
     const middle = findMiddle(messages, { protectHead, minTailMessages, tailStart });
     const first = middle[0];
     const last = middle.at(-1);

@@ -114,10 +114,10 @@ function emptied(value: unknown): unknown {
   return isWrapper(value) ? { type: value.type, value: emptied(value.value) } : { [NOTE_KEY]: note };
 }
 
-// Content blocks stay content blocks.
+// Content blocks stay content blocks, and objects objects: whoever reads the items expects them all alike.
 function noteItem(items: readonly unknown[], note: string): unknown {
-  const blocks = items.every((item) => isObject(item) && typeof item.type === "string");
-  return blocks && items.length > 0 ? { type: "text", text: note } : note;
+  if (items.length === 0 || !items.every(isObject)) return note;
+  return items.every(({ type }) => typeof type === "string") ? { type: "text", text: note } : { [NOTE_KEY]: note };
 }
 
 function mediaNote(holder: unknown, data: string): string {

@@ -7,14 +7,36 @@ import type { SessionMessage } from "../model/message.js";
  */
 export type CompactTokenCounter = (messages: SessionMessage[]) => number | Promise<number>;
 
-/** Gives back what a counter gave. Errors: `INVALID_ARGUMENT` unless it is a number that is not negative. */
-export function checkedCount(tokens: number): number {
-  if (typeof tokens !== "number" || !(tokens >= 0)) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      { tokens },
-      `A tokenCounter must give a number of at least 0; it gave ${String(tokens)}.`,
-    );
+/** What the counter of `compactAfter()` is given; without prompt and blocks when only messages are counted. */
+export interface CountedInput {
+  messages: SessionMessage[];
+  systemPrompt?: string | undefined;
+  contextBlocks?: unknown[] | undefined;
+}
+
+/** The counter of `compactAfter()` as a compaction function is given it: takes messages alone as well. */
+export type ContextTokenCounter = (input: SessionMessage[] | CountedInput) => number | Promise<number>;
+
+/** Told what is wrong with a counter; the estimate is used instead. */
+export type CounterErrorHandler = (error: unknown) => void | Promise<void>;
+
+/** What a counter gives; the estimate, when it throws or gives something that is no finite number from 0. */
+export async function countOrEstimate(
+  count: () => number | Promise<number>,
+  estimate: () => number,
+  onError: CounterErrorHandler = () => {},
+): Promise<number> {
+  try {
+    return checkedCount(await count());
+  } catch (error) {
+    await onError(error);
+    return estimate();
   }
-  return tokens;
+}
+
+function checkedCount(tokens: unknown): number {
+  if (typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0) return tokens;
+  const given = typeof tokens === "number" ? String(tokens) : typeof tokens;
+  const message = `A tokenCounter must give a finite number of at least 0; it gave ${given}. The estimate is used instead.`;
+  throw new StemmaError("INVALID_ARGUMENT", { given }, message);
 }

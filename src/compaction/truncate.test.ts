@@ -232,3 +232,17 @@ describe("with the AI SDK", () => {
     expect(answered).toMatchObject({ role: "tool", content: [{ output: { type: "json", value: { code: 0 } } }] });
   });
 });
+
+it("follows what is left of a list by an item of the same kind", () => {
+  const cut = (items: unknown[]): unknown => {
+    const [message] = truncateOlderMessages([{ id: "m", role: "assistant", parts: [tool(items)] }], { keepRecent: 0 });
+    return [message?.parts[0]?.output].flat().at(-1);
+  };
+  const note = expect.stringContaining("truncated");
+  expect(cut(Array.from({ length: 50 }, (_, n) => ({ n, name: `name ${n}` })))).toEqual({ "[truncated]": note });
+  expect(cut(Array.from({ length: 50 }, () => ({ type: "text", text: "a line" })))).toEqual({
+    type: "text",
+    text: note,
+  });
+  expect(cut(Array.from({ length: 50 }, () => "a line of text"))).toEqual(note);
+});

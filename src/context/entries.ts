@@ -1,7 +1,8 @@
 import { StemmaError } from "../errors.js";
+import { appendText } from "../model/text.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
 import type { LiveBlock } from "./live-block.js";
-import { isKeyed, isSearchable, isSkill } from "./provider.js";
+import { isKeyed, isSearchable, isSkill, type SearchProvider, type SkillProvider } from "./provider.js";
 import { callProvider, enqueue, readProvider } from "./provider-call.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
@@ -15,17 +16,33 @@ export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: Wri
   const about = description === undefined ? [] : ([description] as const);
   if (action === "replace") {
     await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, ...about)));
-  } else if (provider.append) {
-    await callProvider(label, "append", () => provider.append?.(key, content, { maxTokens: block.cap }));
-  } else if (isSkill(provider)) {
-    await enqueue(provider, async () => {
-      const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
-      block.assertBudget(before + content);
-      await callProvider(label, "set", () => provider.set?.(key, before + content, ...about));
-    });
   } else {
+    await appendEntry(block, provider, entry);
+  }
+}
+
+async function appendEntry(
+  block: LiveBlock,
+  provider: SkillProvider | SearchProvider,
+  entry: ToolEntry,
+): Promise<void> {
+  const { label } = block;
+  const { key, content, description } = entry;
+  const append = (text: string) =>
+    callProvider(label, "append", () => provider.append?.(key, text, { maxTokens: block.cap }));
+  if (!isSkill(provider)) {
+    // What is there already is not known here: the provider begins the new line.
+    if (provider.append) return void (await append(content));
     throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
   }
+  const about = description === undefined ? [] : ([description] as const);
+  await enqueue(provider, async () => {
+    const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
+    const whole = appendText(before, content);
+    block.assertBudget(whole);
+    if (provider.append) await append(whole.slice(before.length));
+    else await callProvider(label, "set", () => provider.set?.(key, whole, ...about));
+  });
 }
 
 /** A whole document; null when there is none under this key. */

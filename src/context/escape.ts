@@ -10,23 +10,42 @@ const LONG_RUN = 30;
 /** No run is left longer than this. */
 const SHORT_RUN = 20;
 
-// A run, with the backslashes in it and in front of it. Escaping keeps the number of `═`, so both directions find the same runs.
-// (?<!\\) keeps the search linear in texts that are full of backslashes.
-const run = new RegExp(String.raw`(?<!\\)\\*═(?:\\*═){${LONG_RUN - 1},}`, "g");
-const bar = /(\\*)═/g;
+// One sign with the backslashes in front of it. (?<!\\) keeps the search linear in texts that are full of backslashes.
+const bar = /(?<!\\)(\\*)═/g;
 
 /** Breaks long runs of `═` with backslashes. */
 export function escapeRuns(text: string): string {
-  return text.replace(run, (found) => {
-    let count = 0;
-    return found.replace(bar, (_, slashes: string) => `${slashes}${slashes}${count++ % SHORT_RUN === 0 ? "\\" : ""}═`);
-  });
+  return replaceRuns(text, (slashes, place) => `${slashes}${slashes}${place % SHORT_RUN === 0 ? "\\" : ""}═`);
 }
 
 export function unescapeRuns(text: string): string {
-  return text.replace(run, (found) =>
-    found.replace(bar, (_, slashes: string) => `${slashes.slice(0, Math.floor(slashes.length / 2))}═`),
-  );
+  return replaceRuns(text, (slashes) => `${slashes.slice(0, Math.floor(slashes.length / 2))}═`);
+}
+
+// Rewrites each sign of the long runs. Escaping keeps the number of `═`, so both directions find the same runs. They are
+// followed sign by sign: an expression for a whole run overflows the stack where a run has megabytes.
+function replaceRuns(text: string, replace: (slashes: string, place: number) => string): string {
+  if (!text.includes("═")) return text;
+  const pieces: string[] = [];
+  let done = 0;
+  let run = { start: 0, end: -1, length: 0 };
+  const finish = (): void => {
+    if (run.length < LONG_RUN) return;
+    let place = 0;
+    const replaced = text.slice(run.start, run.end).replace(bar, (_, slashes: string) => replace(slashes, place++));
+    pieces.push(text.slice(done, run.start), replaced);
+    done = run.end;
+  };
+  for (const { 0: sign, index } of text.matchAll(bar)) {
+    if (index !== run.end) {
+      finish();
+      run = { start: index, end: index, length: 0 };
+    }
+    run.end += sign.length;
+    run.length += 1;
+  }
+  finish();
+  return pieces.length === 0 ? text : pieces.join("") + text.slice(done);
 }
 
 // One visible sign for each character of LINE_BREAKS, in the same order.

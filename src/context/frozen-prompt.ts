@@ -10,6 +10,8 @@ export class FrozenPrompt {
   readonly #store: WritableContextProvider | null;
   readonly #ready: () => Promise<void>;
   #known: string | null = null;
+  #asked = false;
+  #answer: string | null = null;
 
   constructor(store: WritableContextProvider | null) {
     this.#store = store;
@@ -19,6 +21,22 @@ export class FrozenPrompt {
   /** The prompt as last read or written by this object; null before that. */
   get known(): string | null {
     return this.#known;
+  }
+
+  /**
+   * The prompt for an estimate: as this object last saw it, or as the store gave it when it was first asked. Null when
+   * nothing was frozen by then. Asks once, never fails, and waits for nobody: it may be a provider that calls.
+   */
+  async seen(): Promise<string | null> {
+    if (this.#known === null && !this.#asked) {
+      this.#asked = true;
+      try {
+        this.#answer = (await this.#stored()) || null;
+      } catch {
+        // Whoever needs the prompt itself is told.
+      }
+    }
+    return this.#known ?? this.#answer;
   }
 
   /** The stored prompt; null when nothing is frozen. */

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { quote, StemmaError } from "../errors.js";
 
 /** The longest label of a block, in characters. */
 export const MAX_LABEL_LENGTH = 128;
@@ -39,6 +39,6 @@ function invalid(label: unknown, rule: string): StemmaError {
   return new StemmaError(
     "INVALID_LABEL",
     { label },
-    `A block's label ${rule}; got ${JSON.stringify(label) ?? typeof label}.`,
+    `A block's label ${rule}; got ${typeof label === "string" ? quote(label) : typeof label}.`,
   );
 }

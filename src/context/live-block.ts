@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { StoredBlock } from "../storage/contract.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
@@ -31,6 +32,8 @@ export class LiveBlock {
   #content: Content | null = null;
   #failure: unknown = null;
   #clock = 0;
+  #previewed = false;
+  #preview: string | null = null;
 
   constructor(config: ContextConfig, provider: ContextBlockProvider) {
     this.label = config.label;
@@ -76,12 +79,29 @@ export class LiveBlock {
       throw notLoaded();
     }
     const { text, version } = this.#content;
-    return {
-      ...this.describe(),
-      content: text,
-      tokens: estimateStringTokens(text),
-      ...(version !== undefined && { version }),
-    };
+    return { ...this.showing(text), ...(version !== undefined && { version }) };
+  }
+
+  /** The block with this content. */
+  showing(text: string): ContextBlock {
+    return { ...this.describe(), content: text, tokens: estimateStringTokens(text) };
+  }
+
+  /**
+   * The content for an estimate: as last read, or as the provider gave it when it was asked for one, which it is once and
+   * which changes nothing else. Null when it failed, and while it is asked: whoever calls then may be the provider.
+   */
+  async preview(): Promise<string | null> {
+    if (this.#content === null && !this.#previewed) {
+      this.#previewed = true;
+      try {
+        await this.ready();
+        this.#preview = (await this.#fetch()).text;
+      } catch {
+        // Whoever asks for the content itself is told.
+      }
+    }
+    return this.#content?.text ?? this.#preview;
   }
 
   /** Reads the content anew. */
@@ -134,11 +154,13 @@ export class LiveBlock {
     }
     await enqueue(provider, async () => {
       const { text: before } = await this.#fetch();
-      this.assertBudget(before + text);
-      if (!provider.append) return this.#set(provider, before + text);
+      const whole = appendText(before, text);
+      this.assertBudget(whole);
+      if (!provider.append) return this.#set(provider, whole);
       const started = ++this.#clock;
-      await callProvider(this.label, "append", () => provider.append?.(text, { maxTokens: this.cap }));
-      this.#show(started, { text: before + text }, true);
+      const added = whole.slice(before.length);
+      await callProvider(this.label, "append", () => provider.append?.(added, { maxTokens: this.cap }));
+      this.#show(started, { text: whole }, true);
     });
   }
 

@@ -23,8 +23,8 @@ export interface WritableContextProvider extends ProviderBase {
   /** Replaces the content. The options are for providers that keep versions; others ignore them. */
   set(content: string, options?: WriteOptions): unknown;
   /**
-   * Adds to the end of the content, whoever else is writing. Without it a session reads, joins and sets, one append at
-   * a time within the process.
+   * Adds to the end of the content, whoever else is writing; the session puts the line break before it. Without it a
+   * session reads, joins and sets, one append at a time within the process.
    */
   append?(content: string, options?: AppendOptions): unknown;
 }
@@ -44,6 +44,7 @@ export interface VersionedContextProvider extends WritableContextProvider {
   /** Content and version in one read; null when nothing was stored yet. */
   read(): Promise<StoredBlock | null>;
   set(content: string, options?: WriteOptions): Promise<StoredBlock>;
+  /** Begins a new line by itself, unless `content` starts with a line break or nothing is there yet. */
   append(content: string, options?: AppendOptions): Promise<StoredBlock>;
 }
 
@@ -53,7 +54,7 @@ export interface SkillProvider extends ProviderBase {
   load(key: string): Awaitable<string | null | undefined>;
   /** Writes a document. Without it the block is read-only. A missing description leaves a stored one as it is. */
   set?(key: string, content: string, description?: string): unknown;
-  /** Adds to the end of a document. Without it a session loads, joins and sets. */
+  /** Adds to the end of a document; the session puts the line break before it. Without it a session loads, joins and sets. */
   append?(key: string, content: string, options?: AppendOptions): unknown;
   /** With `search` as well, the block serves both tools. */
   search?(query: string): Awaitable<string | null | undefined>;
@@ -65,7 +66,7 @@ export interface SearchProvider extends ProviderBase {
   search(query: string): Awaitable<string | null | undefined>;
   /** Writes an entry. Without it the block is read-only. */
   set?(key: string, content: string): unknown;
-  /** Adds to the end of an entry, creating it when absent. */
+  /** Adds to the end of an entry, creating it when absent; it begins a new line by itself. */
   append?(key: string, content: string, options?: AppendOptions): unknown;
 }
 
@@ -74,8 +75,10 @@ export interface SearchProvider extends ProviderBase {
  * in place get their types; which kind it is shows in its methods.
  */
 export interface ContextBlockProvider extends ProviderBase {
-  load?(key: string): Awaitable<string | null | undefined>;
-  search?(query: string): Awaitable<string | null | undefined>;
+  /** Text, or nothing; a promise of it. What a database gives has no type of its own: anything else is refused when it comes. */
+  load?(key: string): unknown;
+  /** Likewise. */
+  search?(query: string): unknown;
   /** `(content, options?)`, or `(key, content, description?)` of a provider that loads or searches. */
   set?(first: string, second: string & WriteOptions, third?: string): unknown;
   /** `(content, options?)`, or `(key, content, options?)` of a provider that loads or searches. */
@@ -119,6 +122,21 @@ export function isVersioned(provider: ContextBlockProvider): provider is Version
 /** True for a value that can stand behind a block at all: an object with `get`. */
 export function isProvider(value: unknown): value is ContextBlockProvider {
   return typeof value === "object" && value !== null && has(value, "get");
+}
+
+/** True for an object with `set`: whoever calls it may write, entries by key where it can `load` or `search` too. */
+export function isWritableProvider(value: unknown): value is WritableContextProvider {
+  return typeof value === "object" && value !== null && has(value, "set");
+}
+
+/** True for an object with `load`. */
+export function isSkillProvider(value: unknown): value is SkillProvider {
+  return typeof value === "object" && value !== null && has(value, "load");
+}
+
+/** True for an object with `search`. */
+export function isSearchProvider(value: unknown): value is SearchProvider {
+  return typeof value === "object" && value !== null && has(value, "search");
 }
 
 function has(provider: object, method: string): boolean {

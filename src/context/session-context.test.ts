@@ -129,7 +129,7 @@ describe("the blocks of a session", () => {
       { label: "b", provider: { get: () => undefined } },
     ]);
     await context.append("a", "b");
-    expect(content).toBe("ab");
+    expect(content).toBe("a\nb");
     expect(context.block("b")?.content).toBe("");
   });
 
@@ -231,10 +231,10 @@ describe("writing", () => {
     const context = contextOf([{ label: "a", provider, maxTokens: 10 }]);
     await context.append("a", "one");
     await context.append("a", "two");
-    expect(appended).toEqual(["one", "two"]);
-    expect(context.block("a")?.content).toBe("onetwo");
+    expect(appended).toEqual(["one", "\ntwo"]);
+    expect(context.block("a")?.content).toBe("one\ntwo");
     await expect(context.append("a", "x".repeat(100))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
-    expect(appended).toEqual(["one", "two"]);
+    expect(appended).toEqual(["one", "\ntwo"]);
   });
 
   it("refuses what is over budget before anything changes", async () => {
@@ -246,9 +246,9 @@ describe("writing", () => {
     await context.replace("own", "x".repeat(20));
     for (const label of ["own", "custom"]) {
       await expect(context.replace(label, "x".repeat(41))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
-      await expect(context.append(label, "x".repeat(21))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
+      await expect(context.append(label, "x".repeat(20))).rejects.toEqual(code("BLOCK_OVER_BUDGET"));
       expect(context.block(label)?.content).toBe("x".repeat(20));
-      await context.append(label, "x".repeat(20));
+      await context.append(label, "x".repeat(19));
       expect(context.block(label)?.tokens).toBe(10);
     }
     expect(provider.calls.filter((call) => call === "set")).toHaveLength(1);
@@ -371,18 +371,68 @@ describe("a provider that fails", () => {
   });
 });
 
+describe("the prompt for an estimate", () => {
+  it("is what would be frozen now, and the frozen one from then on", async () => {
+    const context = contextOf([soul, memory], { promptStore: variable() });
+    const before = await context.estimatedPrompt();
+    await context.replace("memory", "User likes coffee.");
+    const changed = await context.estimatedPrompt();
+    expect(changed).not.toBe(before);
+    expect(await context.freezePrompt()).toBe(changed);
+    await context.replace("memory", "User likes tea.");
+    expect(await context.estimatedPrompt()).toBe(changed);
+  });
+
+  it("asks each provider once, and does not keep later readers from asking it", async () => {
+    const [block, promptStore] = [variable("one"), variable()];
+    const context = contextOf([{ label: "a", provider: block }], { promptStore });
+    expect(await context.estimatedPrompt()).toContain("one");
+    expect(await context.estimatedPrompt()).toContain("one");
+    expect([block.calls, promptStore.calls]).toEqual([["get"], ["get"]]);
+    expect(() => context.blocks()).toThrow(code("CONTEXT_NOT_LOADED"));
+    block.content = "two";
+    expect(await context.freezePrompt()).toContain("two");
+  });
+
+  it("is rendered anew only when a block was written, added or removed", async () => {
+    const context = contextOf([soul, memory]);
+    await context.load();
+    const first = await context.estimatedPrompt();
+    await context.add("more", { provider: { get: async () => "added" } });
+    const added = await context.estimatedPrompt();
+    expect(added).toContain("added");
+    context.remove("more");
+    expect(await context.estimatedPrompt()).toBe(first);
+  });
+
+  it("leaves out what cannot be read, and never fails", async () => {
+    const broken: ContextBlockProvider = { get: () => Promise.reject(new RangeError("away")) };
+    const promptStore = { get: broken.get, set: async () => {} };
+    const context = contextOf([soul, { label: "broken", provider: broken }], { promptStore });
+    expect(await context.estimatedPrompt()).toBe(await contextOf([soul]).freezePrompt());
+    expect((await context.estimatedBlocks()).map(({ label }) => label)).toEqual(["soul"]);
+    await expect(context.freezePrompt()).rejects.toMatchObject({ code: "PROVIDER_FAILED" });
+  });
+
+  it("does not wait for a provider that asks for it in turn", async () => {
+    const provider: ContextBlockProvider = { get: async () => `of ${await context.estimatedPrompt()}` };
+    const context = contextOf([soul, { label: "loop", provider }]);
+    expect(await context.estimatedPrompt()).toContain("of ");
+  });
+});
+
 describe("the frozen prompt", () => {
   it("stays until it is refreshed", async () => {
     const context = contextOf([soul, memory]);
-    expect(context.frozenPrompt()).toBeNull();
+    expect(await context.knownPrompt()).toBeNull();
     const frozen = await context.freezePrompt();
     await context.replace("memory", "User likes coffee.");
     expect(await context.freezePrompt()).toBe(frozen);
-    expect(context.frozenPrompt()).toBe(frozen);
+    expect(await context.knownPrompt()).toBe(frozen);
     expect(await context.refreshPrompt()).toBe(
       `${RULE}\nSOUL [readonly]\n${RULE}\nYou are a helpful assistant.\n\n${RULE}\nMEMORY (Learned facts) [0% — 5/1100 tokens] [writable]\n${RULE}\nUser likes coffee.`,
     );
-    expect(await context.freezePrompt()).toBe(context.frozenPrompt());
+    expect(await context.freezePrompt()).toBe(await context.knownPrompt());
   });
 
   it("survives in its store, without asking the providers again", async () => {
@@ -441,7 +491,7 @@ describe("the frozen prompt", () => {
     const frozen = await context.freezePrompt();
     promptStore.content = null;
     expect(await context.reminder()).toBeNull();
-    expect(context.frozenPrompt()).toBeNull();
+    expect(await context.knownPrompt()).toBeNull();
     expect(await context.freezePrompt()).toBe(frozen);
     expect(promptStore.content).toBe(frozen);
   });

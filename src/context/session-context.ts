@@ -34,6 +34,7 @@ export class SessionContext implements ContextAccess {
   readonly #prompt: FrozenPrompt;
   readonly #wire: SessionContextOptions["wire"];
   readonly #sessionId: string;
+  #estimated: Estimated = { blocks: [], prompt: "" };
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
@@ -97,7 +98,7 @@ export class SessionContext implements ContextAccess {
     return block.snapshot();
   }
 
-  /** Adds `text`, as it is, to the end of a block without keys. Concurrent appends are all kept. Errors as for `replace`. */
+  /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
     const block = this.#find(label);
     await this.#settle();
@@ -123,12 +124,26 @@ export class SessionContext implements ContextAccess {
     }, store);
   }
 
-  /** The frozen prompt as this process last saw it; null when it has not. */
-  frozenPrompt(): string | null {
-    return this.#prompt.known;
+  /**
+   * The prompt for an estimate: the frozen one, or what the blocks would make of it. Costs next to nothing while neither
+   * changes. Never fails, and leaves blocks that were not read yet as they are.
+   */
+  async estimatedPrompt(): Promise<string> {
+    const frozen = await this.#prompt.seen();
+    if (frozen !== null) return frozen;
+    const blocks = await this.#previews();
+    if (!sameBlocks(blocks, this.#estimated.blocks)) {
+      this.#estimated = { blocks, prompt: renderPrompt(shown(blocks)) };
+    }
+    return this.#estimated.prompt;
   }
 
-  /** The same, read from where it is kept when this process has not seen it yet. For estimates only. */
+  /** The blocks for an estimate, but for those whose provider fails. */
+  async estimatedBlocks(): Promise<ContextBlock[]> {
+    return shown(await this.#previews());
+  }
+
+  /** The frozen prompt, read from where it is kept when this process has not seen it yet. */
   async knownPrompt(): Promise<string | null> {
     return this.#prompt.known ?? this.#prompt.read();
   }
@@ -188,6 +203,11 @@ export class SessionContext implements ContextAccess {
     return searchEntries(this.#find(label), query);
   }
 
+  async #previews(): Promise<Preview[]> {
+    const blocks = [...this.#blocks.values()];
+    return Promise.all(blocks.map(async (block) => ({ block, text: await block.preview() })));
+  }
+
   #labels(): string[] {
     return [...this.#blocks.values()].map((block) => block.label);
   }
@@ -237,6 +257,29 @@ export class SessionContext implements ContextAccess {
   #assertTried(): void {
     for (const block of this.#blocks.values()) if (!block.tried) throw notLoaded();
   }
+}
+
+interface Preview {
+  readonly block: LiveBlock;
+  /** Null when it cannot be read. */
+  readonly text: string | null;
+}
+
+interface Estimated {
+  readonly blocks: readonly Preview[];
+  readonly prompt: string;
+}
+
+function sameBlocks(some: readonly Preview[], others: readonly Preview[]): boolean {
+  if (some.length !== others.length) return false;
+  return some.every(({ block, text }, index) => block === others[index]?.block && text === others[index]?.text);
+}
+
+function shown(previews: readonly Preview[]): ContextBlock[] {
+  return previews.flatMap(({ block, text }) => {
+    if (text === null) return [];
+    return [block.text === text ? block.snapshot() : block.showing(text)];
+  });
 }
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";

@@ -1,3 +1,4 @@
+import { isTooDeep } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
 import {
@@ -7,6 +8,7 @@ import {
   type JsonObject,
   type ParsedSession,
   type Skipped,
+  TOO_DEEP,
 } from "./session-file.js";
 
 /** A list of messages as it stands in a file, not yet understood. */
@@ -58,7 +60,8 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
     const { value, line } = item;
     const list = findMessages(value);
     if (list === null) {
-      if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, line });
+      if (isTooDeep(value)) loose.skipped.push({ line, why: TOO_DEEP });
+      else if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, line });
       else loose.skipped.push({ line, why: "neither a message nor a list of messages" });
       continue;
     }
@@ -66,15 +69,18 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
     conversation.key = list.key;
     if (list.key !== null && isObject(value)) {
       const { [list.key]: _, ...record } = value;
-      conversation.record = record;
+      if (isTooDeep(record)) conversation.skipped.push({ line, why: `what stands beside the messages: ${TOO_DEEP}` });
+      else conversation.record = record;
     }
     for (const [index, message] of list.messages.entries()) {
-      if (isObject(message) && typeof message.role === "string") conversation.messages.push({ value: message, line });
-      else
+      if (isTooDeep(message)) conversation.skipped.push({ line, why: `element ${index + 1} of the list: ${TOO_DEEP}` });
+      else if (isObject(message) && typeof message.role === "string") {
+        conversation.messages.push({ value: message, line });
+      } else
         conversation.skipped.push({ line, why: `element ${index + 1} of the list is not a message: it has no role` });
     }
     // What was wrong between two conversations is told with the next one.
-    conversation.skipped.unshift(...loose.skipped);
+    conversation.skipped = [...loose.skipped, ...conversation.skipped];
     loose.skipped = [];
     yield conversation;
   }

@@ -49,7 +49,7 @@ function fileText({ url, mediaType, filename }: SessionMessagePart & { filename?
 // A fence longer than any in the text, so that no text ends it.
 function fenced(value: unknown, language = ""): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
-  const longest = Math.max(2, ...(text.match(/`+/gu) ?? []).map((run) => run.length));
+  const longest = (text.match(/`+/g) ?? []).reduce((length, run) => Math.max(length, run.length), 2);
   const fence = "`".repeat(longest + 1);
   const rest = text.length - MAX_OUTPUT_CHARS;
   const more = rest > 0 ? `\n(${rest.toLocaleString("en")} more characters)` : "";

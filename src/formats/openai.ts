@@ -73,7 +73,7 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
   if (!holdsContent && typeof source.refusal === "string" && source.refusal !== "") {
     parts.push({ type: "text", text: source.refusal });
   }
-  parts.push(...callsOf(source).map(partOfCall));
+  for (const call of callsOf(source)) parts.push(partOfCall(call));
   const inParts = [...(holdsContent ? ["content"] : []), ...(Array.isArray(source.tool_calls) ? ["tool_calls"] : [])];
   entries.push({ n, ...keep(source, without(source, ...inParts), (rest) => rebuildMessage(rest, parts)) });
   return { id, role, parts };

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import type { SessionMessage } from "../model/message.js";
+import { sameJson } from "../model/same-json.js";
 import { isObject, type JsonObject } from "./session-file.js";
 
 /**
@@ -29,7 +29,7 @@ export function keep(
   rest: JsonObject,
   rebuild: (rest: JsonObject) => unknown,
 ): Pick<OriginEntry, "rest" | "whole"> {
-  return isDeepStrictEqual(rebuild(rest), source) ? { rest } : { whole: source };
+  return sameJson(rebuild(rest), source) ? { rest } : { whole: source };
 }
 
 /** `object` without the fields named. */

@@ -31,7 +31,7 @@ export function toPi(session: StoredSession): JsonObject[] {
   if (firstVersion) chain(pieces);
   if (!firstVersion && pieces.length > 0 && pieces.at(-1)?.messageId !== activeLeafId)
     pieces.push(leafMarker(session, pieces));
-  pieces.push(...summaryPieces(session, pieces));
+  for (const piece of summaryPieces(session, pieces)) pieces.push(piece);
   const header = fileHeader ?? { type: "session", version: 3, id: info.id, timestamp: info.created_at, cwd: "" };
   if (!firstVersion) return [header, ...nameEntry(fileHeader, session), ...pieces.map(({ entry }) => entry)];
   if (isLinear(session))

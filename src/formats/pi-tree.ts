@@ -1,4 +1,6 @@
+import { quote } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { isoTime } from "../model/text.js";
 import { deriveId } from "./identity.js";
 import type { OriginEntry } from "./origin.js";
 import { keep, without } from "./origin.js";
@@ -71,14 +73,14 @@ export class PiTree {
   add(entry: JsonObject, line: number): void {
     const { id, parentId } = entry;
     if (typeof id === "string" && this.#byId.has(id)) {
-      this.skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      this.skipped.push({ line, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
       return;
     }
     const n = this.entries.push(entry) - 1;
     const parent =
       typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
     if (typeof parentId === "string" && parent === null) {
-      this.skipped.push({ line, why: `its parent "${parentId}" is not in the file; it starts a tree of its own` });
+      this.skipped.push({ line, why: `its parent ${quote(parentId)} is not in the file; it starts a tree of its own` });
     }
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
     this.#nodes.push(node);
@@ -207,7 +209,7 @@ export class PiTree {
       summary,
       fromMessageId: from.message.id,
       toMessageId: to.message.id,
-      createdAt: typeof timestamp === "string" ? timestamp : undefined,
+      createdAt: typeof timestamp === "string" ? (isoTime(timestamp) ?? undefined) : undefined,
     });
   }
 }

@@ -1,3 +1,4 @@
+import { isTooDeep } from "../model/message.js";
 import { nameSession } from "./conversations.js";
 import { PiTree } from "./pi-tree.js";
 import {
@@ -6,6 +7,7 @@ import {
   type JsonObject,
   type ParsedSession,
   type Skipped,
+  TOO_DEEP,
   type Usage,
 } from "./session-file.js";
 
@@ -26,6 +28,10 @@ export const pi: ImportFormat = {
         continue;
       }
       const entry = item.value;
+      if (isTooDeep(entry)) {
+        (tree?.skipped ?? early).push({ line, why: TOO_DEEP });
+        continue;
+      }
       if (entry.type === "session" && typeof entry.id === "string") {
         if (tree !== null) yield closeSession(tree);
         tree = new PiTree(entry, early);
@@ -74,5 +80,5 @@ function sumUsage(replies: readonly JsonObject[]): Usage {
 }
 
 function count(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
 }

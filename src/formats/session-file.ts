@@ -68,3 +68,11 @@ export type JsonObject = Record<string, unknown>;
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** True for a list that can be the parts of a message. */
+export function areParts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((part) => isObject(part) && typeof part.type === "string");
+}
+
+/** Why a value is left out that is nested deeper than a message may be. */
+export const TOO_DEEP = "it is nested too deep to be read";

@@ -1,4 +1,5 @@
 import type { SessionMessage } from "../model/message.js";
+import { isoTime } from "../model/text.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { type ImportFormat, isObject, type JsonObject, type ParsedSession, type Skipped } from "./session-file.js";
 
@@ -73,9 +74,9 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
     model: findText(session.model),
     parentSessionId: findText(session.parent_session_id),
     usage: {
-      inputTokens: Number(session.input_tokens ?? 0),
-      outputTokens: Number(session.output_tokens ?? 0),
-      cost: Number(session.estimated_cost ?? 0),
+      inputTokens: countOf(session.input_tokens),
+      outputTokens: countOf(session.output_tokens),
+      cost: countOf(session.estimated_cost),
     },
     messages: [],
     compactions: [],
@@ -101,7 +102,7 @@ function addLine(session: ParsedSession, value: JsonObject, line: number): strin
     summary: String(summary),
     fromMessageId: String(fromMessageId),
     toMessageId: String(toMessageId),
-    createdAt: findText(made),
+    createdAt: isoTime(findText(made)) ?? undefined,
   });
   return null;
 }
@@ -118,6 +119,10 @@ function close({ session, header, line }: OpenSession): ParsedSession {
     session.skipped.push({ line, why });
   }
   return session;
+}
+
+function countOf(value: unknown): number {
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
 }
 
 function findText(value: unknown): string | undefined {

@@ -1,7 +1,8 @@
+import { quote } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
 import { deriveId } from "./identity.js";
-import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";
+import { areParts, type FileInfo, type ImportFormat, type JsonObject, type ParsedSession } from "./session-file.js";
 
 /** Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged; one without an id gets one. */
 export const uiMessages: ImportFormat = {
@@ -22,14 +23,14 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const { value, line } of conversation.messages) {
-    const id: unknown = value.id === undefined ? deriveId(session.id, parentId, value) : value.id;
-    if (typeof id !== "string" || !Array.isArray(value.parts)) {
-      const why = typeof id === "string" ? "the message has no parts" : "the message's id is not a text";
+    const why = faultOf(value);
+    if (why !== null) {
       session.skipped.push({ line, why });
       continue;
     }
+    const id: string = value.id === undefined ? deriveId(session.id, parentId, value) : String(value.id);
     if (seen.has(id)) {
-      session.skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      session.skipped.push({ line, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
       continue;
     }
     seen.add(id);
@@ -39,4 +40,11 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
     parentId = id;
   }
   return nameSession(session);
+}
+
+// Why a value is no message that can be stored.
+function faultOf({ id, parts }: JsonObject): string | null {
+  if (id !== undefined && typeof id !== "string") return "the message's id is not a text";
+  if (!Array.isArray(parts)) return "the message has no parts";
+  return areParts(parts) ? null : "a part of the message is not an object with a type";
 }

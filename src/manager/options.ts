@@ -9,7 +9,10 @@ export interface ManagedContextOptions extends Omit<ContextBlockOptions, "provid
   provider?: ContextBlockProvider | ProviderForSession | undefined;
 }
 
-export interface CreateSessionOptions {
+/** A manager is configured by its methods; there are no options yet. */
+export type SessionManagerOptions = Record<string, never>;
+
+export interface NewSessionOptions {
   /** Default: a random UUID. */
   id?: string;
   parentSessionId?: string;

@@ -2,13 +2,20 @@ import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
-import { givenMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
-import { assertLimit } from "../session/arguments.js";
+import {
+  assertFunction,
+  assertLimit,
+  assertList,
+  assertOptionalId,
+  assertOptions,
+  assertText,
+} from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
-import type { CompactAfterOptions } from "../session/options.js";
+import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
 import {
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
@@ -16,13 +23,19 @@ import {
   type SearchPage,
   searchPage,
 } from "../session/search-options.js";
-import { Session } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
+import { assertSessionId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
-import type { SessionTools } from "../tools/tool.js";
-import type { CreateSessionOptions, ManagedContextOptions, ProviderForSession } from "./options.js";
+import type { SessionTool, SessionTools } from "../tools/tool.js";
+import { ManagedSession } from "./managed-session.js";
+import type { ManagedContextOptions, NewSessionOptions, ProviderForSession, SessionManagerOptions } from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
+import { SessionCache } from "./session-cache.js";
+
+const ID = "A session id";
+const MAX_COST = 1e15;
 
 type Configure = (session: Session, sessionId: string) => void;
 
@@ -34,14 +47,16 @@ export class SessionManager {
   readonly #host: unknown;
   readonly #store: Store;
   readonly #configure: Configure[] = [];
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new SessionCache();
+  #started = false;
 
-  private constructor(host: unknown) {
+  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  constructor(host: unknown, _options: SessionManagerOptions = {}) {
     this.#host = host;
     this.#store = storeOf(host);
   }
 
-  /** A manager on a store, or on an agent (any object with a `sql` tagged template). Errors: `STORE_UNSUPPORTED`. */
+  /** The same as `new SessionManager(host)`. */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
@@ -50,6 +65,7 @@ export class SessionManager {
 
   /** Adds a block to every session; each has its own content. */
   withContext(label: string, options: ManagedContextOptions = {}): this {
+    assertOptions(options, "withContext()");
     const { provider, ...rest } = options;
     return this.#with((session, sessionId) => {
       const own = typeof provider === "function" ? provider(sessionId) : provider;
@@ -62,6 +78,7 @@ export class SessionManager {
    * Errors: `PROVIDER_SHARED` for one object that would hold all of them.
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
+    if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
     if (provider !== undefined && typeof provider !== "function" && provider.forSession === undefined) {
       const message =
         "One object cannot keep the prompts of several sessions: pass a function (sessionId) => provider.";
@@ -73,8 +90,9 @@ export class SessionManager {
   }
 
   /** See `Session.onCompaction`. */
-  onCompaction(compact: CompactFunction): this {
-    return this.#with((session) => session.onCompaction(compact));
+  onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    assertFunction(compact, "The argument of onCompaction()");
+    return this.#with((session) => session.onCompaction(compact, options));
   }
 
   /** See `Session.compactAfter`. */
@@ -84,6 +102,7 @@ export class SessionManager {
 
   /** See `Session.onCompactionError`. */
   onCompactionError(handler: CompactionErrorHandler): this {
+    assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
   }
 
@@ -103,12 +122,13 @@ export class SessionManager {
   // ── Registry ──
 
   /** Registers a session. Its id is random unless one is given; an id that is registered already is left as it is. */
-  async create(name: string, options: CreateSessionOptions = {}): Promise<SessionInfo> {
+  async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
   /** A session's entry, or null. */
   async get(sessionId: string): Promise<SessionInfo | null> {
+    assertText(sessionId, ID);
     return this.#store.sessions.get(sessionId);
   }
 
@@ -121,28 +141,38 @@ export class SessionManager {
   async listPage(
     options: { limit?: number; cursor?: string | null } = {},
   ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+    assertOptions(options, "listPage()");
     const { limit = 50, cursor } = options;
     assertLimit(limit);
+    assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
     return this.#store.sessions.list({ limit, cursor: cursor ?? undefined });
   }
 
   /** Errors: `SESSION_NOT_FOUND`. */
   async rename(sessionId: string, name: string): Promise<void> {
+    assertText(sessionId, ID);
+    assertText(name, "A session's name");
     assertStorableText(name, "A session's name");
     await this.#store.sessions.rename(sessionId, name);
   }
 
   /** Removes a session and everything kept for it: messages, summaries, blocks, prompt, index. An unknown id does nothing. */
   async delete(sessionId: string): Promise<void> {
+    assertText(sessionId, ID);
     await this.#store.sessions.delete(sessionId);
     this.#sessions.delete(sessionId);
   }
 
-  /** The session with this id, configured as this manager says; the same object each time. It need not be registered. */
+  /**
+   * The session with this id, configured as this manager says. It need not be registered. The same object as long as it
+   * is referred to (its tools count as well), subscribed to, or busy with a call; its memory is given back some time after.
+   */
   getSession(sessionId: string): Session {
+    assertText(sessionId, ID);
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const session = new Session(new AgentSessionProvider(this.#host, sessionId));
+    this.#started = true;
+    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions.kept);
     for (const configure of this.#configure) configure(session, sessionId);
     this.#sessions.set(sessionId, session);
     return session;
@@ -166,13 +196,20 @@ export class SessionManager {
 
   /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none; summaries are passed over. */
   async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
-    await this.getSession(sessionId).appendAll(messages, parentId);
-    return messages.map(givenMessage).findLast((message) => !isSummaryMessage(message))?.id ?? null;
+    assertList(messages, "appendAll() takes an array of messages.");
+    const given = messages.map(givenMessage);
+    await this.getSession(sessionId).appendAll(given, parentId);
+    return given.findLast((message) => !isSummaryMessage(message))?.id ?? null;
   }
 
   /** See `Session.getHistory`. */
-  async getHistory<M extends SessionMessage = SessionMessage>(sessionId: string, leafId?: string): Promise<M[]> {
+  async getHistory<M extends SessionMessage = HistoryMessage>(sessionId: string, leafId?: string | null): Promise<M[]> {
     return this.getSession(sessionId).getHistory<M>(leafId);
+  }
+
+  /** See `Session.getBranches`. */
+  async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
+    return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
   /** Stored messages on the active path. */
@@ -203,6 +240,8 @@ export class SessionManager {
     newName: string,
     options: { id?: string } = {},
   ): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(atMessageId, "The message id of fork()");
     return this.#store.sessions.fork(sessionId, atMessageId, newSession(newName, options));
   }
 
@@ -211,6 +250,8 @@ export class SessionManager {
    * frozen prompt come along. Errors: `SESSION_NOT_FOUND`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertText(summary, "The summary of compactAndSplit()");
     const name = newName ?? (await this.get(sessionId))?.name ?? sessionId;
     const first = encodeMessage({
       id: crypto.randomUUID(),
@@ -231,10 +272,12 @@ export class SessionManager {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** Adds to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+  /** Adds whole numbers of tokens, and a cost, to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
   async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
-    if (![inputTokens, outputTokens, cost].every(Number.isFinite)) {
-      const message = "addUsage() takes finite numbers: input tokens, output tokens, and a cost if you have one.";
+    assertText(sessionId, ID);
+    const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
+    if (!countable || typeof cost !== "number" || !(Math.abs(cost) <= MAX_COST)) {
+      const message = "addUsage() takes whole numbers of input and output tokens, and a cost if you have one.";
       throw new StemmaError("INVALID_ARGUMENT", { inputTokens, outputTokens, cost }, message);
     }
     await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost);
@@ -244,23 +287,25 @@ export class SessionManager {
 
   /** Messages of every session that match, or of those that `sessionIds` names. See `Session.search`. */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
+    assertText(query, "The query of search()");
     return this.#store.history.search(parseQuery(query), managerSearchRequest(options));
   }
 
   /** The same page by page. See `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
+    assertText(query, "The query of searchPage()");
     const { history } = this.#store;
     const words = parseQuery(query);
     return searchPage(managerSearchRequest(options), options.cursor, (request) => history.search(words, request));
   }
 
   /** The AI SDK tools that reach across sessions: `session_search`. */
-  async tools(): Promise<SessionTools> {
+  async tools(): Promise<SessionTools & { session_search: SessionTool }> {
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
   }
 
   #with(configure: Configure): this {
-    if (this.#sessions.size > 0) {
+    if (this.#started) {
       throw new StemmaError("SESSION_STARTED", {}, "Configure a manager before its first session is used.");
     }
     this.#configure.push(configure);
@@ -268,7 +313,8 @@ export class SessionManager {
   }
 }
 
-function newSession(name: string, options: CreateSessionOptions): NewSession {
+function newSession(name: string, options: NewSessionOptions): NewSession {
+  assertOptions(options, "a new session");
   const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;
@@ -277,5 +323,6 @@ function newSession(name: string, options: CreateSessionOptions): NewSession {
     }
     assertStorableText(text, `A session's ${field}`);
   }
+  assertSessionId(session.id);
   return session;
 }

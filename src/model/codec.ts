@@ -1,5 +1,4 @@
-import { StemmaError } from "../errors.js";
-import { assertMessage, type SessionMessage } from "./message.js";
+import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { sha256 } from "./sha256.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
@@ -49,13 +48,22 @@ export function isMarked(content: string): boolean {
 /** Media shorter than this stay where they are: a row of their own would cost more. */
 const MIN_MEDIA_LENGTH = 2048;
 
-/** Validates and serialises a message. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`. */
-export function encodeMessage(message: unknown): EncodedMessage {
+/**
+ * Validates a message and makes it ready to be written. It is read once, as JSON; all that is checked, indexed and measured
+ * is what that gave. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
+ */
+export function encodeMessage(given: unknown): EncodedMessage {
+  const message = givenMessage(given);
+  const text = takeSerialised(message);
   assertMessage(message);
-  let content = serialise(message);
   const marker: Marker = {};
   if (message.createdAt instanceof Date) marker.date = true;
-  if (MARKER in message) marker.own = message[MARKER];
+  let content = text as string;
+  if (Object.hasOwn(message, MARKER)) {
+    const { [MARKER]: own, ...fields } = message as SessionMessage & { [MARKER]: unknown };
+    marker.own = own;
+    content = JSON.stringify(fields);
+  }
   const media = new Map<string, string>();
   if (content.length > MIN_MEDIA_LENGTH && mayHoldMedia(content)) {
     const copy = JSON.parse(content) as SessionMessage;
@@ -65,7 +73,9 @@ export function encodeMessage(message: unknown): EncodedMessage {
       content = JSON.stringify(copy);
     }
   }
-  if (marker.date || marker.media || marker.own !== undefined) content = withMarker(content, marker);
+  if (marker.date || marker.media || marker.own !== undefined) {
+    content = `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
+  }
   return {
     id: message.id,
     role: message.role,
@@ -100,11 +110,12 @@ export class PendingMessage {
     };
     if (this.marker.split !== undefined) return decodeMessage(read(this.marker.split));
     // Parsed anew, so that completing twice gives two messages.
-    const message = JSON.parse(this.content);
+    const message: Record<string, unknown> = JSON.parse(this.content);
     for (const { path, hash } of this.marker.media ?? []) {
-      let target = message;
-      for (const step of path.slice(0, -1)) target = target[step];
-      target[path[path.length - 1] as string] = read(hash);
+      const holder = path.slice(0, -1).reduce<unknown>(ownField, message);
+      const last = path[path.length - 1] as string;
+      if (ownField(holder, last) !== "") throw new SyntaxError("Media of the message have no place in it.");
+      (holder as Record<string, unknown>)[last] = read(hash);
     }
     return unmarked(message, this.marker);
   }
@@ -116,10 +127,30 @@ export function decodeMessage(content: string): SessionMessage | PendingMessage 
   if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
     throw new SyntaxError("The stored content is not a message.");
   }
-  const marker = message[MARKER] as Marker | undefined;
-  if (marker === undefined) return message;
+  if (!Object.hasOwn(message, MARKER)) return message;
+  const marker: unknown = message[MARKER];
+  if (!isMarker(marker)) throw new SyntaxError("What the message says of its storage cannot be read.");
   if (marker.media !== undefined || marker.split !== undefined) return new PendingMessage(marker, content);
   return unmarked(message, marker);
+}
+
+/**
+ * A content that another program wrote, in which a field of the marker's name is the message's own: as it is, but that
+ * field kept from being taken for ours. Null when it is no message.
+ */
+export function foreignContent(content: string): { content: string; message: SessionMessage } | null {
+  let message: Record<string, unknown>;
+  try {
+    message = JSON.parse(content);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) return null;
+  const read = message as unknown as SessionMessage;
+  if (!Object.hasOwn(message, MARKER)) return { content, message: read };
+  const { [MARKER]: own, ...fields } = message;
+  return { content: JSON.stringify({ ...fields, [MARKER]: { own } satisfies Marker }), message: read };
 }
 
 /** The content of a row whose real content was moved out, to be found under `key`. */
@@ -127,43 +158,32 @@ export function splitContent(message: { id: string; role: string }, key: string)
   return JSON.stringify({ id: message.id, role: message.role, parts: [], [MARKER]: { split: key } satisfies Marker });
 }
 
+function isMarker(value: unknown): value is Marker {
+  if (typeof value !== "object" || value === null) return false;
+  const { date, media, split } = value as Record<keyof Marker, unknown>;
+  if (split !== undefined && typeof split !== "string") return false;
+  return (
+    (date === undefined || date === true) && (media === undefined || (Array.isArray(media) && media.every(isPlace)))
+  );
+}
+
+function isPlace(value: unknown): boolean {
+  const { path, hash } = (value ?? {}) as { path?: unknown; hash?: unknown };
+  return typeof hash === "string" && Array.isArray(path) && path.length > 1;
+}
+
+// Never what an object inherits: a path names fields of the message alone.
+function ownField(holder: unknown, field: unknown): unknown {
+  const isThere = typeof holder === "object" && holder !== null && Object.hasOwn(holder, field as string);
+  if (!isThere) throw new SyntaxError("Media of the message have no place in it.");
+  return (holder as Record<string, unknown>)[field as string];
+}
+
 function unmarked(message: Record<string, unknown>, marker: Marker): SessionMessage {
   delete message[MARKER];
   if (marker.own !== undefined) message[MARKER] = marker.own;
   if (marker.date) message.createdAt = new Date(message.createdAt as string);
   return message as unknown as SessionMessage;
-}
-
-function serialise(message: SessionMessage): string {
-  let content: string | undefined;
-  try {
-    content = JSON.stringify(message);
-  } catch (cause) {
-    const code =
-      cause instanceof RangeError && /string length/i.test(cause.message) ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE";
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StemmaError(
-      code,
-      { messageId: message.id },
-      `Message "${message.id}" cannot be written as JSON: ${why}`,
-      { cause },
-    );
-  }
-  // A toJSON of the host's may have turned the message into something else.
-  const start = content?.charAt(0);
-  if (start !== "{") {
-    throw new StemmaError(
-      "INVALID_MESSAGE",
-      { messageId: message.id },
-      `Message "${message.id}" is not a JSON object.`,
-    );
-  }
-  return content as string;
-}
-
-function withMarker(content: string, marker: Marker): string {
-  if (marker.own === undefined) return `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
-  return JSON.stringify({ ...JSON.parse(content), [MARKER]: marker });
 }
 
 function mayHoldMedia(content: string): boolean {

@@ -1,5 +1,5 @@
-import { StemmaError } from "../errors.js";
-import { assertStorableText } from "./text.js";
+import { quote, StemmaError, shorten } from "../errors.js";
+import { assertStorableText } from "./storable-text.js";
 
 /**
  * One part of a message. Any object with a `type` is a part; the fields named here are those that stemma itself reads.
@@ -8,11 +8,13 @@ import { assertStorableText } from "./text.js";
 export interface SessionMessagePart {
   type: string;
   text?: string;
+  reasoning?: string;
   toolName?: string;
   toolCallId?: string;
   state?: string;
   input?: unknown;
   output?: unknown;
+  result?: unknown;
   errorText?: string;
   url?: unknown;
   mediaType?: string;
@@ -31,6 +33,18 @@ export interface SessionMessage {
   metadata?: unknown;
 }
 
+/** A message as it is read. It fits `UIMessage` too, so that a history can go to the AI SDK's functions as it is. */
+export interface HistoryMessage extends SessionMessage {
+  // biome-ignore lint/suspicious/noExplicitAny: any text is stored, and a UIMessage takes three.
+  role: any;
+  parts: HistoryMessagePart[];
+}
+
+export interface HistoryMessagePart extends SessionMessagePart {
+  // biome-ignore lint/suspicious/noExplicitAny: any text is stored, and each part of a UIMessage takes one.
+  type: any;
+}
+
 /** Ids of synthetic summary messages start with this; no stored message may. */
 export const SUMMARY_ID_PREFIX = "compaction_";
 
@@ -39,21 +53,61 @@ export function isSummaryMessage(message: { id: string }): boolean {
   return message.id.startsWith(SUMMARY_ID_PREFIX);
 }
 
-/** The message that a host gives: for an object of a class of its own that has `toJSON`, what that makes of it. */
+// What was read of the objects that `givenMessage` made, until it is taken.
+const serialised = new WeakMap<object, string>();
+
+/**
+ * What a host gave, as JSON writes it: a plain copy, read once, so that what is checked is what is stored whatever a getter or
+ * `toJSON` says the next time. `createdAt` stays a `Date` where one was given. Whether it is a message, `assertMessage`
+ * tells. Errors: `INVALID_MESSAGE` for what JSON cannot write, `MESSAGE_TOO_LARGE`.
+ */
 export function givenMessage(value: unknown): SessionMessage {
-  const { toJSON } = (value ?? {}) as { toJSON?: unknown };
-  return (typeof toJSON === "function" ? toJSON.call(value, "") : value) as SessionMessage;
+  if (isRecord(value) && serialised.has(value)) return value as unknown as SessionMessage;
+  let own: Record<string, unknown> = {};
+  try {
+    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+    const fields: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
+    if (!isRecord(fields)) throw invalid(`A message is an object with id, role and parts; got ${describe(fields)}.`);
+    // JSON writes an object's own fields; a copy of them reads each getter once.
+    own = { ...fields };
+    if (typeof own.toJSON === "function") delete own.toJSON;
+    const text = JSON.stringify(own);
+    const message = JSON.parse(text) as SessionMessage;
+    if (own.createdAt instanceof Date) message.createdAt = new Date(own.createdAt);
+    serialised.set(message, text);
+    return message;
+  } catch (cause) {
+    throw StemmaError.isInstance(cause) ? cause : unwritable(own.id, cause);
+  }
+}
+
+function unwritable(id: unknown, cause: unknown): StemmaError {
+  const tooLarge = cause instanceof RangeError && /string length/i.test(cause.message);
+  const why = cause instanceof Error ? cause.message : typeof cause;
+  const messageId = typeof id === "string" ? id : undefined;
+  const message = `Message ${quote(messageId ?? "")} cannot be written as JSON: ${shorten(why)}`;
+  return new StemmaError(tooLarge ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE", { messageId }, message, { cause });
+}
+
+/** The JSON text of what `givenMessage` made; null when it was taken before. It may have been changed since then. */
+export function takeSerialised(message: SessionMessage): string | null {
+  const text = serialised.get(message) ?? null;
+  serialised.delete(message);
+  return text;
 }
 
 const MAX_ID_LENGTH = 1024;
 
-/** Throws `INVALID_MESSAGE` unless `value` has an id, a role and parts that can be stored. */
-export function assertMessage(value: unknown): asserts value is SessionMessage {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`A message is an object with id, role and parts; got ${describe(value)}.`);
-  }
+/** Deeper values overflow the stack of some function that reads them, here or in an engine. */
+const MAX_DEPTH = 1000;
+
+/** Throws `INVALID_MESSAGE` unless `value`, made by `givenMessage`, has an id, a role and parts that can be stored. */
+export function assertMessage(value: object): asserts value is SessionMessage {
   const { id, role, parts, createdAt } = value as Partial<Record<keyof SessionMessage, unknown>>;
-  if (typeof id !== "string" || id === "") throw invalid("A message needs an id: a non-empty string.");
+  if (typeof id !== "string" || id === "") {
+    const rule = "JSON writes the fields of an object itself, not those that it inherits or that its class computes.";
+    throw invalid(`A message needs an id: a non-empty string. ${rule}`);
+  }
   if (id.length > MAX_ID_LENGTH) throw invalid(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
   assertStorableText(id, "A message id");
   if (isSummaryMessage({ id })) {
@@ -71,6 +125,25 @@ export function assertMessage(value: unknown): asserts value is SessionMessage {
   if (!dated && !(createdAt instanceof Date && !Number.isNaN(createdAt.getTime()))) {
     throw invalid("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
+  if (isDeeper(value, MAX_DEPTH)) {
+    throw invalid(`A message is nested at most ${MAX_DEPTH} levels deep; write what is deeper as a text.`, id);
+  }
+}
+
+/** True for a value that is nested deeper than a message may be. */
+export function isTooDeep(value: unknown): boolean {
+  return isDeeper(value, MAX_DEPTH);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(message: string, messageId?: string): StemmaError {

@@ -34,9 +34,9 @@ describe("a query", () => {
     const long = Array.from({ length: 5000 }, (_, index) => `w${index}`).join(" ");
     for (const text of [long, "天地玄黄宇宙洪荒".repeat(500), `${'"a b" '.repeat(500)}`, "«".repeat(100_000)]) {
       const query = parseQuery(text);
-      expect(querySequences(query).length).toBeLessThanOrEqual(64);
-      for (const sequence of querySequences(query)) expect(sequence.length).toBeLessThanOrEqual(64);
-      expect(quotedFrom(query)).toBeLessThanOrEqual(64);
+      expect(querySequences(query).length).toBeLessThanOrEqual(256);
+      for (const sequence of querySequences(query)) expect(sequence.length).toBeLessThanOrEqual(256);
+      expect(quotedFrom(query)).toBeLessThanOrEqual(256);
     }
   });
 });

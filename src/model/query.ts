@@ -2,7 +2,7 @@ import { stopWordsOf } from "./stop-words.js";
 
 /** A query, taken apart: what the user typed holds no operators, only words. */
 export interface SearchQuery {
-  /** As the user typed it. */
+  /** As the user typed it, as far as it counts: the first 16,384 characters. */
   readonly text: string;
   /** Words to look for, lower case, without stop-words unless there is nothing else; each once. */
   readonly words: readonly string[];
@@ -16,19 +16,25 @@ export interface SearchQuery {
 const SCRIPTS = "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar".split(" ").map((name) => `\\p{Script=${name}}`);
 const IN_WORDS = "\\p{L}\\p{N}\\p{M}\\p{Co}";
 const UNSPACED = `[[${SCRIPTS.join("")}々〆ー]&&[${IN_WORDS}]]`;
-const TOKEN = new RegExp(`${UNSPACED}+|[[${IN_WORDS}]--${UNSPACED}]+`, "gv");
+// What takes megabytes in one go overflows the stack, for the engine keeps each step: a longer token is found in pieces.
+const MAX_PIECE = 10_000;
+const AT_ONCE = `{1,${MAX_PIECE}}`;
+const TOKEN = new RegExp(`${UNSPACED}${AT_ONCE}|[[${IN_WORDS}]--${UNSPACED}]${AT_ONCE}`, "gv");
+const BETWEEN_WORDS = new RegExp(`[^${IN_WORDS}]`, "v");
 const UNSPACED_RUN = new RegExp(`^${UNSPACED}`, "v");
 const HAS_UNSPACED = new RegExp(UNSPACED, "v");
 const QUOTED = /"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」/gu;
 
-/** More words, or sequences of them, do not make a query better, only slower. */
-const MAX_TOKENS = 64;
+/** Characters of a query that count, and different words, or sequences of them: more make it slower, not better. */
+const MAX_LENGTH = 16_384;
+const MAX_WORDS = 256;
 
 /** Characters of a query in which quotation marks count: those that are never closed are looked for far. */
 const MAX_QUOTING = 2_000;
 
 /** Takes a query apart. Never throws; a query without a word gives one that finds nothing. */
-export function parseQuery(text: string): SearchQuery {
+export function parseQuery(query: string): SearchQuery {
+  const text = query.slice(0, MAX_LENGTH);
   const tokens = tokenize(text);
   const words = new Set(tokens.filter((token) => !isUnspaced(token)).map((word) => word.toLowerCase()));
   const runs = new Set(tokens.filter((token) => isUnspaced(token)));
@@ -52,52 +58,99 @@ export function parseQuery(text: string): SearchQuery {
  * matches when it holds any of them. An unspaced run is looked for whole, and by each two of its characters. Quoted
  * phrases stand last, from `quotedFrom` on.
  */
-export function querySequences(query: SearchQuery): string[][] {
-  const quoted = query.phrases.map((phrase) =>
-    phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
-  );
-  return unique([...plainSequences(query), ...quoted]).slice(0, MAX_TOKENS);
+export function querySequences(query: SearchQuery): readonly string[][] {
+  return sequencesOf(query).all;
 }
 
 /** The index of the first sequence that is looked for only because it was quoted. */
 export function quotedFrom(query: SearchQuery): number {
-  return plainSequences(query).length;
+  return sequencesOf(query).quotedFrom;
+}
+
+interface Sequences {
+  readonly all: readonly string[][];
+  readonly quotedFrom: number;
+}
+
+// The search asks for them, and the snippet of each result.
+const known = new WeakMap<SearchQuery, Sequences>();
+
+function sequencesOf(query: SearchQuery): Sequences {
+  const found = known.get(query);
+  if (found !== undefined) return found;
+  const plain = plainSequences(query);
+  const quoted = query.phrases.map((phrase) =>
+    phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
+  );
+  const sequences = { all: unique([...plain, ...quoted]).slice(0, MAX_WORDS), quotedFrom: plain.length };
+  known.set(query, sequences);
+  return sequences;
 }
 
 function plainSequences(query: SearchQuery): string[][] {
   const sequences = query.words.map((word) => [word]);
   for (const run of query.runs) {
-    const characters = Array.from(run).slice(0, MAX_TOKENS);
+    const characters = Array.from(run).slice(0, MAX_WORDS);
     sequences.push(characters);
     if (characters.length > 2) {
       sequences.push(...characters.slice(1).map((character, index) => [characters[index] as string, character]));
     }
   }
-  return unique(sequences).slice(0, MAX_TOKENS);
+  return unique(sequences).slice(0, MAX_WORDS);
 }
 
 function unique(sequences: readonly string[][]): string[][] {
   return [...new Map(sequences.map((sequence) => [sequence.join("\0"), sequence])).values()];
 }
 
-/** The words and unspaced runs of a text, in order; of a long text those at its start. */
+/** The words and unspaced runs of a text, in order, up to the one that would be too many different ones. */
 export function tokenize(text: string): string[] {
   const found: string[] = [];
-  for (const match of text.toWellFormed().matchAll(TOKEN)) {
-    found.push(match[0]);
-    if (found.length === MAX_TOKENS) break;
+  const different = new Set<string>();
+  for (const token of tokensOf(text)) {
+    if (different.add(token).size > MAX_WORDS) break;
+    found.push(token);
   }
   return found;
 }
 
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
-  const found = text.toWellFormed().match(TOKEN) ?? [];
-  if (!HAS_UNSPACED.test(text)) return found;
-  return found.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token]));
+  const pieces = isAscii(text) ? text.split(/[^\dA-Za-z]/) : text.toWellFormed().split(BETWEEN_WORDS);
+  return pieces.filter(Boolean).flatMap((piece) => (HAS_UNSPACED.test(piece) ? apart(piece) : piece));
 }
 
-/** Finds the words and unspaced runs of a text, one with each `exec`. */
+function apart(piece: string): string[] {
+  return tokensOf(piece).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
+}
+
+/** True for a text of nothing but ASCII. */
+export function isAscii(text: string): boolean {
+  return !/[^\0-\x7f]/.test(text);
+}
+
+function tokensOf(text: string): string[] {
+  const wellFormed = text.toWellFormed();
+  const pieces = wellFormed.match(TOKEN) ?? [];
+  return pieces.some(({ length }) => length >= MAX_PIECE) ? wholeTokens(wellFormed) : pieces;
+}
+
+// Pieces of one token touch each other, and are of the same kind.
+function wholeTokens(text: string): string[] {
+  const found: string[] = [];
+  let end = -1;
+  let isLastUnspaced = false;
+  for (const { 0: piece, index } of text.matchAll(TOKEN)) {
+    const isUnspacedPiece = isUnspaced(piece);
+    if (index === end && isUnspacedPiece === isLastUnspaced) found[found.length - 1] += piece;
+    else found.push(piece);
+    end = index + piece.length;
+    isLastUnspaced = isUnspacedPiece;
+  }
+  return found;
+}
+
+/** Finds the words and unspaced runs of a text, one with each `exec`; those of more than 10,000 characters in pieces. */
 export function wordPattern(): RegExp {
   return new RegExp(TOKEN);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import { hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
+import { createLoadFinder, hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
 import { NO_SKILLS, type SkillState } from "./skills.js";
 
 const NOTE = "[Unloaded: skills/deploy. Call load_context to load it again.]";
@@ -131,5 +131,41 @@ describe("hideUnloaded", () => {
     const other = loadPart("call-1", { type: "tool-search_context" });
     const message = messageOf(call, other);
     expect(hideUnloaded(message, 3, unloaded)).toEqual(message);
+  });
+});
+
+describe("createLoadFinder", () => {
+  const callsIn = (...newestFirst: SessionMessage[]) => {
+    const loads = createLoadFinder();
+    for (const message of newestFirst) loads.look(message);
+    return loads.callsOf("SKILLS", "deploy");
+  };
+
+  it("finds the calls whose document is still there, newest first", () => {
+    const { toolCallId: _id, ...nameless } = loadPart("");
+    const dynamic = loadPart("call-2", { type: "dynamic-tool", toolName: "load_context" });
+    expect(callsIn(messageOf(dynamic, nameless), messageOf(loadPart("call-1")))).toEqual([null, "call-2", "call-1"]);
+  });
+
+  it("finds calls whose result stands in a part of its own, after them", () => {
+    const input = { block: "skills", key: "deploy" };
+    const call = { type: "tool_use", id: "call-1", name: "load_context", input };
+    const result = { type: "tool_result", tool_use_id: "call-1", content: [{ type: "text", text: "whole text" }] };
+    expect(callsIn(messageOf(result), messageOf(call))).toEqual(["call-1"]);
+    expect(callsIn(messageOf(call, result))).toEqual(["call-1"]);
+    expect(callsIn(messageOf(call))).toEqual([]);
+    expect(callsIn(messageOf({ ...result, content: NOTE }), messageOf(call))).toEqual([]);
+  });
+
+  it.each([
+    ["what was unloaded", { output: NOTE }],
+    ["what agents unloaded", { output: "[skill unloaded: deploy]" }],
+    ["what was not there", { output: "Not found: deploy" }],
+    ["what has no answer yet", { output: undefined, state: "input-available" }],
+    ["another document", { input: { label: "skills", key: "other" } }],
+    ["another tool", { type: "tool-search_context" }],
+    ["a call without its input", { input: undefined }],
+  ])("passes over %s", (_title, more) => {
+    expect(callsIn(messageOf({ type: "text", text: "hi" }, loadPart("call-1", more)))).toEqual([]);
   });
 });

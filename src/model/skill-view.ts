@@ -2,6 +2,8 @@ import type { SessionMessage, SessionMessagePart } from "./message.js";
 import type { LoadedSkill, SkillState } from "./skills.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
 
+const LOAD_TOOL = "load_context";
+
 /** The state after a document was loaded, by the tool call with this id when there was one. */
 export function recordLoad(state: SkillState, label: string, key: string, toolCallId?: string): SkillState {
   const before = find(state.loaded, label, key)?.toolCallIds ?? [];
@@ -39,7 +41,7 @@ function hidePart(part: SessionMessagePart, position: number | null, state: Skil
   const tool = readToolPart(part);
   if (tool === null || tool.output === undefined) return part;
   const skill = unloadedBy(tool, position, state);
-  if (skill === null) return part;
+  if (skill === null || isNote(tool.output)) return part;
   const note = `[Unloaded: ${skill.label}/${skill.key}. Call load_context to load it again.]`;
   return withToolOutput(part, inShapeOf(tool.output, note));
 }
@@ -47,20 +49,81 @@ function hidePart(part: SessionMessagePart, position: number | null, state: Skil
 function unloadedBy(tool: ToolPart, position: number | null, state: SkillState): LoadedSkill | null {
   const { toolCallId, toolName } = tool;
   // Some results do not name their tool; then only the call's id tells.
-  if (toolName !== null && toolName !== "load_context") return null;
-  const named = (skill: LoadedSkill) => toolCallId !== null && skill.toolCallIds.includes(toolCallId);
+  if (toolName !== null && toolName !== LOAD_TOOL) return null;
+  const called = (skill: LoadedSkill) => toolCallId !== null && skill.toolCallIds.includes(toolCallId);
   // Loaded again after the unload, perhaps within the same message.
-  if (state.loaded.some(named)) return null;
-  const byCall = state.unloaded.find(named);
+  if (state.loaded.some(called)) return null;
+  const byCall = state.unloaded.find(called);
   if (byCall) return byCall;
-  const { label, block, key } = (typeof tool.input === "object" && tool.input !== null ? tool.input : {}) as Record<
-    string,
-    unknown
-  >;
-  const name = label ?? block;
-  if (toolName === null || position === null || typeof name !== "string" || typeof key !== "string") return null;
-  const skill = find(state.unloaded, name, key);
+  const named = skillOf(tool.input);
+  if (toolName === null || position === null || named === null) return null;
+  const skill = find(state.unloaded, named.label, named.key);
   return skill && position <= skill.through ? skill : null;
+}
+
+/** Looks through messages, newest first, for the calls that loaded a document. */
+export interface LoadFinder {
+  look(message: SessionMessage): void;
+  /** What is loaded, the latest load first; the id of each call, null for one without. */
+  readonly loads: readonly {
+    readonly label: string;
+    readonly key: string;
+    readonly calls: readonly (string | null)[];
+  }[];
+  /** The ids of the calls whose document is still to be read. */
+  callsOf(label: string, key: string): readonly (string | null)[];
+}
+
+/** Tells what is loaded where nobody recorded it, as in the messages of an upgraded database. */
+export function createLoadFinder(): LoadFinder {
+  const loads: { label: string; key: string; calls: (string | null)[] }[] = [];
+  // Results of calls that stand in a part before them.
+  const results = new Map<string, string>();
+  const look = ({ parts }: SessionMessage): void => {
+    for (const part of parts.toReversed()) {
+      const tool = readToolPart(part);
+      if (tool === null || (tool.toolName ?? LOAD_TOOL) !== LOAD_TOOL) continue;
+      const { toolCallId: id, input, output } = tool;
+      const text = output === undefined || isNote(output) ? null : textIn(output);
+      const named = skillOf(input);
+      if (named === null) {
+        if (text !== null && id !== null) results.set(id, text);
+        continue;
+      }
+      const result = text ?? (id === null ? undefined : results.get(id));
+      if (result === undefined || result === `Not found: ${named.key}`) continue;
+      const load = loads.find((each) => isSame(each, named.label, named.key));
+      if (load === undefined) loads.push({ ...named, calls: [id] });
+      else load.calls.push(id);
+    }
+  };
+  return {
+    look,
+    loads,
+    callsOf: (label, key) => loads.find((each) => isSame(each, label, key))?.calls ?? [],
+  };
+}
+
+function skillOf(input: unknown): { label: string; key: string } | null {
+  if (typeof input !== "object" || input === null) return null;
+  const { label, block, key } = input as Record<string, unknown>;
+  const name = label ?? block;
+  return typeof name === "string" && typeof key === "string" ? { label: name, key } : null;
+}
+
+// Ours, or that of `agents`, which wrote it into the stored message.
+function isNote(output: unknown): boolean {
+  const text = textIn(output);
+  if (text.startsWith("[Unloaded: ")) return text.endsWith(". Call load_context to load it again.]");
+  return text.startsWith("[skill unloaded: ") && text.endsWith("]");
+}
+
+function textIn(output: unknown): string {
+  if (typeof output === "string") return output;
+  if (Array.isArray(output)) return output.length === 1 ? textIn(output[0]) : "";
+  if (typeof output !== "object" || output === null) return "";
+  const { value, text } = output as Record<string, unknown>;
+  return textIn(value ?? text);
 }
 
 // An output is text, or one of the AI SDK's typed forms around it.
@@ -79,6 +142,6 @@ function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: str
 }
 
 // Labels are unique without regard to case; keys are exact.
-function isSame(skill: LoadedSkill, label: string, key: string): boolean {
+function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
   return skill.key === key && skill.label.toUpperCase() === label.toUpperCase();
 }

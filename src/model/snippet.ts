@@ -86,7 +86,7 @@ function matchesWithin(
   for (let found = pattern.exec(text); found !== null && found.index < to; found = pattern.exec(text)) {
     const word = found[0];
     if (isUnspaced(word)) {
-      matches.push(...matchesInRun(word, found.index, runs));
+      for (const match of matchesInRun(word, found.index, runs)) matches.push(match);
       continue;
     }
     let term = known.get(word);

@@ -1,22 +1,12 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { parseQuery } from "./query.js";
-import { stem } from "./stemmer.js";
+import { parseQuery, querySequences } from "./query.js";
 import { documentTerms, queryTerms } from "./terms.js";
 
-const BEGINNINGS = "a b tr ca rel hop fall fil conf sky hap y by toy ee agr con oper dig sens ang zz caress pon".split(
-  " ",
-);
-const ENDINGS = [
-  ..."s es ed ing ies ation ational tional enci anci izer logi bli alli entli eli ousli ization ator".split(" "),
-  ..."alism iveness fulness ousness aliti iviti biliti icate ative alize iciti ical ful ness al ance".split(" "),
-  ..."ence er ic able ible ant ement ment ent sion tion ion ou ism ate iti ous ive ize y e ll eed".split(" "),
-];
-
-/** What SQLite's FTS5 makes of each text. */
-function termsOfSqlite(texts: readonly string[]): string[][] {
+/** What FTS5, with its tokenizer of words in any script, makes of each text. */
+function wordsOfSqlite(texts: readonly string[]): string[][] {
   const db = new Database(":memory:");
-  db.exec(`CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2');
+  db.exec(`CREATE VIRTUAL TABLE t USING fts5(x, tokenize='unicode61 remove_diacritics 2');
            CREATE VIRTUAL TABLE v USING fts5vocab(t, instance)`);
   const insert = db.prepare("INSERT INTO t (rowid, x) VALUES (?, ?)");
   for (const [index, text] of texts.entries()) insert.run(index, text);
@@ -28,17 +18,8 @@ function termsOfSqlite(texts: readonly string[]): string[][] {
 }
 
 describe("terms", () => {
-  it("stem every word as SQLite's porter does", () => {
-    const words = BEGINNINGS.flatMap((start) =>
-      ENDINGS.flatMap((end) => [start + end, ...ENDINGS.slice(0, 12).map((last) => start + end + last)]),
-    );
-    expect(words.map(stem)).toEqual(termsOfSqlite(words).map(([term]) => term));
-  });
-
-  it("stem words with other letters as SQLite's porter does", () => {
-    const starts = ["Grüß", "ø", "straß", "łæ", "σίσυφο", "при", "ßy", "bæg", `${"ß".repeat(31)}`, "xß"];
-    const texts = starts.flatMap((start) => ENDINGS.map((end) => start + end));
-    expect(texts.map(documentTerms)).toEqual(termsOfSqlite(texts));
+  it("are stemmed words", () => {
+    expect(documentTerms("Deployments were failing; skies, dying")).toEqual(["deploy", "were", "fail", "sky", "die"]);
   });
 
   it("fold case and the diacritics of Latin letters as SQLite's unicode61 does", () => {
@@ -47,10 +28,13 @@ describe("terms", () => {
       "Ångström Việt Nam",
       "ΣΊΣΥΦΟΣ",
       "ЁЛКА и Йод",
-      "don't C++ x86_64 3.14",
+      "C++ x86_64 3.14",
       "ﬀ ß Ł ø",
     ];
-    expect(texts.map(documentTerms)).toEqual(termsOfSqlite(texts));
+    const unstemmed = ["naïve", "Ångström"];
+    expect(unstemmed.map(documentTerms)).toEqual([["naiv"], ["angstrom"]]);
+    expect(texts.slice(1).map(documentTerms)).toEqual(wordsOfSqlite(texts.slice(1)));
+    expect(documentTerms(texts[0] as string)).toEqual(["arger", "uber", "skoda", "naiv", "cafe"]);
   });
 
   it("take a decomposed letter for the composed one", () => {
@@ -68,6 +52,21 @@ describe("terms", () => {
     expect(documentTerms("\ud800 a\0b")).toEqual(["a", "b"]);
   });
 
+  it.each([
+    ["letters", "x"],
+    ["letters with accents", "é"],
+    ["letters beyond 16 bits", "𝒳"],
+    ["combining marks", "\u0301"],
+    ["letters and marks", "a\u0301"],
+    ["digits", "1"],
+    ["signs that are no words", "🥰"],
+    ["spaces", " "],
+  ])("are made of five million %s without one that parts them", (_, unit) => {
+    const text = unit.repeat(5_000_000 / unit.length);
+    expect(documentTerms(text).length).toBeLessThanOrEqual(1);
+    expect(queryTerms(parseQuery(text)).length).toBeLessThanOrEqual(64);
+  });
+
   it("of a query are its words, its phrases, and unspaced runs whole and in pairs", () => {
     expect(queryTerms(parseQuery('the running "blue whales"'))).toEqual([
       ["run"],
@@ -82,5 +81,10 @@ describe("terms", () => {
     ]);
     expect(queryTerms(parseQuery("猫"))).toEqual([["猫"]]);
     expect(queryTerms(parseQuery("…"))).toEqual([]);
+  });
+
+  it("of a query come from sequences that are made once", () => {
+    const query = parseQuery('blue whales "blue whales"');
+    expect(querySequences(query)).toBe(querySequences(query));
   });
 });

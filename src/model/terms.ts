@@ -1,32 +1,43 @@
-import { querySequences, type SearchQuery, words } from "./query.js";
+import { isAscii, querySequences, type SearchQuery, words } from "./query.js";
 import { stem } from "./stemmer.js";
 
 /** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
 const MAX_TERM_LENGTH = 100;
+const MAX_FOLDED = 10 * MAX_TERM_LENGTH;
 
 // Letters in lower case that are other shapes of one, as ς is of σ.
 const SHAPES = /[ςϐϑϕϖϰϱϵſẛ\u1fbe\u00b5]/gu;
 
 const MARKS_ON_LATIN = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
 
-/** The terms of a text, in order: its words in lower case, without diacritics on Latin letters, stemmed. For engines without a tokeniser of their own. */
+/** Terms that stand side by side in what is looked for: any of these sequences. */
+export type TermSequences = readonly (readonly string[])[];
+
+/** The terms of a text, in order: its words in lower case, without diacritics on Latin letters, stemmed. */
 export function documentTerms(text: string): string[] {
   return words(text).map(termOf);
 }
 
 /** The sequences of terms that a query looks for; see `querySequences`. */
-export function queryTerms(query: SearchQuery): string[][] {
+export function queryTerms(query: SearchQuery): TermSequences {
   return querySequences(query).map((sequence) => sequence.map(termOf));
 }
 
 /** The term that a word is found by. */
 export function termOf(word: string): string {
+  // Marks may fold away; what is far behind them makes no difference.
+  if (word.length > MAX_FOLDED) return makeTerm(word.slice(0, MAX_FOLDED));
   const known = terms.get(word);
   if (known !== undefined) return known;
-  const term = stem(foldWord(word)).slice(0, MAX_TERM_LENGTH).toWellFormed();
+  const term = makeTerm(word);
   if (terms.size >= MAX_TERMS) terms.clear();
   terms.set(word, term);
   return term;
+}
+
+function makeTerm(word: string): string {
+  const folded = foldWord(word);
+  return folded.length > MAX_TERM_LENGTH ? folded.slice(0, MAX_TERM_LENGTH).toWellFormed() : stem(folded);
 }
 
 // Texts use the same words over and over.
@@ -36,7 +47,7 @@ const MAX_TERMS = 10_000;
 /** A word without what does not tell it from others: case, and the diacritics of Latin letters. */
 export function foldWord(word: string): string {
   const lower = word.toLowerCase();
-  if (/^[\0-\x7f]*$/.test(lower)) return lower;
+  if (isAscii(lower)) return lower;
   return lower
     .normalize("NFD")
     .replace(MARKS_ON_LATIN, "")

@@ -1,11 +1,13 @@
-import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "./message.js";
+
+export { assertStorableText } from "./storable-text.js";
 
 /** The text that a search looks at and shows: the message's text parts, one below the other. Never tool payloads, reasoning or files. */
 export function searchableText(message: SessionMessage): string {
   let text = "";
   for (const part of message.parts) {
-    if (part.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
+    // Rows that another program wrote may hold anything.
+    if (part?.type !== "text" || typeof part.text !== "string" || part.text === "") continue;
     text = text === "" ? part.text : `${text}\n${part.text}`;
   }
   return text;
@@ -17,17 +19,6 @@ export function senderName(message: SessionMessage): string {
   if (typeof metadata !== "object" || metadata === null) return "";
   const { name } = metadata as { name?: unknown };
   return typeof name === "string" ? name : "";
-}
-
-/** Throws `INVALID_TEXT` for what no database column keeps: NUL and halves of surrogate pairs. */
-export function assertStorableText(text: string, what: string): void {
-  if (text.includes("\0") || !text.isWellFormed()) {
-    throw new StemmaError(
-      "INVALID_TEXT",
-      { what },
-      `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`,
-    );
-  }
 }
 
 const encoder = new TextEncoder();
@@ -42,6 +33,12 @@ export function utf8Length(text: string): number {
     bytes += written;
   }
   return bytes;
+}
+
+/** `text` at the end of `before`, on a new line: a line break comes between them unless `text` starts with one or either is empty. */
+export function appendText(before: string, text: string): string {
+  const joins = before === "" || text === "" || /^[\r\n]/.test(text);
+  return joins ? before + text : `${before}\n${text}`;
 }
 
 /** What is indexed of a message: the sender's name and date, then the text. "" for a message without text. */

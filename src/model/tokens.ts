@@ -98,7 +98,8 @@ export function estimateTokens(messages: readonly SessionMessage[]): number {
 }
 
 function partTokens(part: SessionMessagePart): number {
-  const { type } = part;
+  const type: unknown = part?.type;
+  // Rows that another program wrote may hold anything.
   if (typeof type !== "string") return jsonTokens(part);
   if (type === "text" || type === "reasoning")
     return typeof part.text === "string" ? estimateStringTokens(part.text) : 0;

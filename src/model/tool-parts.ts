@@ -22,8 +22,8 @@ export interface ToolPart {
  * (`tool_use`, `tool_result`, and their `server_` and `mcp_` kinds).
  */
 export function readToolPart(part: SessionMessagePart): ToolPart | null {
-  const { type } = part;
-  // A damaged row, or one of an upgraded database, may hold such a part.
+  const type: unknown = part?.type;
+  // Rows that another program wrote may hold anything.
   if (typeof type !== "string") return null;
   if (type.startsWith("tool-")) {
     // Only UI parts have a state: without one, these types are content, not tools named "call" or "result".

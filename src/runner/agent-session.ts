@@ -5,7 +5,7 @@ import { ActiveBranch } from "./active-branch.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "./messages/tool-part.js";
-import type { ModelObject } from "./models/model.js";
+import type { ModelSource } from "./models/model.js";
 import { requestOf } from "./models/request.js";
 import type { SessionRecord } from "./session-record.js";
 import type { AgentTools, Approve } from "./tools/agent-tools.js";
@@ -14,7 +14,7 @@ import type { AgentEvent, ExtendedUsageInfo, ModelPrices, SDKMessage, SessionSta
 
 export interface AgentSessionOptions {
   /** Null: the session can be read and written, but not asked. */
-  readonly model: ModelObject | null;
+  readonly model: ModelSource | null;
   readonly tools: AgentTools;
   readonly systemPrompt: string | undefined;
   readonly approve: Approve | undefined;
@@ -22,6 +22,8 @@ export interface AgentSessionOptions {
   readonly prices: ModelPrices | undefined;
   readonly settings: CallSettings;
   readonly abortSignal: AbortSignal | undefined;
+  /** Gives back what the storage holds of an open session. Called once. */
+  readonly release: () => Promise<void>;
 }
 
 export interface ReceiveOptions {
@@ -137,13 +139,17 @@ export class AgentSession implements AsyncDisposable {
     if (this.#closed) return;
     this.#closed = true;
     this.#turn?.abort.abort();
-    await this.#turn?.events.return();
-    await this.#sends;
-    this.#branch.release();
-    await this.#record.refresh().catch((error: unknown) => {
+    try {
+      await this.#turn?.events.return();
+      await this.#sends;
+      this.#branch.release();
+      await this.#record.refresh();
+    } catch (error) {
       // A host may close its store first: everything is stored.
       if (!StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
-    });
+    } finally {
+      await this.#options.release();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -151,11 +157,12 @@ export class AgentSession implements AsyncDisposable {
   }
 
   async *#runTurn(signal: AbortSignal): AsyncGenerator<AgentEvent, void, undefined> {
-    const { model, tools, systemPrompt = "", ...options } = this.#options;
-    if (model === null) {
+    const { model: source, tools, systemPrompt = "", ...options } = this.#options;
+    if (source === null) {
       const message = "This session has no model: pass one to createSession({ model }).";
       throw new StemmaError("MODEL_UNAVAILABLE", { sessionId: this.id }, message);
     }
+    const model = await source();
     const branch = this.#branch;
     await this.#sends;
     await branch.refresh();

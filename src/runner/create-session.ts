@@ -7,9 +7,9 @@ import type { Store } from "../storage/contract.js";
 import { AgentSession } from "./agent-session.js";
 import { defaultStorage } from "./default-storage.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
-import { type AgentModel, type ModelObject, resolveModel } from "./models/model.js";
+import { type AgentModel, type ModelSource, modelSource } from "./models/model.js";
 import { usageOf } from "./models/usage.js";
-import { isStorageStore, openStore, type StorageLike } from "./open-store.js";
+import { isDocumentStore, openStore, type StorageLike } from "./open-store.js";
 import { OURS, SessionRecord, sessionNotFound } from "./session-record.js";
 import type { AgentTools, Approve } from "./tools/agent-tools.js";
 import type { CallSettings } from "./turn.js";
@@ -60,8 +60,8 @@ export interface CreateSessionOptions {
 }
 
 /**
- * Starts, resumes or forks a session. Errors: `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`,
- * `MODEL_UNAVAILABLE`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
+ * Starts, resumes or forks a session. Whether its model can be used shows when it is asked. Errors: `SESSION_NOT_FOUND`
+ * (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
  */
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   const { maxTurns = 20, resume, fork } = options;
@@ -75,24 +75,37 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
     throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
   }
   assertMetadata(options.metadata);
-  const { baseURL, apiKey } = options;
-  const model = options.model === undefined ? null : await resolveModel(options.model, { baseURL, apiKey });
+  const model = options.model === undefined ? null : modelSource(options.model, options);
   const store = await openStore(options.sessionStorage ?? defaultStorage());
   const id = resume ?? options.id ?? `sess_${crypto.randomUUID().replaceAll("-", "")}`;
   // Another process may have written a session that lies in memory here.
-  if (isStorageStore(store)) await store.reload(resume ?? fork ?? id);
-  const record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
-  const summarize = model === null ? null : summarizer(model, options.prices, record);
-  return AgentSession.open(configure(store, id, summarize, options), record, {
-    model,
-    tools: options.tools ?? {},
-    systemPrompt: options.systemPrompt,
-    approve: options.approve,
-    maxTurns,
-    prices: options.prices,
-    settings: options.settings ?? {},
-    abortSignal: options.abortSignal,
-  });
+  if (isDocumentStore(store)) await store.reload(resume ?? fork ?? id);
+  const hold = holdIn(store, id);
+  try {
+    const record = resume === undefined ? await startRecord(store, id, options) : await SessionRecord.open(store, id);
+    const summarize = model === null ? null : summarizer(model, options.prices, record);
+    return await AgentSession.open(configure(store, id, summarize, options), record, {
+      model,
+      tools: options.tools ?? {},
+      systemPrompt: options.systemPrompt,
+      approve: options.approve,
+      maxTurns,
+      prices: options.prices,
+      settings: options.settings ?? {},
+      abortSignal: options.abortSignal,
+      release: hold.release,
+    });
+  } catch (error) {
+    await hold.release();
+    throw error;
+  }
+}
+
+// A session of a four-method storage lies in memory while it is open.
+function holdIn(store: Store, id: string): { release(): Promise<void> } {
+  if (!isDocumentStore(store)) return { release: async () => {} };
+  store.retain(id);
+  return { release: () => store.release(id) };
 }
 
 /** `createSession` with `resume`. */
@@ -157,10 +170,10 @@ function configure(store: Store, id: string, summarize: Summarize | null, option
 type Summarize = (prompt: string) => Promise<string>;
 
 /** Summarises with the session's model; what it costs counts as the session's. */
-function summarizer(model: ModelObject, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
+function summarizer(model: ModelSource, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
   return async (prompt) => {
     const { generateText } = await loadAiSdk();
-    const { text, usage } = await generateText({ model: model as never, prompt });
+    const { text, usage } = await generateText({ model: (await model()) as never, prompt });
     await record.addUsage(usageOf(usage, prices));
     return text;
   };

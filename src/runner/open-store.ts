@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
 import type { Store } from "../storage/contract.js";
 import { isStore } from "../storage/store-of.js";
-import type { StorageStore } from "./storages/document/document-store.js";
+import type { DocumentStore } from "./storages/document/document-store.js";
 import type { SessionStorage } from "./types.js";
 
 /** A storage that keeps its sessions in one of our stores, message by message. */
@@ -19,8 +19,8 @@ export async function openStore(storage: StorageLike): Promise<Store> {
   if (isStore(storage)) return storage;
   if (isStoreBacked(storage)) return storage.openStore();
   if (isSessionStorage(storage)) {
-    const { storageStore } = await import("./storages/document/document-store.js");
-    return storageStore(storage);
+    const { documentStore } = await import("./storages/document/document-store.js");
+    return documentStore(storage);
   }
   const message =
     "sessionStorage is an object with save, load, delete and list, or a store (sqlite(path), memory(), …).";
@@ -28,7 +28,7 @@ export async function openStore(storage: StorageLike): Promise<Store> {
 }
 
 /** True for a store that `openStore` made on a four-method storage. */
-export function isStorageStore(store: Store): store is StorageStore {
+export function isDocumentStore(store: Store): store is DocumentStore {
   return "reload" in store;
 }
 

@@ -1,6 +1,7 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { isSettled, isToolPart, settleToolCalls, type ToolPart } from "./messages/tool-part.js";
+import { errorText } from "./error-text.js";
+import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "./messages/tool-part.js";
 
 type Part = SessionMessagePart & Record<string, unknown>;
 
@@ -72,7 +73,7 @@ export class StepRecorder {
         return;
       case "tool-result":
         if (chunk.preliminary !== true) {
-          this.settle(chunk.toolCallId, { state: "output-available", output: chunk.output ?? null });
+          this.settle(chunk.toolCallId, { state: "output-available", output: storedForm(chunk.output) });
         }
         return;
       case "tool-error":
@@ -101,8 +102,8 @@ export class StepRecorder {
     const { toolCallId, toolName, input, providerExecuted, providerMetadata, invalid, error } = chunk;
     const name = chunk.dynamic ? { type: "dynamic-tool", toolName } : { type: `tool-${toolName}` };
     const state = invalid
-      ? { state: "output-error", rawInput: input, errorText: errorText(error) }
-      : { state: "input-available", input };
+      ? { state: "output-error", rawInput: storedForm(input), errorText: errorText(error) }
+      : { state: "input-available", input: storedForm(input) };
     this.parts.push({
       ...name,
       toolCallId,
@@ -112,15 +113,15 @@ export class StepRecorder {
     });
   }
 
-  private settle(toolCallId: string, result: Partial<ToolPart>): void {
+  private settle(toolCallId: string, result: Partial<ToolCallPart>): void {
     // A model may give two calls one id.
     const calls = this.parts.filter((part) => isToolPart(part) && part.toolCallId === toolCallId);
-    const part = calls.find((call) => !isSettled(call as unknown as ToolPart)) ?? calls.at(-1);
+    const part = calls.find((call) => !isSettled(call as unknown as ToolCallPart)) ?? calls.at(-1);
     if (part !== undefined) Object.assign(part, result);
   }
 }
 
-/** The text of an error, as a model reads it. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : typeof error === "string" ? error : JSON.stringify(error);
+// What JSON makes of it: that is what is read back.
+function storedForm(value: unknown): unknown {
+  return typeof value === "string" ? value : JSON.parse(JSON.stringify(value) ?? "null");
 }

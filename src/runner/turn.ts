@@ -1,12 +1,13 @@
 import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { errorText } from "./error-text.js";
 import { Gates, unlessAborted } from "./gates.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
 import type { ModelObject } from "./models/model.js";
 import { addUsage, NO_USAGE, usageOf } from "./models/usage.js";
-import { errorText, StepRecorder } from "./step-recorder.js";
+import { StepRecorder } from "./step-recorder.js";
 import { type AgentTools, type Approve, guardTools } from "./tools/agent-tools.js";
 import type { AgentEvent, ExtendedUsageInfo, ModelPrices, StopReason } from "./types.js";
 

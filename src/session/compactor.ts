@@ -1,99 +1,96 @@
-import type { CompactContext, CompactFunction, CompactResult } from "../compaction/compact.js";
-import type { ContextBlock } from "../context/block.js";
+import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import type { SessionMessage } from "../model/message.js";
+import { digestMessage, digestRange } from "../model/digest.js";
+import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { summaryMessage } from "../model/overlay.js";
-import { estimateMessageTokens, estimateStringTokens } from "../model/tokens.js";
+import { estimateMessageTokens, estimateTokens } from "../model/tokens.js";
+import { type CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
+import { withinTime } from "./time-limit.js";
+import { TokenCount, type TokenCounter } from "./token-count.js";
 
-/** Measures what a request to the model holds of the session. */
-export type TokenCounter = (input: TokenCounterInput) => number | Promise<number>;
-
-export interface TokenCounterInput {
-  messages: SessionMessage[];
-  /** The frozen prompt; "" when none was frozen. */
-  systemPrompt: string;
-  contextBlocks: ContextBlock[];
-}
-
-/** Called with what an automatic compaction failed with; what it throws itself is dropped. */
+/** Called with what a compaction failed with; what it throws itself is dropped. */
 export type CompactionErrorHandler = (error: unknown) => void | Promise<void>;
 
 export interface CompactorOptions {
   readonly compact: CompactFunction | null;
-  /** Estimated tokens above which a write compacts; null never. */
+  /** How long the function may take, in milliseconds: when `compact()` is called, and after a write. */
+  readonly timeout: { readonly called: number; readonly automatic: number };
+  /** Tokens above which a write compacts; null never. */
   readonly threshold: number | null;
   readonly tokenCounter: TokenCounter | null;
   readonly onError: CompactionErrorHandler | null;
 }
 
-// Compactions under way in this process, by store and session.
-const underWay = new WeakMap<object, Map<string, Promise<CompactResult | null>>>();
-
-function runningOn(owner: object): Map<string, Promise<CompactResult | null>> {
-  const running = underWay.get(owner) ?? new Map<string, Promise<CompactResult | null>>();
-  underWay.set(owner, running);
-  return running;
+interface Outcome {
+  readonly stored: CompactResult | null;
+  /** The function had nothing to gain. Not so when it failed, or the history changed under it: the next one may succeed. */
+  readonly fruitless: boolean;
 }
+
+/** What a compact function gave, or failed with. */
+interface Answer {
+  readonly answer: CompactResult | null;
+  readonly failure: { readonly error: unknown } | null;
+}
+
+/** A visible history as it was read, and what its messages said then: a compact function may change what it is given. */
+interface Seen {
+  readonly messages: readonly SessionMessage[];
+  readonly digests: readonly string[];
+  readonly leafId: string;
+}
+
+const NOTHING_STORED: Outcome = { stored: null, fruitless: false };
 
 /** After this many automatic attempts in a row that gained nothing, the trigger pauses. */
 const MAX_FRUITLESS = 3;
 
 /** Decides when a session compacts, and under which guard what the compact function gives is stored. */
 export class Compactor {
-  private fruitless = 0;
-  private pausedAt: number | null = null;
+  #fruitless = 0;
+  #pausedAt: number | null = null;
+  #toldOfNoFunction = false;
+  readonly #count: TokenCount;
+  readonly #runs: CompactionRuns<Outcome>;
 
   /** `owner` is what several objects for one session have in common: the store, or the provider. */
   constructor(
-    private readonly owner: object,
+    owner: object,
     private readonly backend: SessionBackend,
     private readonly context: SessionContext,
     private readonly events: SessionEvents,
     private readonly options: CompactorOptions,
-  ) {}
+  ) {
+    this.#runs = new CompactionRuns(owner, backend.sessionId);
+    this.#count = new TokenCount(backend, context, options.tokenCounter, (error) => this.#fail(error));
+  }
 
-  /** See `Session.compact`. Callers at the same time share one run. */
-  run(): Promise<CompactResult | null> {
-    const { compact } = this.options;
-    if (compact === null) {
-      const message =
-        "Give the session a compact function first: session.onCompaction(createCompactFunction({ summarize })).";
-      return Promise.reject(new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message));
-    }
-    const running = runningOn(this.owner);
-    const { sessionId } = this.backend;
-    const run =
-      running.get(sessionId) ??
-      this.compact(compact).finally(() => {
-        running.delete(sessionId);
-      });
-    running.set(sessionId, run);
-    return run;
+  /** See `Session.compact`. Callers at the same time share one run for a path. */
+  async run(leafId: string | undefined): Promise<CompactResult | null> {
+    const { compact, timeout } = this.options;
+    if (compact === null) throw notConfigured();
+    return (await this.#runs.share(leafId, (run) => this.#compact(run, compact, timeout.called, null))).stored;
   }
 
   /** Compacts when the history has outgrown the threshold. Never fails: the write it follows is stored. */
   async afterWrite(visibleTokens: number | null): Promise<void> {
-    const { threshold, compact } = this.options;
-    const automatic = threshold !== null && compact !== null;
-    if (!automatic && !this.events.observed) return;
+    const { threshold, compact, timeout } = this.options;
+    if (threshold === null && !this.events.observed) return;
     try {
-      const tokens = await this.measure(visibleTokens);
-      this.report("idle", tokens);
+      const tokens = await this.#count.ofActivePath(visibleTokens);
+      this.#report("idle", tokens);
+      if (threshold === null || tokens <= threshold) return;
+      if (compact === null) return await this.#tellOfNoFunction();
       // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
-      if (!automatic || tokens <= threshold || this.underWay || this.paused(tokens)) return;
-      const stored = await this.run();
-      this.fruitless = stored === null ? this.fruitless + 1 : 0;
-      if (this.fruitless >= MAX_FRUITLESS) {
-        this.pausedAt = tokens;
-        this.fruitless = 0;
-        const message = `${MAX_FRUITLESS} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
-        await this.fail(new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message));
-      }
+      if (this.#runs.any || this.#paused(tokens)) return;
+      const run = this.#runs.share(undefined, (run) => this.#compact(run, compact, timeout.automatic, tokens));
+      const { stored, fruitless } = await run;
+      if (stored !== null || fruitless) await this.#pauseWhenFruitless(fruitless, tokens, threshold);
     } catch (error) {
-      await this.fail(error);
+      await this.#fail(error);
     }
   }
 
@@ -101,91 +98,145 @@ export class Compactor {
   async afterChange(): Promise<void> {
     if (!this.events.observed) return;
     try {
-      this.report("idle", await this.measure(null));
+      this.#report("idle", await this.#count.ofActivePath(null));
     } catch (error) {
-      await this.fail(error);
+      await this.#fail(error);
     }
   }
 
-  private get underWay(): boolean {
-    return runningOn(this.owner).has(this.backend.sessionId);
+  async #pauseWhenFruitless(fruitless: boolean, tokens: number, threshold: number): Promise<void> {
+    this.#fruitless = fruitless ? this.#fruitless + 1 : 0;
+    if (this.#fruitless < MAX_FRUITLESS) return;
+    this.#pausedAt = tokens;
+    this.#fruitless = 0;
+    const message = `${MAX_FRUITLESS} compactions in a row did not shrink the history; the next one is tried when it has grown by half.`;
+    await this.#fail(new StemmaError("COMPACTION_NO_GAIN", { tokens, threshold }, message));
   }
 
-  private paused(tokens: number): boolean {
-    if (this.pausedAt !== null && tokens >= this.pausedAt * 1.5) this.pausedAt = null;
-    return this.pausedAt !== null;
+  #paused(tokens: number): boolean {
+    if (this.#pausedAt !== null && tokens >= this.#pausedAt * 1.5) this.#pausedAt = null;
+    return this.#pausedAt !== null;
   }
 
-  private async compact(compact: CompactFunction): Promise<CompactResult | null> {
-    const [leaf, messages] = await Promise.all([this.backend.leaf(), this.backend.history(undefined, "throw")]);
-    const tokensBefore = sumTokens(messages);
-    this.report("compacting", tokensBefore);
-    let saved: number | null = null;
+  async #tellOfNoFunction(): Promise<void> {
+    if (this.#toldOfNoFunction) return;
+    this.#toldOfNoFunction = true;
+    await this.#fail(notConfigured());
+  }
+
+  // `counted` are the tokens before it, where the trigger counted them.
+  async #compact(
+    run: CompactionRun<Outcome>,
+    compact: CompactFunction,
+    timeout: number,
+    counted: number | null,
+  ): Promise<Outcome> {
+    const messages = await this.backend.history(run.asked, "throw");
+    const leafId = messages.at(-1)?.id;
+    if (leafId === undefined) return NOTHING_STORED;
+    const other = this.#runs.onPath(run, messages);
+    if (other !== undefined) return other.result;
+    run.leafId = leafId;
+    const seen: Seen = { messages, digests: messages.map(digestMessage), leafId };
+    const tokensBefore = counted ?? (this.events.observed ? await this.#count.of([...messages]) : null);
+    this.#report("compacting", tokensBefore ?? 0);
+    const { answer, failure } = await this.#ask(compact, [...messages], timeout);
+    let after: SessionMessage[] | null = null;
     try {
-      const result = await compact(messages, this.compactContext());
-      const stored = result === null || leaf === null ? null : await this.store(result, messages, leaf.id);
-      saved = stored?.saved ?? null;
-      return stored?.result ?? null;
-    } finally {
-      // Told from what was read before: reading once more could fail a call whose overlay is stored.
-      this.report("idle", tokensBefore - (saved ?? 0), saved === null ? undefined : { tokensBefore });
-    }
-  }
-
-  // Stores what a compact function gave, if it is worth it and the range is still as it was seen.
-  private async store(
-    result: CompactResult,
-    messages: SessionMessage[],
-    leafId: string,
-  ): Promise<{ result: CompactResult; saved: number } | null> {
-    // A model may stop in the middle of a character, which no store keeps.
-    const summary = result.summary.replaceAll("\0", "").toWellFormed();
-    if (summary.trim() === "") return null;
-    const from = messages.findIndex(({ id }) => id === result.fromMessageId);
-    const to = messages.findIndex(({ id }) => id === result.toMessageId);
-    const range = messages.slice(from, to + 1);
-    const seen = from >= 0 && to >= from;
-    const saved = sumTokens(range) - estimateMessageTokens(summaryMessage({ id: "", summary }));
-    if (seen && saved <= 0) return null;
-    const expect = seen ? { leafId, visibleIds: range.map(({ id }) => id) } : undefined;
-    try {
-      const overlay = await this.backend.addCompaction({ ...result, summary, expect });
-      this.events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
-      const { fromMessageId, toMessageId } = overlay;
-      return { result: { fromMessageId, toMessageId, summary }, saved: seen ? saved : 0 };
+      const stored = answer === null ? null : await this.#store(answer, seen);
+      if (stored === null) return { stored: null, fruitless: failure === null };
+      after = stored.after;
+      // What blocks and listeners do from here on may well ask for another compaction.
+      this.#runs.end(run);
+      this.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
+      await this.#refreshPrompt();
+      return { stored: stored.result, fruitless: false };
     } catch (error) {
       // Another process was faster, or the range was edited: what is there now stands.
-      if (StemmaError.isInstance(error, "COMPACTION_STALE")) return null;
-      throw error;
+      if (!StemmaError.isInstance(error, "COMPACTION_STALE")) throw error;
+      return NOTHING_STORED;
+    } finally {
+      await this.#reportEnd(seen, tokensBefore, after);
+      if (failure !== null) await this.#fail(failure.error);
     }
   }
 
-  private async measure(visibleTokens: number | null): Promise<number> {
-    const systemPrompt = this.context.frozenPrompt() ?? (await this.context.knownPrompt()) ?? "";
-    const { tokenCounter } = this.options;
-    if (tokenCounter !== null) {
-      await this.context.load();
-      const messages = await this.backend.history(undefined, "throw");
-      return tokenCounter({ messages, systemPrompt, contextBlocks: this.context.blocks() });
+  async #ask(compact: CompactFunction, messages: SessionMessage[], timeout: number): Promise<Answer> {
+    try {
+      const given = Promise.resolve(compact(messages, this.#count.compactContext()));
+      return { answer: checkedResult(await withinTime(given, timeout)), failure: null };
+    } catch (error) {
+      return { answer: null, failure: { error } };
     }
-    return (visibleTokens ?? (await this.backend.visibleTokens())) + this.promptTokens(systemPrompt);
   }
 
-  private lastPrompt = { text: "", tokens: 0 };
-
-  private promptTokens(text: string): number {
-    if (this.lastPrompt.text !== text) this.lastPrompt = { text, tokens: estimateStringTokens(text) };
-    return this.lastPrompt.tokens;
+  // Stores what a compact function gave, if it is worth it. Errors: `COMPACTION_STALE` when the range says something else now.
+  async #store(
+    answer: CompactResult,
+    { messages, digests, leafId }: Seen,
+  ): Promise<{ id: string; result: CompactResult; after: SessionMessage[] } | null> {
+    // A model may stop in the middle of a character, which no store keeps.
+    const summary = answer.summary.replaceAll("\0", "").toWellFormed();
+    if (summary.trim() === "") return null;
+    const { from, to } = await this.#rangeOf(answer, messages);
+    const range = messages.slice(from, to + 1);
+    if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
+    const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
+    const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
+    const overlay = await this.backend.addCompaction({ summary, fromMessageId, toMessageId, expect });
+    return {
+      id: overlay.id,
+      result: { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary },
+      after: [...messages.slice(0, from), summaryMessage(overlay), ...messages.slice(to + 1)],
+    };
   }
 
-  // The counter that decides when also decides what, one message at a time.
-  private compactContext(): CompactContext {
-    const { tokenCounter } = this.options;
-    if (tokenCounter === null) return {};
-    return { tokenCounter: (messages) => tokenCounter({ messages, systemPrompt: "", contextBlocks: [] }) };
+  // Where in the visible history the range lies. It begins with the earliest summary at the latest, so that one remains.
+  async #rangeOf(
+    { fromMessageId, toMessageId }: CompactResult,
+    messages: readonly SessionMessage[],
+  ): Promise<{ from: number; to: number }> {
+    const from = await this.#placeOf(fromMessageId, messages);
+    const to = await this.#placeOf(toMessageId, messages);
+    if (from < 0 || to < from) {
+      const message = `Nothing can be laid over "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
+      const details = { sessionId: this.backend.sessionId, fromMessageId, toMessageId };
+      throw new StemmaError("COMPACTION_INVALID_RANGE", details, message);
+    }
+    const earliest = messages.findIndex(isSummaryMessage);
+    return { from: earliest < 0 ? from : Math.min(earliest, from), to };
   }
 
-  private report(phase: "idle" | "compacting", tokenEstimate: number, compacted?: { tokensBefore: number }): void {
+  // A function that keeps ids by itself may name a message that lies under a summary by now.
+  async #placeOf(id: string, messages: readonly SessionMessage[]): Promise<number> {
+    const visible = messages.findIndex((message) => message.id === id);
+    if (visible >= 0) return visible;
+    for (const [index, message] of messages.entries()) {
+      if (!isSummaryMessage(message)) continue;
+      const under = await this.backend.originals(message.id.slice(SUMMARY_ID_PREFIX.length));
+      if (under.some((original) => original.id === id)) return index;
+    }
+    return -1;
+  }
+
+  // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.
+  async #refreshPrompt(): Promise<void> {
+    try {
+      if ((await this.context.knownPrompt()) !== null) await this.context.refreshPrompt();
+    } catch (error) {
+      await this.#fail(error);
+    }
+  }
+
+  // Counts what was read before, with the summary in it: reading once more could fail a call whose summary is stored.
+  async #reportEnd(seen: Seen, counted: number | null, after: SessionMessage[] | null): Promise<void> {
+    if (!this.events.observed) return;
+    const tokensBefore = counted ?? (await this.#count.of([...seen.messages]));
+    if (after === null) this.#report("idle", tokensBefore);
+    else this.#report("idle", await this.#count.of(after), { tokensBefore });
+  }
+
+  #report(phase: "idle" | "compacting", tokenEstimate: number, compacted?: { tokensBefore: number }): void {
     if (!this.events.observed) return;
     const { threshold } = this.options;
     this.events.emit({
@@ -197,7 +248,7 @@ export class Compactor {
     });
   }
 
-  private async fail(error: unknown): Promise<void> {
+  async #fail(error: unknown): Promise<void> {
     const message = error instanceof Error ? error.message : String(error);
     this.events.emit({ type: "cf_agent_session_error", error: message });
     try {
@@ -208,6 +259,16 @@ export class Compactor {
   }
 }
 
-function sumTokens(messages: readonly SessionMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+function checkedResult(given: CompactResult | null | undefined): CompactResult | null {
+  if (given === null || given === undefined) return null;
+  const { fromMessageId, toMessageId, summary } = given;
+  if ([fromMessageId, toMessageId, summary].every((field) => typeof field === "string")) return given;
+  const message = "A compact function resolves to { fromMessageId, toMessageId, summary }, three texts, or to null.";
+  throw new StemmaError("INVALID_ARGUMENT", {}, message);
+}
+
+function notConfigured(): StemmaError {
+  const message =
+    "Give the session a compact function first: session.onCompaction(createCompactFunction({ summarize })).";
+  return new StemmaError("COMPACTION_NOT_CONFIGURED", {}, message);
 }

@@ -1,5 +1,5 @@
 import { isWritable, type WritableContextProvider } from "../context/provider.js";
-import { AgentContextProvider } from "../context/providers/agent-context.js";
+import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { promptKey, type Store } from "../storage/contract.js";
@@ -9,9 +9,11 @@ import { SessionEvents } from "./events.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
+import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { storablePrompt } from "./store-backend.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
+import { DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -27,20 +29,23 @@ export interface SessionCore {
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
   const kept = provider instanceof StoreSessionProvider ? provider : null;
-  const backend = kept?.backend ?? providerBackend(provider, sessionId);
+  const messagesHold = providerSkillLog(provider);
+  const backend = kept?.backend ?? messagesHold.over(providerBackend(provider, sessionId));
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
   const store = wired?.store ?? null;
   const events = new SessionEvents(wired?.host ?? null);
   const context = new SessionContext({
     configs: config.context,
-    wire: store === null ? null : (label) => new AgentContextProvider(store, label),
+    wire: store === null ? null : (label) => new WiredContextProvider(store, sessionId, label),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
-    skills: kept === null ? null : storeSkillLog(kept.store, sessionId),
+    skills: kept === null ? messagesHold : storeSkillLog(kept.store, sessionId),
     sessionId,
   });
+  const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
+    timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
     threshold: config.threshold,
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,

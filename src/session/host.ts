@@ -1,5 +1,7 @@
+import { StemmaError } from "../errors.js";
 import { isStore } from "../storage/store-of.js";
 import type { SessionProvider } from "./provider.js";
+import { StoreSessionProvider } from "./store-session-provider.js";
 
 const METHODS = ["getMessage", "getHistory", "getLatestLeaf", "getBranches", "appendMessage", "updateMessage"];
 
@@ -13,4 +15,17 @@ export function isSessionProvider(value: unknown): value is SessionProvider {
 export function sessionIdOf(provider: SessionProvider): string | null {
   const { sessionId } = provider as { sessionId?: unknown };
   return typeof sessionId === "string" ? sessionId : null;
+}
+
+/** The provider of the session with this id. Errors: `SESSION_ID_BOUND`, `STORE_UNSUPPORTED`. */
+export function providerFor(provider: SessionProvider, sessionId: string): SessionProvider {
+  if (provider instanceof StoreSessionProvider) return provider.forSession(sessionId);
+  const bound = sessionIdOf(provider);
+  if (bound === sessionId) return provider;
+  if (bound !== null) {
+    const message = `The provider belongs to session "${bound}"; it cannot serve "${sessionId}".`;
+    throw new StemmaError("SESSION_ID_BOUND", { sessionId: bound, requested: sessionId }, message);
+  }
+  const message = `This provider does not say which session it keeps, so it cannot be told to keep "${sessionId}". Make one for each session, and give it that session's id as sessionId.`;
+  throw new StemmaError("STORE_UNSUPPORTED", { sessionId }, message);
 }

@@ -1,7 +1,8 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../context/provider.js";
-import type { CompactionErrorHandler, TokenCounter } from "./compactor.js";
+import type { CompactionErrorHandler } from "./compactor.js";
+import type { TokenCounter } from "./token-count.js";
 
 /** Options of the direct constructor; the builder methods say the same one by one. */
 export interface SessionOptions {
@@ -13,9 +14,16 @@ export interface SessionOptions {
   onCompactionError?: CompactionErrorHandler;
 }
 
+export interface OnCompactionOptions {
+  /** How long the function may take, in milliseconds. Default: two minutes. `Infinity` waits for ever. */
+  timeout?: number | undefined;
+}
+
 export interface CompactAfterOptions {
   /** Measures instead of the built-in estimate; gets the whole history at each write. */
   tokenCounter?: TokenCounter | undefined;
+  /** How long an automatic compaction may take, in milliseconds. Default: the `timeout` of `onCompaction()`. */
+  timeout?: number | undefined;
 }
 
 /** Everything a session is configured with before its first use. */
@@ -24,7 +32,9 @@ export interface SessionConfig {
   /** `true`: kept in the session's store. */
   readonly cachedPrompt: boolean | ContextBlockProvider;
   readonly compact: CompactFunction | null;
+  readonly compactTimeout: number | null;
   readonly threshold: number | null;
+  readonly automaticTimeout: number | null;
   readonly tokenCounter: TokenCounter | null;
   readonly onCompactionError: CompactionErrorHandler | null;
   readonly expandableSummaries: boolean;
@@ -34,8 +44,16 @@ export const EMPTY_CONFIG: SessionConfig = {
   context: [],
   cachedPrompt: false,
   compact: null,
+  compactTimeout: null,
   threshold: null,
+  automaticTimeout: null,
   tokenCounter: null,
   onCompactionError: null,
   expandableSummaries: false,
 };
+
+/** Blocks with one more, in the place of the one with its label when there is one. */
+export function withBlock(blocks: readonly ContextConfig[], block: ContextConfig): readonly ContextConfig[] {
+  const place = blocks.findIndex(({ label }) => label === block.label);
+  return place < 0 ? [...blocks, block] : blocks.with(place, block);
+}

@@ -9,7 +9,11 @@ import { StoreSessionProvider } from "./store-session-provider.js";
  */
 export class PostgresSessionProvider extends StoreSessionProvider {
   /** `client` is a client or pool of pg, the function of postgres.js, a PGlite database, or a store on one. Errors: `STORE_UNSUPPORTED`. */
-  constructor(client: PostgresSource | Store, sessionId = "") {
+  constructor(client: PostgresSource | Store, sessionId?: string) {
     super(postgresStoreOf(client), sessionId);
+  }
+
+  protected override copyFor(sessionId: string): PostgresSessionProvider {
+    return new PostgresSessionProvider(this.store, sessionId);
   }
 }

@@ -1,11 +1,12 @@
 import { enqueue } from "../context/provider-call.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
+import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { applyOverlays } from "../model/overlay.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
-import type { StoredCompaction, TreeNode } from "../storage/contract.js";
+import type { CompactionGuard, StoredCompaction, TreeNode } from "../storage/contract.js";
 import type { CompactionRequest, SessionBackend, SessionProvider } from "./provider.js";
 
 /**
@@ -24,8 +25,8 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     return (await compactions()).find((each) => SUMMARY_ID_PREFIX + each.id === id)?.toMessageId ?? id;
   };
 
-  const history = async (given: string | undefined): Promise<SessionMessage[]> => {
-    const leafId = await named(given);
+  const history = async (given: string | null | undefined): Promise<SessionMessage[]> => {
+    const leafId = await named(given ?? undefined);
     if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
     return applyOverlays(await provider.getHistory(leafId), await compactions());
   };
@@ -42,6 +43,15 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     return true;
   };
 
+  // Whether the range says what its summary was made of.
+  const holds = async ({ fromMessageId, toMessageId }: CompactionRequest, { leafId, digest }: CompactionGuard) => {
+    if ((await message(await named(leafId))) === null) return false;
+    const visible = await history(leafId);
+    const from = visible.findIndex(({ id }) => id === fromMessageId);
+    const to = visible.findIndex(({ id }) => id === toMessageId);
+    return from >= 0 && digestRange(visible.slice(from, to + 1).map(digestMessage)) === digest;
+  };
+
   const inTurn =
     <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
     (...args: A): Promise<R> =>
@@ -56,10 +66,14 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: [] }) : messages;
     },
     stream: async function* ({ leafId, newestFirst }) {
-      const messages = await history(leafId);
+      const messages = await history(leafId ?? undefined);
       yield* newestFirst ? messages.reverse() : messages;
     },
     recent: async (maxBytes, minMessages) => {
+      if (provider.getRecentHistory !== undefined) {
+        const recent = await provider.getRecentHistory(null, maxBytes, minMessages);
+        return { ...recent, messages: applyOverlays(recent.messages, await compactions()) };
+      }
       const messages = await history(undefined);
       let start = messages.length;
       let total = 0;
@@ -71,6 +85,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       }
       return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
     },
+    rowStats: async () => (await provider.getHistoryRowStats?.(null)) ?? null,
     leaf: async () => (await provider.getLatestLeaf()) ?? null,
     branches: async (given) => {
       const messageId = await named(given);
@@ -94,9 +109,9 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     }),
     upsert: inTurn(async (given, parentId) => {
       encodeMessage(given);
-      if (await insert(given, parentId)) return true;
-      await provider.updateMessage(given);
-      return false;
+      const inserted = await insert(given, parentId);
+      if (!inserted) await provider.updateMessage(given);
+      return { inserted, visibleTokens: null };
     }),
     update: inTurn(async (given) => {
       encodeMessage(given);
@@ -120,8 +135,8 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     addCompaction: inTurn(async (request) => {
       const existing = await compactions();
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
+      if (request.expect !== undefined && !(await holds(request, request.expect))) throw stale();
       await assertRange(provider, fromMessageId, toMessageId);
-      if (request.expect !== undefined) await assertUnchanged(await history(request.expect.leafId), request);
       await provider.addCompaction(request.summary, fromMessageId, toMessageId);
       const known = new Set(existing.map(({ id }) => id));
       const added = (await compactions()).find(({ id }) => !known.has(id));
@@ -180,12 +195,9 @@ async function assertRange(provider: SessionProvider, from: string, to: string):
   if (!shown) throw refuse("the range is reversed, or its ends are not on one path");
 }
 
-async function assertUnchanged(visible: readonly SessionMessage[], { expect }: CompactionRequest): Promise<void> {
-  const ids = expect?.visibleIds ?? [];
-  const start = visible.findIndex(({ id }) => id === ids[0]);
-  if (start >= 0 && ids.every((id, index) => visible[start + index]?.id === id)) return;
+function stale(): StemmaError {
   const text = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
-  throw new StemmaError("COMPACTION_STALE", {}, text);
+  return new StemmaError("COMPACTION_STALE", {}, text);
 }
 
 function treeOf(path: readonly SessionMessage[]): TreeNode[] {

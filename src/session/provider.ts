@@ -1,5 +1,14 @@
-import type { SessionMessage } from "../model/message.js";
-import type { FoundMessage, RecentHistory, SearchRequest, StoredCompaction, TreeNode } from "../storage/contract.js";
+import type { HistoryMessage, SessionMessage } from "../model/message.js";
+import type {
+  CompactionGuard,
+  FoundMessage,
+  HistoryRowStat,
+  RecentHistory,
+  SearchRequest,
+  StoredCompaction,
+  TreeNode,
+  UpsertResult,
+} from "../storage/contract.js";
 
 export type Awaitable<T> = T | PromiseLike<T>;
 
@@ -10,8 +19,8 @@ export interface SearchResult {
   /** The message's searchable text. */
   content: string;
   /** ISO time. */
-  createdAt?: string;
-  sessionId?: string;
+  createdAt?: string | undefined;
+  sessionId?: string | undefined;
   /** Higher is better; comparable within one search only. */
   score?: number;
   /** The sender's name (`metadata.name`). */
@@ -31,12 +40,23 @@ export interface SearchResult {
 export interface SessionProvider {
   getMessage(id: string): Awaitable<SessionMessage | null | undefined>;
   /** From the root to `leafId`, or to the latest leaf. */
-  getHistory(leafId?: string): Awaitable<SessionMessage[]>;
+  getHistory(leafId?: string | null): Awaitable<SessionMessage[]>;
   getLatestLeaf(): Awaitable<SessionMessage | null | undefined>;
   /** The messages whose parent is `messageId`. */
   getBranches(messageId: string): Awaitable<SessionMessage[]>;
   /** Messages on the path. */
-  getPathLength(leafId?: string): Awaitable<number>;
+  getPathLength(leafId?: string | null): Awaitable<number>;
+  /**
+   * The newest messages of the path whose sizes fit `maxBytes`, and at least `minMessages` of them, oldest first. Without
+   * it `session.getRecentHistory()` reads the whole history and cuts it.
+   */
+  getRecentHistory?(
+    leafId: string | null | undefined,
+    maxBytes: number,
+    minMessages?: number,
+  ): Awaitable<RecentHistory>;
+  /** The size of each stored message on the path, oldest first. Without it `session.getHistoryRowStats()` gives null. */
+  getHistoryRowStats?(leafId?: string | null): Awaitable<HistoryRowStat[]>;
   /** Appends below `parentId`; without one to the latest leaf, with `null` as a root. A known id changes nothing. */
   appendMessage(message: SessionMessage, parentId?: string | null): unknown;
   updateMessage(message: SessionMessage): unknown;
@@ -68,18 +88,19 @@ export interface CompactionRequest {
   readonly summary: string;
   readonly fromMessageId: string;
   readonly toMessageId: string;
-  /** Ids of the visible messages that were summarised: nothing is stored unless they are still what is visible. */
-  readonly expect?: { readonly leafId: string; readonly visibleIds: readonly string[] } | undefined;
+  /** What was summarised: nothing is stored unless the range still says that. */
+  readonly expect?: CompactionGuard | undefined;
 }
 
 export interface HistoryOptions {
-  leafId?: string | undefined;
+  /** The last message of the path; null and nothing are the active leaf. */
+  leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
   onCorrupt?: "skip" | "throw" | undefined;
 }
 
 /** A history from which unreadable rows were left out. */
-export type LenientHistory<M extends SessionMessage = SessionMessage> = M[] & {
+export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
   /** Ids of the stored messages that could not be read. Not enumerable. */
   readonly corrupt: readonly string[];
 };
@@ -94,14 +115,15 @@ export interface SessionBackend {
   history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<SessionMessage[]>;
   stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
   recent(maxBytes: number, minMessages: number): Promise<RecentHistory>;
+  /** Of the active path. Null where nobody can tell. */
+  rowStats(): Promise<HistoryRowStat[] | null>;
   leaf(): Promise<SessionMessage | null>;
   branches(messageId: string): Promise<SessionMessage[]>;
   pathLength(leafId: string | undefined): Promise<number>;
   visibleTokens(): Promise<number>;
   tree(): Promise<TreeNode[]>;
   append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
-  /** Resolves to whether it inserted. */
-  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<boolean>;
+  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<UpsertResult>;
   update(message: SessionMessage): Promise<void>;
   /** Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<readonly string[]>;

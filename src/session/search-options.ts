@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
-import { assertLimit } from "./arguments.js";
+import { assertLimit, assertOptions } from "./arguments.js";
 
 /** What a search is narrowed to, and what it gives. */
 export interface SearchOptions {
@@ -12,8 +12,8 @@ export interface SearchOptions {
   after?: Date | string | number | undefined;
   /** Only messages of before this time. */
   before?: Date | string | number | undefined;
-  /** Only messages on the path to this one. Unknown: `MESSAGE_NOT_FOUND`. */
-  leafId?: string | undefined;
+  /** Only messages on the path to this one; null is the active leaf. Unknown: `MESSAGE_NOT_FOUND`. */
+  leafId?: string | null | undefined;
   /** Only messages whose `metadata` has each of these fields with just this value. */
   metadata?: Record<string, MetadataValue> | undefined;
   /** How many messages before and after each result to give along, on the same path; default 0, at most 100. */
@@ -45,13 +45,15 @@ const MAX_CONTEXT = 100;
 
 /** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
 export function searchRequest(options: SearchOptions): SearchRequest {
+  assertOptions(options, "a search");
   const { limit = 20, role, leafId, metadata, context } = options;
   assertLimit(limit);
   if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
     throw invalid({ context }, `context is a whole number from 0 to ${MAX_CONTEXT}.`);
   }
   for (const [name, text] of Object.entries({ role, leafId })) {
-    if (text !== undefined && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
+    const isAbsent = text === undefined || (name === "leafId" && text === null);
+    if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
   }
   if (metadata !== undefined) assertMetadata(metadata);
   const after = timeOf("after", options.after);
@@ -61,8 +63,8 @@ export function searchRequest(options: SearchOptions): SearchRequest {
 
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
 export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
-  const { sessionIds } = options;
   const request = searchRequest(options);
+  const { sessionIds } = options;
   if (sessionIds === undefined && request.leafId === undefined) return request;
   if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
     throw invalid({ sessionIds }, "sessionIds is an array of session ids.");
@@ -93,8 +95,9 @@ function offsetOf(cursor: string): number {
 
 function timeOf(name: string, value: SearchOptions["after"]): number | undefined {
   if (value === undefined) return undefined;
-  const time = new Date(value).getTime();
-  if (!Number.isNaN(time) && value !== null) return time;
+  const isTime = value instanceof Date || typeof value === "string" || typeof value === "number";
+  const time = isTime ? new Date(value).getTime() : Number.NaN;
+  if (!Number.isNaN(time)) return time;
   throw invalid({ [name]: value }, `${name} is a Date, a time as ISO text, or milliseconds since 1970.`);
 }
 

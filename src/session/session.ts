@@ -5,17 +5,39 @@ import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import { givenMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import type { RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
+import {
+  givenMessage,
+  type HistoryMessage,
+  isSummaryMessage,
+  type SessionMessage,
+  SUMMARY_ID_PREFIX,
+} from "../model/message.js";
+import type { HistoryRowStat, RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
-import { assertList } from "./arguments.js";
+import {
+  assertFunction,
+  assertList,
+  assertOneOf,
+  assertOptionalId,
+  assertOptions,
+  assertText,
+  assertTexts,
+} from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
-import { isSessionProvider, sessionIdOf } from "./host.js";
-import { type CompactAfterOptions, EMPTY_CONFIG, type SessionConfig, type SessionOptions } from "./options.js";
+import { isSessionProvider, providerFor, sessionIdOf } from "./host.js";
+import type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./known-tools.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type SessionConfig,
+  type SessionOptions,
+  withBlock,
+} from "./options.js";
 import type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./provider.js";
 import {
   type SearchOptions,
@@ -24,6 +46,11 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
+import { assertTimeout } from "./time-limit.js";
+
+const PARENT = "A parentId is the id of a message, or null for a new root";
+const LEAF = "A leafId is the id of a message, or null for the active leaf";
+const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
@@ -42,11 +69,13 @@ export class Session {
       const message = "new Session() takes a SessionProvider; for a store or an agent call Session.create().";
       throw new StemmaError("INVALID_ARGUMENT", {}, message);
     }
+    assertOptions(options, "new Session()");
+    if (options.context !== undefined) assertList(options.context, "context is an array of blocks.");
     this.#provider = provider;
     this.#sessionId = sessionIdOf(provider) ?? "";
     this.#config = {
       ...EMPTY_CONFIG,
-      context: options.context ?? [],
+      context: (options.context ?? []).reduce(withBlock, EMPTY_CONFIG.context),
       cachedPrompt: options.promptStore ?? false,
       tokenCounter: options.tokenCounter ?? null,
       onCompactionError: options.onCompactionError ?? null,
@@ -63,23 +92,31 @@ export class Session {
 
   // ── Configuration ──
 
-  /** Names the session. Errors: `SESSION_ID_BOUND` when the provider belongs to another one. */
+  /**
+   * Names the session. Errors: `SESSION_ID_BOUND` when the provider belongs to another one, `STORE_UNSUPPORTED` when a
+   * provider that a user wrote does not say to which it belongs.
+   */
   forSession(sessionId: string): this {
+    assertText(sessionId, "The session id of forSession()");
     this.#configure({});
-    const bound = sessionIdOf(this.#provider);
-    if (this.#provider instanceof AgentSessionProvider) {
-      this.#provider = this.#provider.forSession(sessionId);
-    } else if (bound !== null && bound !== sessionId) {
-      const message = `The provider belongs to session "${bound}"; it cannot serve "${sessionId}".`;
-      throw new StemmaError("SESSION_ID_BOUND", { sessionId: bound, requested: sessionId }, message);
-    }
+    this.#provider = providerFor(this.#provider, sessionId);
     this.#sessionId = sessionId;
     return this;
   }
 
-  /** Adds a block. Without a `provider` it is kept in the session's store and the model may write it. */
+  /**
+   * Adds a block. Without a `provider` it is kept in the session's store and the model may write it. A label that is
+   * there already gets these options instead, at its place.
+   */
+  withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
+  withContext<P extends ContextBlockProvider>(
+    label: string,
+    options: ProvidedBlockOptions<P>,
+  ): this & HasTools<ToolsFor<P>>;
+  withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
-    return this.#configure({ context: [...this.#config.context, { ...options, label }] });
+    assertOptions(options, "withContext()");
+    return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
   }
 
   /** Keeps the frozen system prompt across restarts: in the session's store, or in `provider`. */
@@ -87,32 +124,43 @@ export class Session {
     return this.#configure({ cachedPrompt: provider ?? true });
   }
 
-  /** How to compact: `createCompactFunction(…)`, or a function of your own. */
-  onCompaction(compact: CompactFunction): this {
-    return this.#configure({ compact });
+  /**
+   * How to compact: `createCompactFunction(…)`, or a function of your own. It counts as failed when it gives no answer
+   * within `timeout` milliseconds (default: two minutes); a later answer is dropped. Errors: `INVALID_ARGUMENT`.
+   */
+  onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
+    assertFunction(compact, "The argument of onCompaction()");
+    assertOptions(options, "onCompaction()");
+    assertTimeout(options.timeout, "onCompaction()");
+    return this.#configure({ compact, compactTimeout: options.timeout ?? null });
   }
 
   /**
-   * Compacts after a write that leaves more than `tokenThreshold` estimated tokens of visible history and frozen prompt.
-   * Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
+   * Compacts after a write that leaves more than `tokenThreshold` tokens of visible history and prompt, as the built-in
+   * estimate or `tokenCounter` counts them. Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
-    if (!(tokenThreshold > 0)) {
+    assertOptions(options, "compactAfter()");
+    if (options.tokenCounter !== undefined) assertFunction(options.tokenCounter, "tokenCounter");
+    if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
       throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
     }
+    assertTimeout(options.timeout, "compactAfter()");
     return this.#configure({
       threshold: tokenThreshold,
+      automaticTimeout: options.timeout ?? null,
       tokenCounter: options.tokenCounter ?? this.#config.tokenCounter,
     });
   }
 
-  /** Called with what an automatic compaction failed with. What it throws itself is dropped. */
+  /** Called with what a compaction failed with, whether `compact()` or a write began it. What it throws itself is dropped. */
   onCompactionError(handler: CompactionErrorHandler): this {
+    assertFunction(handler, "The argument of onCompactionError()");
     return this.#configure({ onCompactionError: handler });
   }
 
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. */
-  withExpandableSummaries(): this {
+  withExpandableSummaries(): this & HasTools<"expand_summary"> {
     return this.#configure({ expandableSummaries: true });
   }
 
@@ -129,6 +177,7 @@ export class Session {
    * Errors: `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`.
    */
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
+    assertOptionalId(parentId, PARENT);
     const given = givenMessage(message);
     const { insertedIds } = await this.#append([given], parentId);
     const inserted = insertedIds.length > 0;
@@ -151,6 +200,7 @@ export class Session {
    * Resolves to the ids that were inserted. Errors as for `appendMessage`, and `INVALID_ARGUMENT`; then none is stored.
    */
   async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
+    assertOptionalId(parentId, PARENT);
     assertList(messages, "appendAll() takes an array of messages.");
     return [...(await this.#append(messages.map(givenMessage), parentId)).insertedIds];
   }
@@ -169,18 +219,19 @@ export class Session {
    * Resolves to whether it was inserted. Errors as for `appendMessage`.
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
+    assertOptionalId(parentId, PARENT);
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
     if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
-    const inserted = await backend.upsert(given, parentId);
+    const { inserted, visibleTokens } = await backend.upsert(given, parentId);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
-    await compactor.afterWrite(null);
+    await compactor.afterWrite(visibleTokens);
     return inserted;
   }
 
   /** Removes messages. What hung below one hangs below its parent; a deleted leaf moves to it. Unknown ids are ignored. */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
-    assertList(messageIds, "deleteMessages() takes an array of message ids.");
+    assertTexts(messageIds, "deleteMessages() takes an array of message ids.");
     const { backend, events, compactor } = this.#started;
     const ids = await backend.delete(messageIds);
     if (ids.length === 0) return;
@@ -198,6 +249,7 @@ export class Session {
 
   /** Makes a message the one that histories end with and that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
   async setActiveLeaf(messageId: string): Promise<void> {
+    assertText(messageId, "The message id of setActiveLeaf()");
     const { backend, events } = this.#started;
     await backend.setActiveLeaf(messageId);
     events.emit({ type: "messages", change: "leaf", ids: [messageId] });
@@ -206,58 +258,77 @@ export class Session {
   // ── Reading ──
 
   /**
-   * The visible history from the root to `leafId`, or to the active leaf: a summary stands for each compacted range.
+   * The visible history from the root to `leafId`, or to the active leaf where that is null or left out: a summary stands for each compacted range.
    * With `onCorrupt: "skip"`, rows that cannot be read are left out and their ids listed in the result's `corrupt`.
    * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
-  getHistory<M extends SessionMessage = SessionMessage>(
-    leafId: string | undefined,
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    leafId: string | null | undefined,
     options: { onCorrupt: "skip" },
   ): Promise<LenientHistory<M>>;
-  getHistory<M extends SessionMessage = SessionMessage>(
-    leafId?: string,
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    leafId?: string | null,
     options?: { onCorrupt?: "skip" | "throw" },
   ): Promise<M[]>;
-  async getHistory(leafId?: string, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
-    return this.#started.backend.history(leafId, options.onCorrupt ?? "throw");
+  async getHistory(leafId?: string | null, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
+    assertOptionalId(leafId, LEAF);
+    assertOptions(options, "getHistory()");
+    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
+    return this.#started.backend.history(leafId ?? undefined, options.onCorrupt ?? "throw");
   }
 
   /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */
-  history<M extends SessionMessage = SessionMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
-    return this.#started.backend.stream(options) as AsyncIterable<M>;
+  history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
+    assertOptions(options, "history()");
+    assertOptionalId(options.leafId, LEAF);
+    assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
+    return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
   /**
    * The newest messages of the visible history whose sizes as JSON add up to at most `maxBytes`, oldest first; at least
-   * `minMessages` of them (default 1) whatever their size. A summary counts as one message.
+   * `minMessages` of them (default 1) whatever their size; a number in the place of the options is that. A summary
+   * counts as one message.
    */
-  async getRecentHistory(maxBytes: number, options: { minMessages?: number } = {}): Promise<RecentHistory> {
-    const { minMessages = 1 } = options;
-    if (!(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
+  async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
+    if (typeof options !== "number") assertOptions(options, "getRecentHistory()");
+    const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
+    if (typeof maxBytes !== "number" || !(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
       throw new StemmaError("INVALID_ARGUMENT", { maxBytes, minMessages }, message);
     }
     return this.#started.backend.recent(maxBytes, minMessages);
   }
 
+  /**
+   * The size of each stored message on the active path, oldest first, without reading what it says: summaries hide
+   * nothing here. Null when the session's provider cannot tell.
+   */
+  async getHistoryRowStats(): Promise<HistoryRowStat[] | null> {
+    return this.#started.backend.rowStats();
+  }
+
   /** One message as it was given, or null. */
-  async getMessage<M extends SessionMessage = SessionMessage>(id: string): Promise<M | null> {
+  async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
+    assertText(id, "The id of getMessage()");
     return (await this.#started.backend.message(id)) as M | null;
   }
 
   /** The active leaf's message; null in an empty session. */
-  async getLatestLeaf<M extends SessionMessage = SessionMessage>(): Promise<M | null> {
+  async getLatestLeaf<M extends SessionMessage = HistoryMessage>(): Promise<M | null> {
     return (await this.#started.backend.leaf()) as M | null;
   }
 
   /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
-  async getBranches<M extends SessionMessage = SessionMessage>(messageId: string): Promise<M[]> {
+  async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
+    assertText(messageId, "The message id of getBranches()");
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
   /** Stored messages on the path; summaries are not counted. */
-  async getPathLength(leafId?: string): Promise<number> {
-    return this.#started.backend.pathLength(leafId);
+  async getPathLength(leafId?: string | null): Promise<number> {
+    assertOptionalId(leafId, LEAF);
+    return this.#started.backend.pathLength(leafId ?? undefined);
   }
 
   /** Every message's place in the tree, in the order they were written. */
@@ -271,11 +342,13 @@ export class Session {
    * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an option that is none.
    */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
+    assertText(query, "The query of search()");
     return this.#started.backend.search(query, searchRequest(options));
   }
 
   /** The same page by page: pass a page's `nextCursor` to get the next one. Without writes in between, no result comes twice or is left out. */
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
+    assertText(query, "The query of searchPage()");
     const { backend } = this.#started;
     return searchPage(searchRequest(options), options.cursor, (request) => backend.search(query, request));
   }
@@ -284,6 +357,7 @@ export class Session {
 
   /** A block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED` before any asynchronous call of the context. */
   getContextBlock(label: string): ContextBlock | null {
+    assertText(label, "The label of getContextBlock()");
     return this.#started.context.block(label);
   }
 
@@ -298,22 +372,44 @@ export class Session {
     content: string,
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
+    assertText(label, "The label of replaceContextBlock()");
+    assertOptions(options, "replaceContextBlock()");
     return (await this.#context()).replace(label, content, options);
   }
 
-  /** Adds `content`, as it is, to the end of a block; concurrent appends are all kept. Errors as for `replaceContextBlock`. */
+  /**
+   * Adds `content` to the end of a block, on a new line: a line break comes before it unless it starts with one or the
+   * block is empty. Concurrent appends are all kept. Errors as for `replaceContextBlock`.
+   */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
+    assertText(label, "The label of appendContextBlock()");
     return (await this.#context()).append(label, content);
   }
 
   /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
+    assertOptions(options, "addContext()");
     return (await this.#context()).add(label, options);
   }
 
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
   removeContext(label: string): boolean {
+    assertText(label, "The label of removeContext()");
     return this.#started.context.remove(label);
+  }
+
+  /**
+   * Takes a loaded document out of what the model sees, as the tool `unload_context` does; it can be loaded again.
+   * False when it is not loaded.
+   */
+  async unloadSkill(label: string, key: string): Promise<boolean> {
+    return (await this.#context()).skills?.unload(label, key) ?? false;
+  }
+
+  /** The documents that are loaded, each as `label:key`. */
+  async getLoadedSkillKeys(): Promise<Set<string>> {
+    const loaded = (await (await this.#context()).skills?.loaded()) ?? [];
+    return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
   /** The system prompt: rendered once, and the same from then on until it is refreshed. */
@@ -335,6 +431,7 @@ export class Session {
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
+  tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
     const tools = await (await this.#context()).tools();
@@ -351,16 +448,21 @@ export class Session {
   // ── Compaction ──
 
   /**
-   * Runs the compact function on the visible history and lays its summary over the range. Null when nothing was stored:
-   * nothing to compact, an empty summary, one longer than what it replaces, or a range that changed meanwhile.
-   * Errors: `COMPACTION_NOT_CONFIGURED`, and what the function throws.
+   * Runs the compact function on the visible history to `leafId`, or to the active leaf, lays its summary over the range
+   * and refreshes the frozen prompt. The range begins with the earliest visible summary at the latest, so that one
+   * remains. Null when nothing was stored: nothing to compact, an empty summary, one longer than what it replaces, a range
+   * that changed meanwhile, or a function that failed, which subscribers and `onCompactionError` are told.
+   * Errors: `COMPACTION_NOT_CONFIGURED`, `MESSAGE_NOT_FOUND`, `COMPACTION_INVALID_RANGE`.
    */
-  async compact(): Promise<CompactResult | null> {
-    return this.#started.compactor.run();
+  async compact(leafId?: string | null): Promise<CompactResult | null> {
+    return this.#started.compactor.run(leafId ?? undefined);
   }
 
   /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`. */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
+    assertText(summary, "The summary of addCompaction()");
+    assertText(fromMessageId, "The first message id of addCompaction()");
+    assertText(toMessageId, "The second message id of addCompaction()");
     const { backend, events } = this.#started;
     const overlay = await backend.addCompaction({ summary, fromMessageId, toMessageId });
     events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
@@ -373,13 +475,15 @@ export class Session {
   }
 
   /** The original messages under an overlay; its id or its synthetic message's. Errors: `COMPACTION_NOT_FOUND`. */
-  async expandCompaction<M extends SessionMessage = SessionMessage>(id: string): Promise<M[]> {
+  async expandCompaction<M extends SessionMessage = HistoryMessage>(id: string): Promise<M[]> {
+    assertText(id, "The id of expandCompaction()");
     const compactionId = isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
     return (await this.#started.backend.originals(compactionId)) as M[];
   }
 
   /** Calls `listener` with every later change that is made through this object. The result ends that. */
   subscribe(listener: SessionListener): () => void {
+    assertFunction(listener, "The listener of subscribe()");
     return this.#started.events.subscribe(listener);
   }
 

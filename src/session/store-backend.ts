@@ -3,11 +3,12 @@ import type { SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import type { Store } from "../storage/contract.js";
+import { assertSessionId } from "../storage/session-id.js";
 import type { CompactionRequest, HistoryOptions, SessionBackend } from "./provider.js";
 
 /** A session kept in a store. */
 export function storeBackend(store: Store, sessionId: string): SessionBackend {
-  assertStorableText(sessionId, "A session id");
+  assertSessionId(sessionId);
   return {
     sessionId,
     ready: () => store.migrate(),
@@ -19,6 +20,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     stream: (options) =>
       store.history.stream(sessionId, { ...lenient(options).options, newestFirst: options.newestFirst }),
     recent: (maxBytes, minMessages) => store.history.recent(sessionId, maxBytes, { minMessages }),
+    rowStats: () => store.history.rowStats(sessionId),
     leaf: () => store.history.leaf(sessionId),
     branches: (messageId) => store.history.children(sessionId, messageId),
     pathLength: (leafId) => store.history.length(sessionId, leafId),
@@ -55,7 +57,10 @@ function lenient(options: HistoryOptions) {
   const corrupt: string[] = [];
   const skip = options.onCorrupt === "skip";
   return {
-    options: { leafId: options.leafId, onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined },
+    options: {
+      leafId: options.leafId ?? undefined,
+      onCorrupt: skip ? ({ id }: { id: string }) => corrupt.push(id) : undefined,
+    },
     label: (messages: SessionMessage[]): SessionMessage[] =>
       skip ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages,
   };

@@ -1,5 +1,6 @@
+import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import type { Store, StoredCompaction } from "../storage/contract.js";
+import type { HistoryRowStat, RecentHistory, Store, StoredCompaction } from "../storage/contract.js";
 import type { SearchResult, SessionBackend, SessionProvider } from "./provider.js";
 import { storeBackend } from "./store-backend.js";
 
@@ -8,19 +9,41 @@ export abstract class StoreSessionProvider implements SessionProvider {
   readonly store: Store;
   readonly sessionId: string;
   readonly backend: SessionBackend;
+  private readonly bound: boolean;
 
-  protected constructor(store: Store, sessionId: string) {
+  /** Without a `sessionId` it is the unnamed session, until `forSession` names one. */
+  protected constructor(store: Store, sessionId: string | undefined) {
     this.store = store;
-    this.sessionId = sessionId;
-    this.backend = storeBackend(store, sessionId);
+    this.sessionId = sessionId ?? "";
+    this.bound = sessionId !== undefined;
+    this.backend = storeBackend(store, this.sessionId);
+  }
+
+  /** The same for another session. */
+  protected abstract copyFor(sessionId: string): StoreSessionProvider;
+
+  /** The same for another session. Errors: `SESSION_ID_BOUND` when it was made for a certain one. */
+  forSession(sessionId: string): StoreSessionProvider {
+    if (sessionId === this.sessionId) return this;
+    if (!this.bound) return this.copyFor(sessionId);
+    const message = `This provider was made for session "${this.sessionId}"; make one for "${sessionId}".`;
+    throw new StemmaError("SESSION_ID_BOUND", { sessionId: this.sessionId, requested: sessionId }, message);
   }
 
   getMessage(id: string): Promise<SessionMessage | null> {
     return this.backend.message(id);
   }
 
-  getHistory(leafId?: string): Promise<SessionMessage[]> {
-    return this.backend.history(leafId, "throw");
+  getHistory(leafId?: string | null): Promise<SessionMessage[]> {
+    return this.backend.history(leafId ?? undefined, "throw");
+  }
+
+  getRecentHistory(leafId: string | null | undefined, maxBytes: number, minMessages = 1): Promise<RecentHistory> {
+    return this.store.history.recent(this.sessionId, maxBytes, { leafId: leafId ?? undefined, minMessages });
+  }
+
+  getHistoryRowStats(leafId?: string | null): Promise<HistoryRowStat[]> {
+    return this.store.history.rowStats(this.sessionId, leafId ?? undefined);
   }
 
   getLatestLeaf(): Promise<SessionMessage | null> {
@@ -31,8 +54,8 @@ export abstract class StoreSessionProvider implements SessionProvider {
     return this.backend.branches(messageId);
   }
 
-  getPathLength(leafId?: string): Promise<number> {
-    return this.backend.pathLength(leafId);
+  getPathLength(leafId?: string | null): Promise<number> {
+    return this.backend.pathLength(leafId ?? undefined);
   }
 
   async appendMessage(message: SessionMessage, parentId?: string | null): Promise<void> {

@@ -1,6 +1,6 @@
 // One file, because an author of a store reads it from the top: everything that a store does, and what each call promises.
 import type { EncodedMessage } from "../model/codec.js";
-import type { SessionMessage } from "../model/message.js";
+import type { HistoryMessage, SessionMessage } from "../model/message.js";
 import type { SearchQuery } from "../model/query.js";
 import type { SkillState } from "../model/skills.js";
 
@@ -111,6 +111,13 @@ export interface AppendResult {
   readonly visibleTokens: number | null;
 }
 
+export interface UpsertResult {
+  /** False when the id was known and its message was updated. */
+  readonly inserted: boolean;
+  /** Estimated tokens of the visible history; null when it must be measured (`history.tokens`). */
+  readonly visibleTokens: number | null;
+}
+
 /** A session as a file holds it: parents before their children. */
 export interface ImportedTree {
   readonly messages: readonly { readonly message: EncodedMessage; readonly parentId: string | null }[];
@@ -132,8 +139,8 @@ export interface MessageStore {
   append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`. */
   update(sessionId: string, message: EncodedMessage): Promise<void>;
-  /** Updates a known id in place, else appends below `parent`. Resolves to whether it inserted. */
-  upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<boolean>;
+  /** Updates a known id in place, else appends below `parent`. Errors: `PARENT_NOT_FOUND`. */
+  upsert(sessionId: string, message: EncodedMessage, parent: ParentRef): Promise<UpsertResult>;
   /** Removes messages; children move to the parent, overlays shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
   /**
@@ -166,11 +173,19 @@ export interface CorruptMessage {
 
 export interface RecentHistory {
   /** Oldest first. */
-  messages: SessionMessage[];
+  messages: HistoryMessage[];
   /** True when older messages were left out. */
   truncated: boolean;
   /** Sum of the sizes of `messages` as JSON, in bytes of UTF-8. */
   totalContentBytes: number;
+}
+
+/** The size of a stored message. */
+export interface HistoryRowStat {
+  id: string;
+  role: string;
+  /** What is stored of it, its media included, in bytes of UTF-8. */
+  bytes: number;
 }
 
 /** A message's place in the tree, without its content. */
@@ -200,6 +215,8 @@ export interface HistoryStore {
   ): AsyncIterable<SessionMessage>;
   /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
   recent(sessionId: string, maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
+  /** The size of each stored message on the path, oldest first, without its content; overlays hide nothing. */
+  rowStats(sessionId: string, leafId?: string): Promise<HistoryRowStat[]>;
   /** Stored messages on the path; overlays are not counted. */
   length(sessionId: string, leafId?: string): Promise<number>;
   /** Estimated tokens of the visible history. */
@@ -224,8 +241,8 @@ export interface SearchRequest {
   after?: number | undefined;
   /** Milliseconds since 1970: before this time. */
   before?: number | undefined;
-  /** Only what lies on the path to this message of `sessionId`. */
-  leafId?: string | undefined;
+  /** Only what lies on the path to this message of `sessionId`; null is its active leaf. */
+  leafId?: string | null | undefined;
   /** Only messages whose metadata has these fields with these values. */
   metadata?: Readonly<Record<string, MetadataValue>> | undefined;
   /** How many messages before and after each hit to give along. */
@@ -270,9 +287,13 @@ export interface StoredCompaction {
 
 /** The range as the compactor saw it: a compaction commits only if it would see the same now. */
 export interface CompactionGuard {
+  /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
   readonly leafId: string;
-  /** Ids of the visible messages of the range, synthetic ones included. */
-  readonly visibleIds: readonly string[];
+  /**
+   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: summaries in the place of what
+   * they cover, unloaded skills emptied. So it differs once one of them was edited, deleted or covered.
+   */
+  readonly digest: string;
 }
 
 export interface CompactionStore {
@@ -352,6 +373,11 @@ export interface BlockKey {
   readonly sessionId: string;
   readonly kind: "block" | "prompt";
   readonly label: string;
+  /**
+   * Not part of the name: the label under which `agents` kept this block, which is read until the key is written. By default
+   * the label with the session's id, as `agents` named what it wired itself.
+   */
+  readonly upgradedLabel?: string | undefined;
 }
 
 /** The key of a session's frozen prompt. No label of a block can name it. */
@@ -369,7 +395,7 @@ export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
   /** Replaces the content. `expectedVersion` 0 means "must not exist yet". Errors: `BLOCK_CONFLICT`. */
   set(key: BlockKey, content: string, options?: { expectedVersion?: number | undefined }): Promise<StoredBlock>;
-  /** Appends to the content, in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
+  /** Appends to the content on a new line (see `appendText`), in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
   append(key: BlockKey, text: string, options: { maxTokens: number }): Promise<StoredBlock>;
   delete(key: BlockKey): Promise<void>;
 }
@@ -390,7 +416,7 @@ export interface EntryStore {
   get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
   /** Writes an entry, in place when the key is known. */
   set(scope: EntryScope, entry: StoredEntry): Promise<void>;
-  /** Appends to an entry in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
+  /** Appends to an entry on a new line (see `appendText`), in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
   append(scope: EntryScope, entry: StoredEntry, options: { maxTokens: number }): Promise<StoredEntry>;
   delete(scope: EntryScope, key: string): Promise<void>;
   /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */

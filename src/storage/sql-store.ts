@@ -32,11 +32,11 @@ export interface OpenStore {
 
 /** A store on a SQL engine: the operations of this folder, run on a connection in its dialect. */
 export function sqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): Store {
-  return openStore(connection, sql, options).store;
+  return openSqlStore(connection, sql, options).store;
 }
 
 /** The same, for what runs operations of its own beside those of the store. */
-export function openStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
+export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { read, write, single, ready, close } = runner;
@@ -79,13 +79,14 @@ export function openStore(connection: Connection, sql: Dialect, options: SqlStor
         (hot && (await single(() => hot.path(id, readOptions)))) ?? read(() => history.readPath(sql, id, readOptions)),
       stream: (id, readOptions) => streamPath(runner, id, readOptions),
       recent: (id, maxBytes, readOptions) => read(() => history.readRecent(id, maxBytes, readOptions)),
+      rowStats: (id, leafId) => read(() => history.rowStats(sql, id, leafId)),
       length: (id, leafId) => read(() => history.pathLength(sql, id, leafId)),
       tokens: (id, leafId) => writeTo(id, () => history.visibleTokens(sql, id, leafId), "idempotent"),
       tree: (id) => read(() => history.readTree(id)),
       search: (query, request) => read(() => searchMessages(sql, query, request)),
     },
     compactions: {
-      add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(id, overlay, guard)),
+      add: (id, overlay, guard) => writeTo(id, () => compactions.addCompaction(sql, id, overlay, guard)),
       list: (id) => single(() => compactions.listCompactions(id)),
       originals: (id, compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     },

@@ -21,7 +21,14 @@ export function storeOf(host: unknown): Store {
     stores.set(host, store);
     return store;
   }
-  const message =
-    "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";
+  const message = isDurableObject(host)
+    ? 'A Durable Object without a sql tagged template needs a store: import { durableObject } from "stemma/durable-object" and pass durableObject(ctx).'
+    : "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+// The object itself, or its ctx.
+function isDurableObject(host: unknown): boolean {
+  const { ctx, storage } = (host ?? {}) as { ctx?: { storage?: unknown }; storage?: { sql?: unknown } };
+  return typeof ctx?.storage === "object" || typeof storage?.sql === "object";
 }

@@ -9,10 +9,11 @@ export const branches = defineTopic("branches", (it) => {
     expect(await historyIds(session, "c")).toEqual(["root", "a", "b", "c"]);
   });
 
-  it("gives all children of a message, oldest first", async ({ session }) => {
+  it("gives all children of a message, oldest first", async ({ session, manager }) => {
     await forkedTree(session);
     expect(idsOf(await session.getBranches("a"))).toEqual(["b", "d"]);
     expect(idsOf(await session.getBranches("root"))).toEqual(["a"]);
+    expect(idsOf(await manager.getBranches(session.id, "a"))).toEqual(["b", "d"]);
     expect(await session.getBranches("e")).toEqual([]);
     await session.appendMessage(message("f"), "a");
     expect(await session.getBranches("a")).toEqual([message("b"), message("d"), message("f")]);

@@ -1,5 +1,7 @@
 // One topic of the suite: its cases, one after the other.
 import { encodeMessage } from "../model/codec.js";
+import { digestMessage, digestRange } from "../model/digest.js";
+import type { SessionMessage } from "../model/message.js";
 import { estimateTokens } from "../model/tokens.js";
 import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
@@ -142,17 +144,25 @@ export const compaction = defineTopic("compaction", (it) => {
   it("refuses an overlay whose maker saw another history than is visible now", async (workspace) => {
     const { session, store } = workspace;
     await chain(session, LETTERS);
-    const add = (leafId: string, ...visibleIds: string[]) =>
+    const addSeeing = (leafId: string, messages: SessionMessage[]) =>
       store.compactions.add(
         "main",
         { id: crypto.randomUUID(), summary: "s", fromMessageId: "a", toMessageId: "c" },
-        { leafId, visibleIds },
+        { leafId, digest: digestRange(messages.map(digestMessage)) },
+      );
+    const add = (leafId: string, ...ids: string[]) =>
+      addSeeing(
+        leafId,
+        ids.map((id) => message(id)),
       );
     const before = await snapshot(workspace);
     await expectError(add("f", "a", "c"), "COMPACTION_STALE");
     await expectError(add("f", "a", "x", "b", "c"), "COMPACTION_STALE");
     await expectError(add("f", "a", "c", "b"), "COMPACTION_STALE");
     await expectError(add("gone", "a", "b", "c"), "COMPACTION_STALE");
+    await expectError(addSeeing("f", [message("a"), message("b", "as it was"), message("c")]), "COMPACTION_STALE");
+    const asModel = { ...message("b"), role: "assistant" };
+    await expectError(addSeeing("f", [message("a"), asModel, message("c")]), "COMPACTION_STALE");
     expect(await snapshot(workspace)).toEqual(before);
     await add("f", "a", "b", "c");
     expect(await historyTexts(session)).toEqual(["s", "text of d", "text of e", "text of f"]);

@@ -55,7 +55,12 @@ export const concurrency = defineTopic("concurrency", (it) => {
     const fresh = sessionOf("s").withContext("memory");
     await fresh.tools();
     const block = fresh.getContextBlock("memory");
-    expect(block?.content.split(";").filter(Boolean).sort()).toEqual(ids);
+    expect(
+      block?.content
+        .split(/[;\n]+/)
+        .filter(Boolean)
+        .sort(),
+    ).toEqual(ids);
     expect(block?.version).toBe(1000);
   });
 

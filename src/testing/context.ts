@@ -68,7 +68,31 @@ export const context = defineTopic("context", (it) => {
     expect(session.getContextBlocks().length).toBe(1);
   });
 
-  it("replaces a block's content whole, and appends to it as it is", async ({ sessionOf }) => {
+  it("appends to a block on a new line, unless the text starts with a line break or the block is empty", async (workspace) => {
+    const session = workspace.sessionOf("s").withContext("memory", { maxTokens: 20 });
+    const append = async (text: string) => (await session.appendContextBlock("memory", text)).content;
+    expect(await append("one")).toBe("one");
+    expect(await append("two")).toBe("one\ntwo");
+    expect(await append("\nthree")).toBe("one\ntwo\nthree");
+    expect(await append("\r\nfour")).toBe("one\ntwo\nthree\r\nfour");
+    expect(await append("")).toBe("one\ntwo\nthree\r\nfour");
+    await session.replaceContextBlock("memory", "x".repeat(40));
+    await expectError(session.appendContextBlock("memory", "y".repeat(40)), "BLOCK_OVER_BUDGET");
+    expect(await append("y".repeat(39))).toBe(`${"x".repeat(40)}\n${"y".repeat(39)}`);
+  });
+
+  it("takes the last options of a label that the builder is given twice, at its first place", async ({ sessionOf }) => {
+    const session = sessionOf("s")
+      .withContext("a", { description: "first" })
+      .withContext("b", { provider: { get: () => "bee" } })
+      .withContext("a", { provider: { get: () => "second" } });
+    expect(parsePrompt(await session.freezeSystemPrompt()).map(({ label, content }) => [label, content])).toEqual([
+      ["A", "second"],
+      ["B", "bee"],
+    ]);
+  });
+
+  it("replaces a block's content whole, and appends to it", async ({ sessionOf }) => {
     const session = sessionOf("s").withContext("memory");
     expect((await session.replaceContextBlock("memory", "User likes coffee.")).content).toBe("User likes coffee.");
     const block = await session.appendContextBlock("memory", "\nUser prefers dark roast.");
@@ -91,12 +115,12 @@ export const context = defineTopic("context", (it) => {
     const session = sessionOf("s").withContext("memory", { maxTokens: 10 });
     await session.replaceContextBlock("memory", "x".repeat(30));
     await expectError(session.replaceContextBlock("memory", "x".repeat(41)), "BLOCK_OVER_BUDGET");
-    await expectError(session.appendContextBlock("memory", "x".repeat(11)), "BLOCK_OVER_BUDGET");
+    await expectError(session.appendContextBlock("memory", "x".repeat(10)), "BLOCK_OVER_BUDGET");
     expect(session.getContextBlock("memory")?.content).toBe("x".repeat(30));
     const again = sessionOf("s").withContext("memory", { maxTokens: 10 });
     await again.tools();
     expect(again.getContextBlock("memory")?.content).toBe("x".repeat(30));
-    await session.appendContextBlock("memory", "x".repeat(10));
+    await session.appendContextBlock("memory", "x".repeat(9));
   });
 
   it("bounds a block without maxTokens by the default cap", async ({ sessionOf }) => {
@@ -257,7 +281,7 @@ export const context = defineTopic("context", (it) => {
     const two = sessionOf("two").withContext("team", { provider: shared() });
     const own = sessionOf("three").withContext("team", { provider: new AgentContextProvider(store, "team") });
     await one.replaceContextBlock("team", "from one");
-    expect((await two.appendContextBlock("team", ", from two")).content).toBe("from one, from two");
+    expect((await two.appendContextBlock("team", "from two")).content).toBe("from one\nfrom two");
     await own.tools();
     expect(own.getContextBlock("team")?.content).toBe("");
   });
@@ -292,8 +316,8 @@ export const context = defineTopic("context", (it) => {
     expect(await entries.get()).toBe("2 entries indexed.");
     expect(await entries.search("roast")).toBe("[coffee]\nThe user gave up on roast.");
     expect(await entries.search("dark")).toBe(null);
-    await entries.append("tea", " With sugar.");
-    expect(await entries.search("sugar")).toBe("[tea]\nGreen tea in the afternoon. With sugar.");
+    await entries.append("tea", "With sugar.");
+    expect(await entries.search("sugar")).toBe("[tea]\nGreen tea in the afternoon.\nWith sugar.");
     await entries.append("new", "An entry that was not there.");
     const both = await entries.search("user afternoon");
     expect(both?.split("\n\n").length).toBe(2);

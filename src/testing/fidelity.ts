@@ -45,6 +45,97 @@ export const fidelity = defineTopic("fidelity", (it) => {
     await expectError(session.appendMessage({ ...message("b"), toJSON: () => ({ id: "b" }) }), "INVALID_MESSAGE");
   });
 
+  it("stores what it checked: a message is read once", async ({ session }) => {
+    let reads = 0;
+    const counting = {
+      get id() {
+        reads += 1;
+        return `read ${reads}`;
+      },
+      role: "user",
+      parts: [{ type: "text", text: "once" }],
+    };
+    expect((await session.appendMessage(counting)).message.id).toBe("read 1");
+    const toJSON = () => {
+      reads += 1;
+      return { reads };
+    };
+    await session.appendAll([{ ...message("b"), metadata: { toJSON } }]);
+    await session.updateMessage({ ...message("b", "new"), metadata: { toJSON } });
+    expect(await session.getHistory()).toEqual([
+      { id: "read 1", role: "user", parts: [{ type: "text", text: "once" }] },
+      { ...message("b", "new"), metadata: { reads: 3 } },
+    ]);
+  });
+
+  it("refuses a message that JSON makes something else of, or cannot write, and keeps the session readable", async ({
+    session,
+  }) => {
+    await session.appendMessage(message("a"));
+    class Computed {
+      get id() {
+        return "b";
+      }
+      get role() {
+        return "user";
+      }
+      get parts() {
+        return [];
+      }
+    }
+    const throwing = {
+      ...message("c"),
+      get metadata(): unknown {
+        throw new TypeError("no");
+      },
+    };
+    const partly = { ...message("d"), parts: [Object.create({ type: "text", text: "x" })] };
+    const circular: Record<string, unknown> = { ...message("e") };
+    circular.metadata = circular;
+    let deep: unknown = 1;
+    for (let level = 0; level < 2000; level += 1) deep = [deep];
+    const refused = [
+      Object.create(message("b")),
+      new Computed(),
+      partly,
+      { ...message("f"), parts: [undefined] },
+      { ...message("g"), parts: { toJSON: () => "none" } },
+      { ...message("h"), toJSON: () => null },
+      { ...message("i"), metadata: deep },
+    ];
+    const failing = [
+      throwing,
+      circular,
+      { ...message("j"), metadata: 1n },
+      { ...message("k"), toJSON: fail },
+      { ...message("l"), metadata: { toJSON: fail } },
+    ];
+    for (const given of [...refused, ...failing]) {
+      const calls = [
+        () => session.appendMessage(given),
+        () => session.appendAll([message("z"), given]),
+        () => session.upsertMessage(given),
+        () => session.updateMessage(given),
+      ];
+      for (const call of calls) {
+        const error = await expectError(call, "INVALID_MESSAGE");
+        if (failing.includes(given)) expect(error.cause instanceof Error).toBe(true);
+      }
+    }
+    expect(await session.getHistory()).toEqual([message("a")]);
+  });
+
+  it("takes 5 MB of text without a space, of whatever script, and finds what stands behind it", async (workspace) => {
+    const { session, store } = workspace;
+    for (const unit of ["abcdefghij", "漢字"]) {
+      const text = `${unit.repeat((5 * MEGABYTE) / unit.length)} needle`;
+      await session.appendMessage(message("large", text));
+      expect((await session.getMessage("large"))?.parts[0]?.text === text).toBe(true);
+      if (store.capabilities.search) expect((await session.search("needle")).map(({ id }) => id)).toEqual(["large"]);
+      await session.deleteMessages(["large"]);
+    }
+  });
+
   it("accepts empty parts", async (workspace) => {
     await roundTrip(workspace, { id: "a", role: "system", parts: [] });
   });
@@ -66,6 +157,12 @@ export const fidelity = defineTopic("fidelity", (it) => {
     await roundTrip(workspace, { ...message("own"), $stemma: { split: "x", media: [] } });
     await roundTrip(workspace, { ...message("null"), $stemma: null });
     await roundTrip(workspace, { ...message("dated"), $stemma: "text", createdAt: new Date(0) });
+    const path = ["__proto__", "polluted"];
+    await roundTrip(workspace, { ...message("path"), $stemma: { media: [{ path, hash: "x" }], own: 1 } });
+    const data = `data:image/png;base64,${"QUJD".repeat(1000)}`;
+    const file = { type: "file", mediaType: "image/png", url: data };
+    await roundTrip(workspace, { ...message("media"), parts: [file], $stemma: { split: "row:1" } });
+    expect("polluted" in {}).toBe(false);
   });
 
   it("round-trips NUL and halves of surrogate pairs in a message, or refuses them with a typed error", async (workspace) => {
@@ -264,4 +361,8 @@ async function roundTripOrRefuse(workspace: Workspace, given: SessionMessage): P
     if (!codes.includes(String((error as { code?: unknown }).code))) throw error;
     expect(await workspace.session.getMessage(given.id)).toBe(null);
   }
+}
+
+function fail(): never {
+  throw new Error("no");
 }

@@ -113,15 +113,15 @@ export const forks = defineTopic("forks", (it) => {
     const source = manager.getSession("main");
     await fill(source);
     const prompt = await source.freezeSystemPrompt();
-    await source.appendContextBlock("memory", " and tea");
+    await source.appendContextBlock("memory", "and tea");
     const { id } = await manager.fork("main", "b", "fork");
     const fork = manager.getSession(id);
     expect(await fork.freezeSystemPrompt()).toBe(prompt);
     await fork.tools();
-    expect(fork.getContextBlock("memory")?.content).toBe("coffee and tea");
+    expect(fork.getContextBlock("memory")?.content).toBe("coffee\nand tea");
     await fork.appendContextBlock("memory", ", of the fork");
     await source.refreshSystemPrompt();
-    expect(source.getContextBlock("memory")?.content).toBe("coffee and tea");
+    expect(source.getContextBlock("memory")?.content).toBe("coffee\nand tea");
     expect(await manager.getSession(id).freezeSystemPrompt()).toBe(prompt);
     const found = await (await fork.tools()).search_context?.execute({ label: "facts", query: "blue" });
     if (workspace.store.capabilities.search) expect(found).toBe("[sky]\nThe sky is blue.");

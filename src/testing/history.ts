@@ -107,6 +107,45 @@ export const history = defineTopic("history", (it) => {
     expect((await session.getRecentHistory(0, { minMessages: 2 })).messages).toEqual(shown.slice(-2));
   });
 
+  it("takes null for the active leaf, wherever a leaf is taken", async ({ session, manager, store }) => {
+    await chain(session, ["a", "b", "c"]);
+    await session.appendMessage(message("d"), "a");
+    const shown = ["a", "d"];
+    expect(idsOf(await session.getHistory(null))).toEqual(shown);
+    expect(idsOf(await manager.getHistory(session.id, null))).toEqual(shown);
+    expect(await session.getPathLength(null)).toBe(2);
+    const streamed = [];
+    for await (const { id } of session.history({ leafId: null })) streamed.push(id);
+    expect(streamed).toEqual(shown);
+    if (!store.capabilities.search) return;
+    const found = await session.search("text", { leafId: null });
+    expect(idsOf(found).sort()).toEqual(shown);
+  });
+
+  it("takes the least number of recent messages as a number too", async ({ session }) => {
+    await chain(session, numbered("m", 10));
+    expect(await session.getRecentHistory(1, 4)).toEqual(await session.getRecentHistory(1, { minMessages: 4 }));
+    expect((await session.getRecentHistory(1, 4)).messages.length).toBe(4);
+    await expectError(session.getRecentHistory(1, -1), "INVALID_ARGUMENT");
+  });
+
+  it("tells the size of each stored message of the active path, those under a summary and media included", async ({
+    session,
+  }) => {
+    expect(await session.getHistoryRowStats()).toEqual([]);
+    const url = `data:image/png;base64,${"A".repeat(300_000)}`;
+    const image = { id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] };
+    await chain(session, ["a", "b", "c"]);
+    await session.addCompaction("summary", "a", "b");
+    await session.appendMessage(message("side"), "a");
+    await session.setActiveLeaf("c");
+    await session.appendMessage(image);
+    const stats = (await session.getHistoryRowStats()) ?? [];
+    expect(stats.map(({ id, role }) => [id, role])).toEqual(["a", "b", "c", "image"].map((id) => [id, "user"]));
+    expect(stats[0]?.bytes).toBe(JSON.stringify(await session.getMessage("a")).length);
+    expect((stats[3]?.bytes ?? 0) > 300_000).toBe(true);
+  });
+
   it("measures a message of a recent history with everything it holds", async ({ session }) => {
     const text = message("text", "漢".repeat(700_000));
     const url = `data:image/png;base64,${"A".repeat(300_000)}`;

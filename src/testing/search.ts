@@ -1,5 +1,6 @@
 // One topic of the suite: its cases, one after the other.
 import type { SessionMessage } from "../model/message.js";
+import { parseQuery } from "../model/query.js";
 import { expect, expectError } from "./assert.js";
 import { idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
@@ -31,6 +32,30 @@ export const search = defineTopic("search", (it) => {
       expect(typeof hit?.score).toBe("number");
       const [undated] = await session.search("kind");
       expect(undated?.createdAt).toBe(new Date(undated?.createdAt ?? "").toISOString());
+    },
+  );
+
+  it(
+    "takes 1 MB of query for as long as 16 kB of it, in messages and in entries",
+    ["search"],
+    async ({ session, store }) => {
+      await session.appendAll(Array.from({ length: 50 }, (_, index) => message(`m${index}`, `word${index} needle`)));
+      const scope = { sessionId: "", label: "facts" };
+      await store.entries.set(scope, { key: "k", content: "word7 needle" });
+      const words = Array.from({ length: 200_000 }, (_, index) => `word${index}`).join(" ");
+      for (const query of [words, "x".repeat(1_000_000), "漢字".repeat(500_000), '"a b" '.repeat(170_000)]) {
+        const elapsed = async (text: string) => {
+          const started = performance.now();
+          await session.search(text);
+          await store.entries.search(scope, parseQuery(text), { limit: 10 });
+          return performance.now() - started;
+        };
+        const short = Math.min(await elapsed(query.slice(0, 16_384)), await elapsed(query.slice(0, 16_384)));
+        const long = Math.min(await elapsed(query.slice(0, 1_000_000)), await elapsed(query.slice(0, 1_000_000)));
+        expect(long).toBeAtMost(2 * short + 50);
+      }
+      const repeated = `${"word7 ".repeat(1000)}word9`;
+      expect(idsOf(await session.search(repeated))).toInclude("m9");
     },
   );
 
@@ -84,6 +109,27 @@ export const search = defineTopic("search", (it) => {
     expect((await found("connect")).sort()).toEqual(["a", "b"]);
     expect((await found("connecting")).sort()).toEqual(["a", "b"]);
     expect(await found("run")).toEqual(["b"]);
+  });
+
+  it("takes the same words for forms of one on every store: those of Porter 2", NEEDS, async (workspace) => {
+    const found = await searchIn(workspace, {
+      deployment: "the deployment",
+      skies: "clear skies",
+      dying: "a dying star",
+      university: "the university",
+      news: "good news",
+      organ: "an organ",
+    });
+    for (const [query, id] of [
+      ["deploy", "deployment"],
+      ["deploying", "deployment"],
+      ["sky", "skies"],
+      ["die", "dying"],
+      ["universities", "university"],
+    ] as const) {
+      expect(await found(query)).toEqual([id]);
+    }
+    for (const query of ["universe", "new", "organization"]) expect(await found(query)).toEqual([]);
   });
 
   it("does not count stop-words, and searches for them when there is nothing else", NEEDS, async (workspace) => {

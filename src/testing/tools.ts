@@ -34,12 +34,24 @@ export const tools = defineTopic("tools", (it) => {
     expect((await expand_summary?.execute({ id: "unknown" }))?.startsWith("Error:")).toBe(true);
   });
 
+  it("lets the host unload a document, and tells which are loaded", async ({ sessionOf }) => {
+    const open = () => sessionOf("s").withContext("skills", { provider: { get: () => "- a", load: (key) => key } });
+    const session = open();
+    const { load_context } = await session.tools();
+    for (const key of ["a", "b"]) await load_context.execute({ label: "skills", key }, { toolCallId: key });
+    expect(await open().getLoadedSkillKeys()).toEqual(new Set(["skills:a", "skills:b"]));
+    expect(await session.unloadSkill("skills", "a")).toBe(true);
+    expect(await session.unloadSkill("skills", "a")).toBe(false);
+    expect(await session.unloadSkill("unknown", "a")).toBe(false);
+    expect([...(await session.getLoadedSkillKeys())]).toEqual(["skills:b"]);
+  });
+
   it("lets set_context replace and append to a block", async ({ sessionOf }) => {
     const session = sessionOf("s").withContext("memory", { maxTokens: 20 });
     const { set_context } = await session.tools();
     await set_context?.execute({ label: "memory", content: "one" });
-    await set_context?.execute({ label: "MEMORY", content: " two", action: "append" });
-    expect(session.getContextBlock("memory")?.content).toBe("one two");
+    await set_context?.execute({ label: "MEMORY", content: "two", action: "append" });
+    expect(session.getContextBlock("memory")?.content).toBe("one\ntwo");
     await set_context?.execute({ label: "memory", content: "three", action: "replace" });
     expect(session.getContextBlock("memory")?.content).toBe("three");
     for (const input of [
@@ -108,6 +120,23 @@ export const tools = defineTopic("tools", (it) => {
     const [first, second] = await session.getHistory();
     expect(JSON.stringify(first)).toExclude(DOCUMENT);
     expect(second).toEqual(loadMessage("m2", "call-2"));
+  });
+
+  it("unloads a document that the history holds, whoever loaded it", async (workspace) => {
+    const session = skilled(workspace);
+    const unload = async () =>
+      (await session.tools()).unload_context?.execute({ label: "skills", key: "deploy" }, { toolCallId: "x" });
+    expect(await unload()).toInclude("is not loaded");
+    const input = { label: "skills", key: "deploy" };
+    const call = { type: "tool-call", toolCallId: "call-2", toolName: "load_context", input };
+    await session.appendAll([
+      loadMessage("m1", "call-1"),
+      { id: "m2", role: "assistant", parts: [call] },
+      { id: "m3", role: "tool", parts: [{ type: "tool-result", toolCallId: "call-2", output: DOCUMENT }] },
+    ]);
+    expect(await unload()).toInclude("Unloaded deploy");
+    expect(JSON.stringify(await session.getHistory())).toExclude(DOCUMENT);
+    expect(await unload()).toInclude("is not loaded");
   });
 
   it("remembers what was unloaded across a restart", ["durable"], async (workspace) => {

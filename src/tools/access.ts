@@ -50,6 +50,8 @@ export interface WrittenBlock {
 export interface SkillLog {
   /** Records a load, with the id of the tool call whose result holds the document. */
   load(label: string, key: string, toolCallId?: string): Promise<void>;
+  /** What is loaded, the latest load last. */
+  loaded(): Promise<readonly { readonly label: string; readonly key: string }[]>;
   /** Marks a document as unloaded. Resolves to false when it was not loaded. */
   unload(label: string, key: string): Promise<boolean>;
 }

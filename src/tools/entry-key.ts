@@ -28,7 +28,9 @@ function slugOf(text: string): string {
   const slug = text
     .normalize("NFKC")
     .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}._]+/gu, "-");
+    // One by one: a run of megabytes would overflow the stack.
+    .replace(/[^\p{L}\p{M}\p{N}._]/gu, "-")
+    .replace(/-+/g, "-");
   return trimSlug(slug);
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { quoteField, quoteResult } from "../model/quoted-results.js";
 import { readToolPart } from "../model/tool-parts.js";
 import type { StoredCompaction } from "../storage/contract.js";
 import { beginning, cut } from "./snippet.js";
@@ -47,14 +48,19 @@ function formatList(compactions: readonly StoredCompaction[]): string {
 function formatPage(text: string, page: number): string {
   const pages = Math.max(1, Math.ceil(text.length / PAGE_LENGTH));
   if (page > pages) return refusal(`There ${pages === 1 ? "is 1 page" : `are ${pages} pages`}.`);
-  const shown = cut(text, (page - 1) * PAGE_LENGTH, page * PAGE_LENGTH);
+  const start = (page - 1) * PAGE_LENGTH;
+  const piece = cut(text, start, page * PAGE_LENGTH);
+  // What begins in the middle of a line must not pass for a head.
+  const isCut = start > 0 && !text.endsWith("\n\n", start) && /^\s*\\*[[(]/.test(piece);
+  const shown = isCut ? `…${piece}` : piece;
   return pages === 1 ? shown : `${shown}\n\n(Page ${page} of ${pages}.)`;
 }
 
 function formatMessage(message: SessionMessage): string {
   const { createdAt } = message;
-  const time = createdAt === undefined ? "" : ` · ${createdAt instanceof Date ? createdAt.toISOString() : createdAt}`;
-  return [`[${message.role} · ${message.id}${time}]`, ...message.parts.map(formatPart)].join("\n");
+  const time = createdAt instanceof Date ? createdAt.toISOString() : createdAt;
+  const head = [message.role, message.id, ...(time === undefined ? [] : [String(time)])].map(quoteField).join(" · ");
+  return quoteResult(head, message.parts.map(formatPart).join("\n"));
 }
 
 function formatPart(part: SessionMessage["parts"][number]): string {

@@ -1,3 +1,5 @@
+import { shorten } from "../errors.js";
+import { quoteField } from "../model/quoted-results.js";
 import type { ContextAccess } from "./access.js";
 import { entryInput, listBlocks } from "./fields.js";
 import { createTool, type SessionTool } from "./tool.js";
@@ -12,7 +14,7 @@ export function createLoadContextTool(context: ContextAccess): SessionTool | nul
     async run({ label, key }, { toolCallId }) {
       const block = context.toolBlock(label);
       const content = await context.loadEntry(block.label, key);
-      if (content === null) return `Not found: ${key}`;
+      if (content === null) return `Not found: ${quoteField(shorten(key))}`;
       await context.skills?.load(block.label, key, toolCallId);
       return content;
     },

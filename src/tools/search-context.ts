@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quote } from "../errors.js";
 import type { ContextAccess } from "./access.js";
 import { labelField, listBlocks } from "./fields.js";
 import { createTool, type SessionTool } from "./tool.js";
@@ -15,7 +16,7 @@ export function createSearchContextTool(context: ContextAccess): SessionTool | n
     }),
     async run({ label, query }) {
       const block = context.toolBlock(label);
-      return (await context.searchEntries(block.label, query)) || `No entry of ${block.label} matches "${query}".`;
+      return (await context.searchEntries(block.label, query)) || `No entry of ${block.label} matches ${quote(query)}.`;
     },
   });
 }

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { quote, shorten } from "../errors.js";
+import { joinResults, quoteField, quoteResult, quoteWord } from "../model/quoted-results.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
-import { beginning, snippet } from "./snippet.js";
+import { snippet } from "./snippet.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** Characters of each message that are shown. */
@@ -17,14 +19,14 @@ export function createSessionSearchTool(search: (query: string) => Promise<reado
     inputSchema: z.object({ query: z.string().min(1).describe("Plain words. Not all of them need to occur.") }),
     async run({ query }) {
       const hits = await search(query);
-      return hits.length === 0 ? `No message matches "${beginning(query, SNIPPET_LENGTH)}".` : formatHits(hits, query);
+      return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);
     },
   });
 }
 
 /**
  * Hits as text for a model: for each its session id, message id, role, sender and time, and an excerpt around the words of
- * `query`. Never a whole long message; the hits that do not fit 2,000 estimated tokens are left out, and counted.
+ * `query`. No text of a message can pass for another hit. Never a whole long message; the hits that do not fit 2,000 estimated tokens are left out, and counted.
  */
 export function formatHits(hits: readonly SearchHit[], query = ""): string {
   const texts: string[] = [];
@@ -35,18 +37,12 @@ export function formatHits(hits: readonly SearchHit[], query = ""): string {
     if (tokens > MAX_TOKENS) break;
     texts.push(text);
   }
-  const rest = hits.length - texts.length;
-  return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
+  return joinResults(texts, hits.length - texts.length);
 }
-
-const MAX_ID_LENGTH = 200;
 
 function formatHit(hit: SearchHit, query: string): string {
-  const id = (text: string) => beginning(text, MAX_ID_LENGTH);
-  const sender = hit.name === undefined ? hit.role : `${hit.role} ${oneLine(hit.name)}`;
-  const head = `[session ${id(hit.sessionId)} · message ${id(hit.id)} · ${id(sender)} · ${hit.createdAt}]`;
-  return `${head}\n${snippet(hit.content, query, SNIPPET_LENGTH)}`;
+  const id = (text: string) => quoteField(shorten(text));
+  const sender = quoteWord(shorten(hit.role)) + (hit.name === undefined ? "" : ` ${id(hit.name)}`);
+  const head = `session ${id(hit.sessionId)} · message ${id(hit.id)} · ${sender} · ${id(hit.createdAt)}`;
+  return quoteResult(head, snippet(hit.content, query, SNIPPET_LENGTH));
 }
-
-// A name cannot end the line in which it stands.
-const oneLine = (name: string) => name.replace(/[\s\p{Cc}]+/gu, " ");

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quote } from "../errors.js";
 import { assertStorableText } from "../model/text.js";
 import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
@@ -20,7 +21,7 @@ export function createSetContextTool(context: ContextAccess): SessionTool | null
       }
       const key = keyFor(context, block, content, metadata.title);
       await context.writeEntry(block.label, { key, content, description: metadata.description }, action);
-      return `${action === "append" ? "Appended to" : "Wrote"} entry "${key}" in ${block.label}.`;
+      return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}.`;
     },
   });
 }
@@ -33,7 +34,7 @@ const inputSchema = (blocks: readonly ToolBlock[]) =>
       .enum(["replace", "append"])
       .optional()
       .describe(
-        '"replace" (the default) writes the whole content anew; "append" adds the text to the end as it is, so start it with a line break to begin a new line.',
+        '"replace" (the default) writes the whole content anew; "append" adds the text to the end, on a new line.',
       ) satisfies z.ZodType<WriteAction | undefined>,
     metadata: z
       .object({

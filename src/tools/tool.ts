@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { shorten } from "../errors.js";
 
 /** What a caller tells about a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
@@ -32,11 +33,14 @@ export function createTool<Input>(definition: {
         if (!parsed.success) return refusal(parsed.error.issues.map(describeIssue).join("; "));
         return await run(parsed.data, options ?? {});
       } catch (error) {
-        return refusal(error instanceof Error ? error.message : String(error));
+        return refusal(shorten(error instanceof Error ? error.message : String(error), MAX_REASON));
       }
     },
   };
 }
+
+/** Characters of what another program's error says. */
+const MAX_REASON = 2000;
 
 /** The text of a refusal. */
 export function refusal(reason: string): string {

@@ -24,6 +24,7 @@ function skillLog() {
       state = next ?? state;
       return next !== null;
     },
+    loaded: async () => state.loaded,
   };
   return { log, loaded: () => state.loaded };
 }
@@ -283,15 +284,15 @@ describe("set_context", () => {
     const tools = await context.tools();
     const append = (label: string, title: string, content: string) =>
       call(tools, "set_context", { label, content, action: "append", metadata: { title } });
-    await Promise.all([append("skills", "a", " two"), append("skills", "a", " three")]);
-    expect(skills.map.get("a")).toBe("one two three");
+    await Promise.all([append("skills", "a", "two"), append("skills", "a", "\nthree")]);
+    expect(skills.map.get("a")).toBe("one\ntwo\nthree");
     expect(await append("skills", "a", "x".repeat(30))).toMatch(/^Error: /);
     expect(await append("skills", "new", "first")).toBe('Appended to entry "new" in skills.');
     expect(await append("blind", "a", "x")).toMatch(/^Error: .*cannot append/);
     expect(written).toEqual([]);
     await append("kb", "a", "one");
-    await append("kb", "a", " two");
-    expect(await call(tools, "search_context", { label: "kb", query: "two" })).toBe("[a]\none two");
+    await append("kb", "a", "two");
+    expect(await call(tools, "search_context", { label: "kb", query: "two" })).toBe("[a]\none\ntwo");
     expect(await append("kb", "a", "x".repeat(40))).toMatch(/^Error: /);
   });
 

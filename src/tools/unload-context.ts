@@ -1,3 +1,5 @@
+import { quote, shorten } from "../errors.js";
+import { quoteField } from "../model/quoted-results.js";
 import type { ContextAccess } from "./access.js";
 import { entryInput, listBlocks } from "./fields.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
@@ -14,7 +16,9 @@ export function createUnloadContextTool(context: ContextAccess): SessionTool | n
       if (!context.skills)
         return refusal("This session has nowhere to keep what is loaded, so nothing can be unloaded.");
       const unloaded = await context.skills.unload(block.label, key);
-      return unloaded ? `Unloaded ${key} of ${block.label}.` : refusal(`"${key}" of ${block.label} is not loaded.`);
+      return unloaded
+        ? `Unloaded ${quoteField(shorten(key))} of ${block.label}.`
+        : refusal(`${quote(key)} of ${block.label} is not loaded.`);
     },
   });
 }

@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { jsonl } from "./read.js";
@@ -238,6 +240,19 @@ describe("stemma fork, compact and delete", () => {
     expect(await own.ok("compact", "long")).toContain("Nothing to compact");
     expect((await own.run("compact", "long", "--model", "nosuch/model")).err).toMatch(/^stemma: .*nosuch/);
     expect(await own.run("compact", "long", "--base-url", "http://localhost:1")).toMatchObject({ code: 1 });
+  });
+
+  it("fails when the model does, and lays no summary", async () => {
+    const own = commandLine(folder, "model-fails.db");
+    const parts = [{ type: "text", text: "It goes on and on about the same thing, at length. ".repeat(20) }];
+    const messages = Array.from({ length: 10 }, (_, index) => ({ id: `m${index}`, role: "user", parts }));
+    await own.ok("import", own.file("long.json", JSON.stringify({ id: "long", messages })));
+    const server = createServer((_request, response) => response.writeHead(400).end("{}")).listen(0);
+    const { port } = server.address() as AddressInfo;
+    const model = ["--model", "local", "--base-url", `http://127.0.0.1:${port}/v1`];
+    expect(await own.run("compact", "long", "--tail-tokens", "100", ...model)).toMatchObject({ code: 1, out: "" });
+    server.close();
+    expect((await own.jsonLines("show", "long")).length).toBe(10);
   });
 
   it("deletes when it is told to, and not otherwise", async () => {

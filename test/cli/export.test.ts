@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SessionManager } from "../../src/manager/session-manager.js";
@@ -125,7 +125,7 @@ describe("stemma export", () => {
     const report = await stemma.json("export", "--all", "--output", path);
     expect(report).toEqual({ file: path, format: "jsonl", sessions: ["plans", "empty"] });
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(existsSync(`${path}.partial`)).toBe(false);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     expect(readFileSync(path, "utf8")).toBe(await stemma.ok("export", "--all"));
     const other = commandLine(folder, "all.db");
     await other.ok("import", path);

@@ -1,5 +1,7 @@
 import { MockLanguageModelV3 } from "ai/test";
 import Database from "better-sqlite3";
+import type { DurableObjectContext, DurableObjectCursor } from "../../src/durable-object.js";
+import type { Store } from "../../src/session.js";
 
 /** Stands for the documents' `Agent`: an object with a `sql` tagged template and `broadcast`, here over better-sqlite3. */
 export class Agent<Env = Record<string, unknown>> {
@@ -9,15 +11,17 @@ export class Agent<Env = Record<string, unknown>> {
 
   constructor(env: Env = {} as Env) {
     this.env = env;
+    // A store in the place of `this`: it is told by its methods, before the sql template is looked for.
+    if (openStore !== null) Object.assign(this, openStore());
   }
 
   readonly ctx = {
     storage: { transactionSync: <T>(work: () => T): T => this.#database.transaction(work)() },
   };
 
-  sql(strings: TemplateStringsArray, ...values: unknown[]): unknown[] {
+  sql<T = Record<string, string | number | boolean | null>>(strings: TemplateStringsArray, ...values: unknown[]): T[] {
     const statement = this.#database.prepare(strings.join("?"));
-    if (statement.reader) return statement.all(...values);
+    if (statement.reader) return statement.all(...values) as T[];
     statement.run(...values);
     return [];
   }
@@ -25,6 +29,27 @@ export class Agent<Env = Record<string, unknown>> {
   broadcast(text: string): void {
     this.broadcasts.push(JSON.parse(text));
   }
+}
+
+let openStore: (() => Store) | null = null;
+
+/** Makes every agent a store from now on, so that the documents' samples run on it as they are. */
+export function runOn(open: () => Store): void {
+  openStore = open;
+}
+
+/** The `ctx` of a Durable Object that is backed by SQLite. */
+export function objectContext(): DurableObjectContext {
+  const database = new Database(":memory:");
+  const exec = (query: string, ...values: unknown[]): DurableObjectCursor => {
+    const statement = database.prepare(query);
+    const rows = statement.reader ? (statement.all(...values) as object[]) : [];
+    if (!statement.reader) statement.run(...values);
+    return { toArray: () => rows, raw: () => rows.map((row) => Object.values(row)) };
+  };
+  return {
+    storage: { sql: { databaseSize: 0, exec }, transactionSync: (work) => database.transaction(work)() },
+  };
 }
 
 /** Stands for an R2 bucket binding. */

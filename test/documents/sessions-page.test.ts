@@ -604,9 +604,9 @@ function synchronousStorage(): SessionProvider {
   const rows: { message: SessionMessage; parentId: string | null }[] = [];
   const compactions: Awaited<ReturnType<SessionProvider["getCompactions"]>> = [];
   const find = (id: string | null | undefined) => rows.find(({ message }) => message.id === id);
-  const path = (leafId = rows.at(-1)?.message.id) => {
+  const path = (leafId?: string | null) => {
     const found: SessionMessage[] = [];
-    for (let row = find(leafId); row; row = find(row.parentId)) found.unshift(row.message);
+    for (let row = find(leafId ?? rows.at(-1)?.message.id); row; row = find(row.parentId)) found.unshift(row.message);
     return found;
   };
   const myStorage: SessionProvider = {

@@ -8,6 +8,7 @@ const SRC = `${ROOT}src`;
 /** From the ground up: a file may import from its own folder and from those named before it. */
 const LAYERS = [
   "errors.ts",
+  "files",
   "model",
   "compaction",
   "storage",
@@ -56,6 +57,21 @@ describe("imports point one way", () => {
         .map((target) => `${file} imports ${target}`),
     );
     expect(upward).toEqual([]);
+  });
+});
+
+describe("imports", () => {
+  it("form no circle between files", () => {
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, way: readonly string[]): void => {
+      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+      if (way.includes(file) || done.has(file)) return;
+      for (const target of importsOf(file)) if (files.includes(target)) visit(target, [...way, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { describeStore } from "../../src/testing.js";
-import { type OpenDatabase, openClient, openPostgresJs } from "./databases.js";
+import { type OpenDatabase, openClient, openPostgresJs, openWrapped } from "./databases.js";
 import { describeServer } from "./server.js";
 import { postgresTarget } from "./target.js";
 
@@ -8,6 +8,8 @@ describeServer("a server", (server) => {
   for (const [name, open] of [
     ["one connection of pg", openClient],
     ["postgres.js", openPostgresJs],
+    ["a connection with execute(text, values)", openWrapped("execute")],
+    ["a connection with query(text, values)", openWrapped("query")],
   ] as const) {
     describe(name, () => {
       let database: OpenDatabase;

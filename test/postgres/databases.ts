@@ -40,6 +40,27 @@ export async function openClient(url: string): Promise<OpenDatabase> {
   };
 }
 
+/** A connection that a program wrapped by itself: an object with one method, which takes a text and its values. */
+export function openWrapped(method: "execute" | "query") {
+  return async (url: string): Promise<OpenDatabase> => {
+    const client = new pg.Client(url);
+    await client.connect();
+    // Values come as pg parses them, and nothing but rows.
+    const wrap = (before: Before) => ({
+      [method]: async (text: string, values: unknown[]) => {
+        before(text);
+        return { rows: (await client.query(text, values)).rows };
+      },
+    });
+    return {
+      source: wrap(() => {}) as unknown as PostgresSource,
+      failing: (before) => wrap(before) as unknown as PostgresSource,
+      query: async (sql) => (await client.query(sql)).rows,
+      close: () => client.end(),
+    };
+  };
+}
+
 /** The function of postgres.js. */
 export function openPostgresJs(url: string): OpenDatabase {
   const sql = postgresJs(url, { onnotice: () => {} });

@@ -2,11 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
 import {
   PostgresContextProvider,
   PostgresSearchProvider,
   PostgresSessionProvider,
   Session,
+  SessionManager,
   type SessionMessage,
 } from "../../src/session.js";
 import { expectError } from "../../src/testing/assert.js";
@@ -134,17 +136,19 @@ describeServer("the documents' page on Postgres", (server) => {
       expect(await (await start()).freezeSystemPrompt()).toBe(refreshed);
     });
 
-    it("keeps sessions apart", async () => {
+    it("keeps sessions apart, but for what is named without one", async () => {
       const [one, two] = [await start("one"), await start("two")];
       await one.appendMessage(say("a", "the canary sings"));
       await one.appendContextBlock("memory", "canary");
-      await call(one, "set_context", { label: "knowledge", content: "the canary sings" });
       await one.freezeSystemPrompt();
       expect(await two.getHistory()).toEqual([]);
       expect(await two.search("canary")).toEqual([]);
       expect(await two.freezeSystemPrompt()).not.toContain("canary");
-      expect(await call(one, "search_context", { label: "knowledge", query: "canary" })).toContain("sings");
-      expect(await call(two, "search_context", { label: "knowledge", query: "canary" })).not.toContain("sings");
+      await call(one, "set_context", { label: "knowledge", content: "The whale sings." });
+      for (const each of [one, two]) {
+        expect(await call(each, "search_context", { label: "knowledge", query: "whale" })).toContain("sings");
+      }
+      expect(await two.refreshSystemPrompt()).toContain("1 entry indexed.");
     });
 
     it("keeps blocks under the labels that the host gave them, in the documented columns", async () => {
@@ -164,6 +168,66 @@ describeServer("the documents' page on Postgres", (server) => {
       expect(row?.content).toEqual(say("m1", "the text"));
       expect(row?.created_at).toBeInstanceOf(Date);
     });
+  });
+
+  // The rows are those that the reference's statements write for the same program.
+  it("finds what the same program wrote with the reference, and shares what it shared", async () => {
+    await server.query(url, SCHEMA);
+    await server.query(
+      url,
+      `INSERT INTO assistant_messages (id, session_id, parent_id, role, content, text_content) VALUES
+         ('m1', 'agent-1', NULL, 'user', '${JSON.stringify(say("m1", "My name is Ada."))}', 'My name is Ada.'),
+         ('m1', 'agent-2', NULL, 'user', '${JSON.stringify(say("m1", "My name is Bob."))}', 'My name is Bob.');
+       INSERT INTO cf_agents_context_blocks (label, content) VALUES
+         ('memory_agent-1', 'User is Ada.'), ('_prompt_agent-1', 'The frozen prompt of one.'),
+         ('memory_agent-2', 'User is Bob.'), ('_prompt_agent-2', 'The frozen prompt of two.');
+       INSERT INTO cf_agents_search_entries (label, key, content) VALUES
+         ('knowledge', 'deploy-days', 'Deploys happen on Fridays.'), ('', 'alone', 'Written before it had a block.')`,
+    );
+    for (const [id, name, prompt] of [
+      ["agent-1", "Ada", "The frozen prompt of one."],
+      ["agent-2", "Bob", "The frozen prompt of two."],
+    ] as const) {
+      const session = await start(id);
+      expect(await session.getHistory()).toEqual([say("m1", `My name is ${name}.`)]);
+      expect(await session.freezeSystemPrompt()).toBe(prompt);
+      await session.tools();
+      expect(session.getContextBlock("memory")?.content).toBe(`User is ${name}.`);
+      expect(await call(session, "search_context", { label: "knowledge", query: "deploy" })).toContain("Fridays");
+    }
+    const one = await start("agent-1");
+    await one.appendContextBlock("memory", " She likes tea.");
+    const metadata = { title: "Deploy days" };
+    await call(one, "set_context", { label: "knowledge", content: "Deploys happen on Mondays.", metadata });
+    expect(await (await start("agent-1")).refreshSystemPrompt()).toContain("She likes tea.");
+    const two = await start("agent-2");
+    expect(await two.refreshSystemPrompt()).toContain("User is Bob.");
+    expect(await call(two, "search_context", { label: "knowledge", query: "deploy" })).toBe(
+      "[deploy-days]\nDeploys happen on Mondays.",
+    );
+  });
+
+  it("shares its search entries between the sessions of a manager, and refuses a prompt that they would share", async () => {
+    const client = new Client(url);
+    await client.connect();
+    const store = postgres(client);
+    const manager = SessionManager.create(store)
+      .withContext("memory")
+      .withContext("facts", { provider: new PostgresContextProvider(client, "facts") })
+      .withContext("knowledge", { provider: new PostgresSearchProvider(client) });
+    await manager.getSession("a").replaceContextBlock("facts", "The office is in Oslo.");
+    await manager.getSession("a").replaceContextBlock("memory", "Only of a.");
+    await call(manager.getSession("a"), "set_context", { label: "knowledge", content: "Deploys happen on Fridays." });
+    const other = manager.getSession("b");
+    expect(await call(other, "search_context", { label: "knowledge", query: "deploy" })).toContain("Fridays");
+    expect(await other.freezeSystemPrompt()).toContain("The office is in Oslo.");
+    expect(await other.freezeSystemPrompt()).not.toContain("Only of a.");
+    await manager.delete("a");
+    expect(await new PostgresContextProvider(client, "facts").get()).toBe("The office is in Oslo.");
+    const shared = () => SessionManager.create(store).withCachedPrompt(new PostgresContextProvider(client, "prompt"));
+    expect(shared).toThrow(expect.objectContaining({ code: "PROVIDER_SHARED" }));
+    await store.close();
+    await client.end();
   });
 
   it("asks for a provider for each block, and for the prompt", async () => {

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
-import { describeServer } from "./server.js";
+import { describeOwnServer } from "./server.js";
 
 const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 
-describeServer("a store on a server", (server) => {
+describeOwnServer("a store on a server", (server) => {
   let url = "";
   const stores: Store[] = [];
   const open = (): Store => {

@@ -1,8 +1,20 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import pg from "pg";
 
 /** A server that tests can start, or the reason why this machine has none. */
@@ -27,6 +39,11 @@ export function reasonToSkip({ name, binaries }: Engine): string | null {
 }
 
 export interface Server {
+  readonly port: number;
+  /** The process that ends the others when it ends. */
+  readonly pid: number;
+  /** Where its data are. */
+  readonly folder: string;
   /** A URL of the superuser. */
   readonly url: string;
   /** A URL of another role or database. */
@@ -37,10 +54,11 @@ export interface Server {
 }
 
 /** Starts a server with an empty database on a free port. What it holds is not kept. */
-export async function startServer({ name, binaries }: Engine): Promise<Server> {
-  if (binaries === null) throw new Error(`${name} is not installed.`);
+export async function startServer({ name, binaries: installed }: Engine): Promise<Server> {
+  if (installed === null) throw new Error(`${name} is not installed.`);
   // Postgres refuses to run as root.
   const owner = process.getuid?.() === 0 ? ordinaryUser() : null;
+  const binaries = owner === null ? installed : reachable(installed, owner);
   const folder = mkdtempSync(join(tmpdir(), "stemma-postgres-"));
   if (owner !== null) chownSync(folder, owner.uid, owner.gid);
   const as = { cwd: folder, ...owner };
@@ -68,20 +86,21 @@ export async function startServer({ name, binaries }: Engine): Promise<Server> {
   ];
   const urlFor = (role: string, database = "postgres") => `postgres://${role}@127.0.0.1:${port}/${database}`;
   const url = urlFor("postgres");
+  const log = join(folder, "log");
+  let pid = 0;
   /** Gives a function that ends it by a signal. */
   const start = async () => {
     const server = spawn(
       join(binaries, "postgres"),
       ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
-      { ...as, stdio: ["ignore", "ignore", "pipe"] },
+      { ...as, stdio: ["ignore", "ignore", openSync(log, "a")] },
     );
-    let log = "";
-    server.stderr.on("data", (chunk) => {
-      log += chunk;
-    });
+    pid = server.pid ?? 0;
+    // It may outlive the process that started it.
+    server.unref();
     const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
     while (!(await answers(url))) {
-      if (server.exitCode !== null) throw new Error(`${name} did not start: ${log}`);
+      if (server.exitCode !== null) throw new Error(`${name} did not start: ${readFileSync(log, "utf8")}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return (signal: NodeJS.Signals) => {
@@ -91,6 +110,9 @@ export async function startServer({ name, binaries }: Engine): Promise<Server> {
   };
   let end = await start();
   return {
+    port,
+    pid,
+    folder,
     url,
     urlFor,
     crash: async () => {
@@ -123,7 +145,36 @@ function debianBinaries(): string | null {
   return found[0] ?? null;
 }
 
-function ordinaryUser(): { uid: number; gid: number } {
+/** Where `owner` can run the binaries: in place, or, if root cloned the project where others may not enter, in a copy. */
+function reachable(binaries: string, owner: User): string {
+  try {
+    execFileSync(join(binaries, "postgres"), ["--version"], { cwd: "/", stdio: "ignore", ...owner });
+    return binaries;
+  } catch {
+    const { mtimeMs, ino } = statSync(binaries);
+    const copy = join(tmpdir(), `stemma-postgres-binaries-${ino}-${Math.trunc(mtimeMs)}`);
+    if (!existsSync(copy)) {
+      // Several test files may do this at once: each makes its own, and the first one stays.
+      const mine = mkdtempSync(`${copy}-`);
+      chmodSync(mine, 0o755);
+      cpSync(dirname(binaries), mine, { recursive: true, verbatimSymlinks: true });
+      try {
+        renameSync(mine, copy);
+      } catch (error) {
+        rmSync(mine, { recursive: true, force: true });
+        if (!existsSync(copy)) throw error;
+      }
+    }
+    return join(copy, "bin");
+  }
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function ordinaryUser(): User {
   for (const user of ["postgres", "nobody"]) {
     try {
       const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: "pipe" }));

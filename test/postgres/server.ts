@@ -1,51 +1,83 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe } from "vitest";
 import { ENGINE, type Engine, reasonToSkip, type Server, startServer } from "./engines.js";
+import { sharedServer } from "./shared-server.js";
 
 /** A server that is there while the tests of a block run. */
 export interface RunningServer {
+  /** An empty database for this block. */
   readonly url: string;
   urlFor(role: string, database?: string): string;
-  /** See `Server.crash`. */
-  crash(): Promise<void>;
   /** A new database, and its URL. */
   createDatabase(): Promise<string>;
   /** Runs SQL as the superuser. */
   query(url: string, sql: string): Promise<Record<string, unknown>[]>;
 }
 
+/** One that no other block uses: it may crash, and its roles are the block's own. */
+export interface OwnServer extends RunningServer {
+  /** See `Server.crash`. */
+  crash(): Promise<void>;
+}
+
 /** Registers tests that need a server; where there is none they are skipped by name, but in CI they fail. */
 export function describeServer(title: string, body: (server: RunningServer) => void, engine: Engine = ENGINE): void {
-  const reason = reasonToSkip(engine);
-  describe.skipIf(reason !== null)(reason === null ? title : `${title} (${reason})`, () => {
+  describeEngine(title, engine, () => {
+    let urlFor: Server["urlFor"];
+    beforeAll(async () => {
+      ({ urlFor } = await sharedServer(engine));
+    }, 60_000);
+    body(runningServer((role, database) => urlFor(role, database)));
+  });
+}
+
+/** The same on a server of its own. */
+export function describeOwnServer(title: string, body: (server: OwnServer) => void, engine: Engine = ENGINE): void {
+  describeEngine(title, engine, () => {
     let server: Server;
-    let databases = 0;
     beforeAll(async () => {
       server = await startServer(engine);
     }, 60_000);
     afterAll(() => server?.stop(), 60_000);
-    const query = async (url: string, sql: string) => {
-      const client = new pg.Client(url);
-      await client.connect();
-      try {
-        return (await client.query(sql)).rows ?? [];
-      } finally {
-        await client.end();
-      }
-    };
-    body({
-      get url() {
-        return server.url;
-      },
-      urlFor: (role, database) => server.urlFor(role, database),
-      crash: () => server.crash(),
-      query,
-      createDatabase: async () => {
-        databases += 1;
-        const name = `db${databases}`;
-        await query(server.url, `CREATE DATABASE ${name}`);
-        return server.urlFor("postgres", name);
-      },
-    });
+    const running = runningServer((role, database) => server.urlFor(role, database));
+    body(Object.assign(running, { crash: () => server.crash() }));
   });
+}
+
+function describeEngine(title: string, engine: Engine, body: () => void): void {
+  const reason = reasonToSkip(engine);
+  describe.skipIf(reason !== null)(reason === null ? title : `${title} (${reason})`, body);
+}
+
+let databases = 0;
+
+function runningServer(urlFor: Server["urlFor"]): RunningServer {
+  let url: string;
+  const query = async (where: string, sql: string) => {
+    const client = new pg.Client(where);
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows ?? [];
+    } finally {
+      await client.end();
+    }
+  };
+  const createDatabase = async () => {
+    databases += 1;
+    // Files that run at once share the server.
+    const name = `db${process.pid}_${databases}`;
+    await query(urlFor("postgres"), `CREATE DATABASE ${name}`);
+    return urlFor("postgres", name);
+  };
+  beforeAll(async () => {
+    url = await createDatabase();
+  }, 60_000);
+  return {
+    get url() {
+      return url;
+    },
+    urlFor,
+    query,
+    createDatabase,
+  };
 }

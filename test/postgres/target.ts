@@ -15,16 +15,40 @@ let schemas = 0;
 /** A store in a schema of its own for each case, so that one database serves them all. */
 export function postgresTarget(name: string, database: () => TestDatabase): StoreTarget {
   const schemaOf = new WeakMap<Store, string>();
+  const openStores = new Map<string, number>();
+  /** Schemas whose stores were all closed: emptying their tables is a hundred times faster than making new ones. */
+  const free: string[] = [];
+
   const open = (source: PostgresSource, schema: string): Store => {
     const store = postgres(source, { schema });
     schemaOf.set(store, schema);
-    return store;
+    openStores.set(schema, (openStores.get(schema) ?? 0) + 1);
+    const { close } = store;
+    let isOpen = true;
+    return Object.assign(store, {
+      close: async () => {
+        await close();
+        if (!isOpen) return;
+        isOpen = false;
+        const others = (openStores.get(schema) ?? 1) - 1;
+        openStores.set(schema, others);
+        if (others === 0) free.push(schema);
+      },
+    });
   };
-  const newSchema = () => `s${process.pid}_${++schemas}`;
+  const emptySchema = async () => {
+    const schema = free.pop();
+    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : `s${process.pid}_${++schemas}`;
+  };
   return {
     name,
-    open: () => open(database().source, newSchema()),
-    reopen: (store) => open(database().source, schemaOf.get(store) as string),
+    open: async () => open(database().source, await emptySchema()),
+    reopen: (store) => {
+      const schema = schemaOf.get(store) as string;
+      const index = free.indexOf(schema);
+      if (index >= 0) free.splice(index, 1);
+      return open(database().source, schema);
+    },
     corrupt: async (store, sessionId, messageId) => {
       await database().query(
         `UPDATE ${schemaOf.get(store)}.assistant_messages SET content = left(content, 10)
@@ -35,18 +59,29 @@ export function postgresTarget(name: string, database: () => TestDatabase): Stor
       const qualified = sql.replace(/\b(?:assistant|cf_agents)_\w+/g, (table) => `${schemaOf.get(store)}.${table}`);
       await database().query(qualified);
     },
-    openWithFaults: (before) => open(database().failing(before), newSchema()),
+    openWithFaults: async (before) => open(database().failing(before), await emptySchema()),
     dump: (store) => dumpSchema(database(), schemaOf.get(store) as string),
   };
 }
 
-/** Every row of every table, in a form that equal states agree in. */
-async function dumpSchema({ query }: TestDatabase, schema: string): Promise<Record<string, unknown>> {
-  const tables = await query(
+// False for one that cannot be used again: what an embedder's first use makes is to be made anew.
+async function emptyTables({ query }: TestDatabase, schema: string): Promise<boolean> {
+  const tables = (await tablesOf(query, schema)).map(({ name }) => String(name));
+  if (tables.includes("assistant_embedder")) return false;
+  for (const name of tables) if (name !== "assistant_schema") await query(`DELETE FROM ${schema}.${name}`);
+  return true;
+}
+
+function tablesOf(query: TestDatabase["query"], schema: string): Promise<Record<string, unknown>[]> {
+  return query(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') AND relkind = 'r' ORDER BY 1`,
   );
+}
+
+/** Every row of every table, in a form that equal states agree in. */
+async function dumpSchema({ query }: TestDatabase, schema: string): Promise<Record<string, unknown>> {
   const dump: Record<string, unknown> = {};
-  for (const { name } of tables) {
+  for (const { name } of await tablesOf(query, schema)) {
     const rows = await query(`SELECT to_jsonb(t)::text AS row FROM ${schema}.${name} t ORDER BY 1`);
     dump[String(name)] = rows.map(({ row }) => row);
   }

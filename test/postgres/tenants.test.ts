@@ -9,7 +9,7 @@ import { expectError } from "../../src/testing/assert.js";
 import { describeStore, hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { ROOT } from "../package/manifest.js";
 import { openPool } from "./databases.js";
-import { describeServer, type RunningServer } from "./server.js";
+import { describeOwnServer, type RunningServer } from "./server.js";
 
 /** The SQL that the page shows. */
 const POLICIES = /^## Tenants$[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(
@@ -30,7 +30,7 @@ async function createTenants(server: RunningServer) {
   return { url, asApp, urlOf: (tenant: string) => `${asApp}?options=-c%20app.tenant%3D${tenant}` };
 }
 
-describeServer("row-level security", (server) => {
+describeOwnServer("row-level security", (server) => {
   let tenants: Awaited<ReturnType<typeof createTenants>>;
   beforeAll(async () => {
     tenants = await createTenants(server);

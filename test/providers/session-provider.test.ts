@@ -170,6 +170,87 @@ describe.each([
     expect(await session.getPathLength()).toBe(30);
   });
 
+  it("hides no edit made while the model was summarising, in 200 races", async () => {
+    const provider = create();
+    let race = 0;
+    const session = Session.create(provider).onCompaction(async (messages) => {
+      const [from, to] = [messages[0], messages.at(-1)] as [SessionMessage, SessionMessage];
+      const other = Session.create(provider);
+      const edited = say("m2", `${words} ${race}`);
+      const edits = [
+        () => other.updateMessage(edited),
+        () => other.upsertMessage(edited),
+        async () => {
+          await other.deleteMessages(["m4"]);
+          await other.appendMessage(say("m4", `${words} again ${race}`), "m3");
+        },
+        async () => provider.updateMessage(edited),
+      ];
+      const edit = edits[race % edits.length]?.();
+      // What goes through a session takes its turn; what goes past it must have been done.
+      if (race % edits.length > 1) await edit;
+      for (let ticks = race % 7; ticks > 0; ticks -= 1) await Promise.resolve();
+      return { fromMessageId: from.id, toMessageId: to.id, summary: "What was said." };
+    });
+    const words = "says a lot ".repeat(20);
+    await session.appendAll(["m0", "m1", "m2", "m3", "m4"].map((id) => say(id, words)));
+    await session.appendMessage(say("m5"), "m3");
+    let hidden = 0;
+    for (; race < 200; race += 1) if ((await session.compact("m4")) !== null) hidden += 1;
+    expect(hidden).toBe(0);
+    expect(await session.getCompactions()).toEqual([]);
+  });
+
+  it("leaves one summary of a function that knows of no earlier one, and compacts the path to a leaf", async () => {
+    const session = Session.create(create()).onCompaction(async (messages) => {
+      const real = messages.filter(({ id }) => !id.startsWith("compaction_"));
+      if (real.length < 3) return null;
+      return { fromMessageId: real[1]?.id ?? "", toMessageId: real.at(-2)?.id ?? "", summary: "s" };
+    });
+    const words = "says a lot ".repeat(20);
+    for (const round of ["a", "b", "c"]) {
+      await session.appendAll([1, 2, 3, 4].map((n) => say(`${round}${n}`, words)));
+      expect(await session.compact()).toMatchObject({ fromMessageId: "a2", toMessageId: `${round}3` });
+    }
+    const summaries = (await session.getHistory()).filter(({ id }) => id.startsWith("compaction_"));
+    expect(summaries).toHaveLength(1);
+    await session.appendAll(
+      [1, 2, 3, 4].map((n) => say(`d${n}`, words)),
+      null,
+    );
+    expect(await session.compact(summaries[0]?.id)).toBeNull();
+    expect(await session.compact("d3")).toEqual({ fromMessageId: "d2", toMessageId: "d2", summary: "s" });
+    await expect(session.compact("unknown")).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+  });
+
+  it("counts a function that fails or gives no answer as failed, and resolves the write that waited", async () => {
+    const failures: unknown[] = [];
+    const answers = [() => new Promise<null>(() => {}), () => Promise.reject(new RangeError("away"))];
+    const session = Session.create(create())
+      .onCompaction(() => (answers.shift() ?? (async () => null))(), { timeout: 20 })
+      .compactAfter(1)
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    expect(await session.appendMessage(say("a"))).toMatchObject({ inserted: true });
+    expect(await session.appendMessage(say("b"))).toMatchObject({ inserted: true });
+    expect(failures).toMatchObject([{ code: "COMPACTION_TIMEOUT" }, { message: "away" }]);
+  });
+
+  it("refreshes the prompt that a provider keeps when a summary was stored", async () => {
+    const [notes, prompt] = [memo(), memo()];
+    const session = Session.create(create())
+      .withContext("notes", { provider: notes })
+      .withCachedPrompt(prompt)
+      .onCompaction(async () => ({ fromMessageId: "a", toMessageId: "b", summary: "s" }));
+    await session.appendAll(["a", "b", "c"].map((id) => say(id)));
+    await session.freezeSystemPrompt();
+    await session.replaceContextBlock("notes", "Coffee.");
+    expect(await prompt.get()).not.toContain("Coffee.");
+    await session.compact();
+    expect(await prompt.get()).toContain("Coffee.");
+  });
+
   it("searches with the provider's own search", async () => {
     const session = Session.create(create());
     await session.appendAll([say("a", "apples"), say("b", "pears")]);
@@ -195,12 +276,135 @@ describe.each([
   });
 });
 
+describe.each([
+  ["synchronous", (provider: ReturnType<typeof createProvider>) => provider],
+  ["asynchronous", later],
+])("skills on a %s SessionProvider with the documented methods only", (_kind, offer) => {
+  const DOCUMENT = "the whole document";
+  const skilled = (provider: SessionProvider) =>
+    Session.create(provider).withContext("skills", {
+      provider: { get: () => "- deploy: how to ship", load: (key) => (key === "deploy" ? DOCUMENT : null) },
+    });
+  const call = async (session: Session, tool: string, toolCallId: string) =>
+    (await session.tools())[tool]?.execute({ label: "skills", key: "deploy" }, { toolCallId });
+  const input = { label: "skills", key: "deploy" };
+  const part = (toolCallId: string, output = DOCUMENT) => ({
+    type: "tool-load_context",
+    toolCallId,
+    state: "output-available",
+    input,
+    output,
+  });
+  const loaded = (id: string, ...calls: string[]) => ({
+    id,
+    role: "assistant",
+    parts: [{ type: "text", text: "Let me see." }, ...calls.map((each) => part(each))],
+  });
+
+  it("are unloaded in the messages that hold them, which a restart finds", async () => {
+    const provider = createProvider();
+    const session = skilled(offer(provider));
+    await call(session, "load_context", "call-1");
+    await session.appendAll([say("a"), loaded("b", "call-1"), say("c")]);
+    expect(await call(session, "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect(await call(session, "unload_context", "x")).toContain("is not loaded");
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+    expect(provider.getMessage("b")).toMatchObject({ parts: [{ text: "Let me see." }, { toolCallId: "call-1" }] });
+
+    const again = skilled(offer(provider));
+    expect(await call(again, "unload_context", "x")).toContain("is not loaded");
+    await call(again, "load_context", "call-2");
+    await again.appendMessage(loaded("d", "call-2"));
+    expect(JSON.stringify(await again.getMessage("d"))).toContain(DOCUMENT);
+    // What the next process finds in the history is loaded, whoever loaded it.
+    expect(await call(skilled(offer(provider)), "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+  });
+
+  it("are unloaded before their message is stored, and stay so when it is stored again", async () => {
+    const provider = createProvider();
+    const session = skilled(offer(provider));
+    await session.appendMessage(say("a"));
+    await call(session, "load_context", "call-1");
+    await call(session, "unload_context", "x");
+    await call(session, "load_context", "call-2");
+    await session.appendMessage(loaded("b", "call-1", "call-2"));
+    const [, first, second] = (await session.getMessage("b"))?.parts ?? [];
+    expect(first?.output).toContain("[Unloaded: skills/deploy.");
+    expect(second?.output).toBe(DOCUMENT);
+    await call(session, "unload_context", "x");
+    await session.upsertMessage(loaded("b", "call-1", "call-2"));
+    await session.updateMessage(loaded("b", "call-1", "call-2"));
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+    for (const message of [
+      { id: "c", role: "user" },
+      { id: "c", role: "user", parts: [null] },
+    ]) {
+      await expect(session.appendMessage(message)).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
+    }
+  });
+
+  it("are told by calls whose results stand in messages of their own", async () => {
+    const provider = createProvider();
+    const result = { type: "tool-result", toolCallId: "call-1", toolName: "load_context" };
+    const output = { type: "text", value: DOCUMENT };
+    const session = skilled(offer(provider));
+    await session.appendAll([
+      {
+        id: "a",
+        role: "assistant",
+        parts: [{ type: "tool-call", toolCallId: "call-1", toolName: "load_context", input }],
+      },
+      { id: "b", role: "tool", parts: [{ ...result, output }] },
+    ]);
+    expect(await call(session, "unload_context", "x")).toBe("Unloaded deploy of skills.");
+    expect((await session.getMessage("b"))?.parts[0]?.output).toMatchObject({ type: "text" });
+    expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
+  });
+
+  it("are forgotten with the messages", async () => {
+    const session = skilled(offer(createProvider()));
+    await call(session, "load_context", "call-1");
+    await session.appendMessage(loaded("b", "call-1"));
+    await call(session, "unload_context", "x");
+    await session.clearMessages();
+    await session.appendMessage(loaded("b", "call-1"));
+    expect(JSON.stringify(await session.getHistory())).toContain(DOCUMENT);
+  });
+});
+
 it("keeps to the session that a provider says it belongs to", () => {
   const bound = () => Session.create({ ...createProvider(), sessionId: "one" });
   expect(bound().id).toBe("one");
   expect(bound().forSession("one").id).toBe("one");
   expect(() => bound().forSession("two")).toThrow(expect.objectContaining({ code: "SESSION_ID_BOUND" }));
-  expect(Session.create(createProvider()).forSession("two").id).toBe("two");
+});
+
+it("refuses to name the session of a provider that does not say which one it keeps", () => {
+  const session = Session.create(createProvider());
+  expect(() => session.forSession("two")).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
+});
+
+it("asks a provider that has them for recent messages and sizes, and applies overlays to what it gives", async () => {
+  const asked: unknown[] = [];
+  const provider = createProvider();
+  const own: SessionProvider = {
+    ...provider,
+    getRecentHistory: (...given) => {
+      asked.push(given);
+      return { messages: provider.getHistory().slice(-3), truncated: true, totalContentBytes: 7 };
+    },
+    getHistoryRowStats: () => [{ id: "a", role: "user", bytes: 1 }],
+  };
+  const session = Session.create(own);
+  await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
+  const overlay = await session.addCompaction("b and c", "b", "c");
+  const recent = await session.getRecentHistory(100, 2);
+  expect(idsOf(recent.messages)).toEqual([`compaction_${overlay.id}`, "d"]);
+  expect([recent.truncated, recent.totalContentBytes]).toEqual([true, 7]);
+  expect(asked).toEqual([[null, 100, 2]]);
+  expect(await session.getHistoryRowStats()).toEqual([{ id: "a", role: "user", bytes: 1 }]);
+  expect(await Session.create(createProvider()).getHistoryRowStats()).toBeNull();
 });
 
 it("leaves alone what a provider that applies its overlays itself shows", async () => {

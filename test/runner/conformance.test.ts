@@ -80,7 +80,7 @@ describeStore(
 const ids: string[] = [];
 
 /** Files take only plain ids: here a number stands for any other. */
-function anyId(files: FileSessionStorage): SessionStorage & { version(id: string): Promise<number> } {
+function anyId(files: FileSessionStorage): SessionStorage & { version(id: string): Promise<string | null> } {
   const plain = (id: string) => String(ids.includes(id) ? ids.indexOf(id) : ids.push(id) - 1);
   return {
     save: (state) => files.save({ ...state, id: plain(state.id) }),

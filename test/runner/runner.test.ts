@@ -72,6 +72,66 @@ describe("a turn", () => {
     ]);
   });
 
+  it("goes on after a tool that throws what JSON cannot hold", async () => {
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const thrown = [circle, 10n, undefined, Object.create(null), Symbol("why"), new Error("a\0b\ud800")];
+    for (const what of thrown) {
+      const tools = {
+        odd: {
+          ...add,
+          execute: () => {
+            throw what;
+          },
+        },
+      };
+      const model = scripted(calls(["a", "odd", { x: 1 }]), says("Done"));
+      const session = await createSession({ model, sessionStorage: memory(), tools });
+      await session.send("Go");
+      const events = await collect(session.receive());
+      expect(events.find((event) => event.type === "tool_result")).toMatchObject({ is_error: true });
+      expect(events.at(-1)).toMatchObject({ type: "stop", stop_reason: "end_turn" });
+      expect(session.getMessages().at(-1)).toMatchObject({ content: "Done" });
+    }
+  });
+
+  it("stores what JSON makes of a tool's result", async () => {
+    class Answer {
+      at = new Date(0);
+      get hidden() {
+        return "no";
+      }
+    }
+    const tools = { odd: { ...add, execute: () => new Answer() } };
+    const model = scripted(calls(["a", "odd", { x: 1 }]), says("Done"));
+    const store = memory();
+    const session = await createSession({ model, sessionStorage: store, tools });
+    await session.send("Go");
+    await collect(session.receive());
+    const stored = (await resumeSession(session.id, { sessionStorage: store })).getMessages();
+    expect(stored).toEqual(session.getMessages());
+    expect(JSON.stringify(stored)).toContain("1970-01-01");
+  });
+
+  it("counts as nothing what a provider reports that is no count", async () => {
+    const odd = usage(Number.NaN, Number.POSITIVE_INFINITY, { read: -5, write: 1e300 });
+    const step: Chunk[] = [
+      ...text("Hello"),
+      { type: "finish", usage: odd, finishReason: { unified: "stop", raw: "stop" } },
+    ];
+    const prices = { input: 3, output: Number.NaN };
+    const session = await createSession({ model: scripted(step, says("Again")), sessionStorage: memory(), prices });
+    await session.send("Hi");
+    expect((await collect(session.receive())).at(-1)).toMatchObject({
+      type: "stop",
+      stop_reason: "end_turn",
+      usage: { input_tokens: 0, output_tokens: 0, total_cost_usd: 0 },
+    });
+    await session.send("Hi");
+    await collect(session.receive());
+    expect(session.getUsage()).toEqual({ input_tokens: 10, output_tokens: 5, total_cost_usd: 0 });
+  });
+
   it("makes a result of what a tool throws", async () => {
     const model = scripted(calls(["a", "fails", {}]), says("I see"));
     const session = await createSession({ model, sessionStorage: memory(), tools: { fails } });
@@ -590,6 +650,20 @@ describe("calls that cannot be", () => {
       await expect(session.send(input as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     }
     expect(session.getMessages()).toEqual([]);
+  });
+
+  it("looks for a model when it is asked, so that no missing key hides that a session is not there", async () => {
+    const options = { model: "nobody/model", sessionStorage: memory() };
+    await expect(resumeSession("gone", options)).rejects.toMatchObject({
+      code: "SESSION_NOT_FOUND",
+      message: "Session not found: gone",
+    });
+    await expect(forkSession("gone", options)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    const session = await createSession(options);
+    await session.send("Hi");
+    await expect(session.receive().next()).rejects.toMatchObject({ code: "MODEL_UNAVAILABLE" });
+    const again = await resumeSession(session.id, { ...options, model: scripted(says("Hello")) });
+    expect((await collect(again.receive())).at(-1)).toMatchObject({ stop_reason: "end_turn" });
   });
 
   it("can be read and written without a model, but not asked", async () => {

@@ -51,6 +51,17 @@ describe("a plain append", () => {
     expect(await count(() => session.appendMessage(text("one more")))).toBe(5);
   });
 
+  it("asks for no cached prompt while none is frozen, and reads no block again", async () => {
+    const { store, count } = counting();
+    const session = Session.create(store)
+      .withContext("memory")
+      .withCachedPrompt()
+      .onCompaction(async () => null)
+      .compactAfter(1_000_000);
+    await session.appendMessage(text("first"));
+    expect(await count(() => session.appendMessage(text("second")))).toBe(5);
+  });
+
   it("measures the history once after a compaction, and not again", async () => {
     const { store, count } = counting();
     const session = Session.create(store)
@@ -60,6 +71,21 @@ describe("a plain append", () => {
     await session.addCompaction("summary", "m0", "m50");
     await session.appendMessage(text("measured"));
     expect(await count(() => session.appendMessage(text("not measured")))).toBe(5);
+  });
+});
+
+describe("an upsert of a known id", () => {
+  it("takes one transaction, also where the history may have to be compacted", async () => {
+    for (const automatic of [false, true]) {
+      const { store, statements, count } = counting();
+      const session = Session.create(store).onCompaction(async () => null);
+      if (automatic) session.compactAfter(1_000_000);
+      await session.appendAll(Array.from({ length: 20 }, (_, index) => text(`m${index}`)));
+      expect(await count(() => session.upsertMessage({ ...text("m19"), role: "assistant" }))).toBe(10);
+      expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+      await count(() => session.upsertMessage({ ...text("m5"), role: "assistant" }));
+      expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+    }
   });
 });
 

@@ -9,7 +9,7 @@ import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import type { EmbeddableStore } from "../../src/storage/embeddings/contract.js";
 import { embeddable } from "../../src/storage/embeddings/embed-store.js";
 import type { EmbedOptions } from "../../src/storage/embeddings/indexer.js";
-import { openStore } from "../../src/storage/sql-store.js";
+import { openSqlStore } from "../../src/storage/sql-store.js";
 import { connectClient } from "../../src/storage/sqlite/client.js";
 import { sqliteDialect } from "../../src/storage/sqlite/dialect.js";
 import { sqliteVectors } from "../../src/storage/sqlite/vectors.js";
@@ -27,7 +27,7 @@ const words = (index: number) => ["restaurant", "umbrella", "photograph", "teles
 
 function withOptions(client: SqliteClient, options: EmbedOptions): EmbeddableStore {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1_000_000, search: true });
-  const open = openStore(connectClient(client), dialect, { transactions: true, durable: true });
+  const open = openSqlStore(connectClient(client), dialect, { transactions: true, durable: true });
   return embeddable(open, sqliteVectors, options);
 }
 

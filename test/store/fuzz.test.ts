@@ -123,10 +123,12 @@ class FuzzRun {
     const parent = this.#parent(model);
     this.log.push(`upsert ${id} ${message.id} below ${parent}`);
     const call = this.#store.messages.upsert(id, encodeMessage(message), parent);
-    if (model.update(message)) return expect(await call).toBe(false);
-    if (model.append([message], parent) === null) return refuses(call, "PARENT_NOT_FOUND");
-    expect(await call).toBe(true);
-    this.#sessions.set(id, model);
+    const isKnown = model.update(message);
+    if (!isKnown && model.append([message], parent) === null) return refuses(call, "PARENT_NOT_FOUND");
+    const { inserted, visibleTokens } = await call;
+    expect(inserted).toBe(!isKnown);
+    if (visibleTokens !== null) expect(visibleTokens).toBe(model.tokens());
+    if (!isKnown) this.#sessions.set(id, model);
   }
 
   async #setActiveLeaf(id: string, model: ModelSession): Promise<void> {

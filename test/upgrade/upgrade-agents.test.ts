@@ -140,6 +140,16 @@ describe.each(["0.22.0", "0.9.0"])("a database written by agents %s", (version) 
     expect(await provider.search(entries[0]?.content as string)).toContain(entries[0]?.key);
   });
 
+  it("knows which skills are loaded: not the one that agents unloaded", async () => {
+    const provider = { get: () => "- style-guide\n- deploy", load: () => null };
+    const session = Session.create(open("all")).forSession("loaded").withContext("skills", { provider });
+    const { unload_context } = await session.tools();
+    const unloads = version === "0.9.0" ? "Unloaded deploy" : "is not loaded";
+    expect(await unload_context?.execute({ label: "skills", key: "deploy" })).toContain(unloads);
+    expect(await unload_context?.execute({ label: "skills", key: "style-guide" })).toContain("Unloaded style-guide");
+    expect(JSON.stringify(await session.getHistory())).not.toContain("The whole");
+  });
+
   it("upgrades once, leaves no table behind, and goes on as a present database", async () => {
     const store = open("again");
     await store.migrate();

@@ -1,5 +1,12 @@
 import { type DurableObjectSqlStorage, durableObject } from "../../src/durable-object.js";
-import { AgentSearchProvider, R2SkillProvider, Session, SessionManager, type Store } from "../../src/session.js";
+import {
+  AgentContextProvider,
+  AgentSearchProvider,
+  R2SkillProvider,
+  Session,
+  SessionManager,
+  type Store,
+} from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils.js";
 import { Agent, RemoteObject, route } from "./agent.js";
 
@@ -53,6 +60,17 @@ abstract class Conversation extends Agent<Env> {
   async useTool(name: string, input: Record<string, unknown>, toolCallId = "call"): Promise<unknown> {
     const tool = (await this.session.tools())[name];
     return tool?.execute(input, { toolCallId });
+  }
+
+  /** Uses a tool of a named session that is wired up by hand, as the documents show it. */
+  async useToolIn(sessionId: string, name: string, input: Record<string, unknown>): Promise<unknown> {
+    const session = Session.create(this.host)
+      .forSession(sessionId)
+      .withContext("knowledge", { provider: new AgentSearchProvider(this.host) })
+      .withContext("notes", { provider: new AgentContextProvider(this.host, "memory") });
+    await session.tools();
+    if (name === "notes") return session.getContextBlock("notes")?.content;
+    return (await session.tools())[name]?.execute(input, { toolCallId: "call" });
   }
 
   async putSkill(key: string, text: string, description?: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
-import { databaseName, openStore } from "../open-store.js";
+import { databaseName, openDatabase } from "../open-database.js";
 import { count } from "../text.js";
-import type { ChatOptions } from "./command.js";
+import type { ChatOptions } from "./chat-options.js";
 import { Conversation } from "./conversation.js";
 import { findCommand } from "./slash/registry.js";
 import type { Chat } from "./slash/slash-command.js";
@@ -14,7 +14,7 @@ const INTERRUPTED = 130;
 export async function runChat(options: ChatOptions): Promise<number> {
   // Its warnings go to the terminal, in between what the model says.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
-  const conversation = await Conversation.start(openStore(options), options);
+  const conversation = await Conversation.start(openDatabase(options), options);
   const terminal = new Terminal(process.stdin, process.stdout);
   const chat: Chat = { conversation, terminal, turn: null, exitCode: 0 };
   let warned = false;

@@ -1,13 +1,5 @@
 import type { Command } from "commander";
-import type { DatabaseOptions } from "../open-store.js";
-
-export interface ChatOptions extends DatabaseOptions {
-  model?: string;
-  baseUrl?: string;
-  session?: string;
-  new?: boolean;
-  skills?: string;
-}
+import type { ChatOptions } from "./chat-options.js";
 
 /** Adds `stemma chat` to a program. */
 export function registerChat(program: Command): void {

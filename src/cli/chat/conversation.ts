@@ -9,7 +9,7 @@ import type { ModelObject } from "../../runner/models/model.js";
 import { FileSkillProvider } from "../../skills-node.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";
-import type { ChatOptions } from "./command.js";
+import type { ChatOptions } from "./chat-options.js";
 import { offlineResponder } from "./offline.js";
 
 /** Marks the sessions that the chat goes on with by itself. */

@@ -28,14 +28,19 @@ export function registerCompact(program: Command, io: Io): void {
       await withStore(command, io, "write", async ({ store, manager, json }) => {
         const { id } = await findSession(manager, text);
         const { name, summarize } = await createSummarizer(options);
+        const failures: unknown[] = [];
         const { keepHead: protectHead, tailTokens: tailTokenBudget } = options;
         const session = Session.create(store)
           .forSession(id)
-          .onCompaction(createCompactFunction({ summarize, protectHead, tailTokenBudget }));
+          .onCompaction(createCompactFunction({ summarize, protectHead, tailTokenBudget }), { timeout: Infinity })
+          .onCompactionError((error) => {
+            failures.push(error);
+          });
         const before = await session.getPathLength();
         const progress = createProgress(io);
         progress.show(`summarising ${count(before, "message")} with ${name}`);
         const compaction = await session.compact().finally(() => progress.end());
+        if (failures.length > 0) throw failures[0];
         if (json) return writeJson(io, { session: id, summarizer: name, compaction });
         if (compaction === null)
           return io.write(

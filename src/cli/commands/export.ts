@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
-import { writeFile } from "../write-file.js";
 
 interface ExportOptions {
   format: string;
@@ -28,16 +28,16 @@ export function registerExport(program: Command, io: Io): void {
       if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
       await withStore(command, io, "read", async (context) => {
         const { manager, json } = context;
-        const sessions = [];
-        for (const text of texts) sessions.push((await findSession(manager, text)).id);
+        const named = [];
+        for (const text of texts) named.push((await findSession(manager, text)).id);
         // Oldest first: what an import writes last is then the latest changed again.
-        if (options.all) sessions.push(...(await manager.list()).map(({ id }) => id).reverse());
+        const sessions = options.all ? (await manager.list()).map(({ id }) => id).reverse() : named;
         const chunks = exportAll(context, sessions, options.format);
         if (options.output === undefined) {
           for await (const chunk of chunks) await io.write(chunk);
           return;
         }
-        await writeFile(options.output, chunks);
+        await replaceFile(options.output, chunks, { mode: 0o600 });
         if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
       });
     });

@@ -67,7 +67,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   let messages = 0;
   try {
     for await (const session of sessions) {
-      const report = await importSession(context.store, session, options.session);
+      const report = await importOrSay(context, session, options.session);
       number += 1;
       messages += session.messages.length;
       if (report === null) session.skipped.push({ line: 0, why: "nothing of the session can be stored" });
@@ -91,6 +91,17 @@ async function importFile(context: CommandContext, file: string, options: Import
       progress.show(`${basename(file)}: ${read} read, ${count(number, "session")}, ${count(messages, "message")}`);
       yield chunk;
     }
+  }
+}
+
+// What is wrong with one session does not keep the others of the file out.
+async function importOrSay(context: CommandContext, session: ParsedSession, id?: string): Promise<ImportReport | null> {
+  try {
+    return await importSession(context.store, session, id);
+  } catch (error) {
+    if (!StemmaError.isInstance(error) || !error.code.startsWith("INVALID_")) throw error;
+    session.skipped.push({ line: 0, why: error.message });
+    return null;
   }
 }
 

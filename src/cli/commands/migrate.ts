@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { schemaSql } from "../../postgres.js";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
-import { type DatabaseOptions, databaseName } from "../open-store.js";
+import { type DatabaseOptions, databaseName } from "../open-database.js";
 
 /** Adds `stemma migrate`. As JSON: `{ database }`, once the tables are ready. */
 export function registerMigrate(program: Command, io: Io): void {

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { quote, StemmaError } from "../../errors.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
 import { type EncodedMessage, encodeMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
@@ -26,11 +26,12 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
   for (const { message, parentId, line } of session.messages) {
     const { id } = message;
     if (places.has(id)) {
-      skipped.push({ line, why: `the id "${id}" stands in the file twice; the first is kept` });
+      skipped.push({ line, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });
       continue;
     }
     const isKnownParent = parentId === null || places.has(parentId) || isStored(parentId);
-    if (!isKnownParent) skipped.push({ line, why: `its parent "${parentId}" is missing; it starts a tree of its own` });
+    if (!isKnownParent)
+      skipped.push({ line, why: `its parent ${quote(parentId)} is missing; it starts a tree of its own` });
     const place = parentId === null || !isKnownParent ? null : (places.get(parentId) ?? parentId);
     const encoded = encode(message);
     if ("why" in encoded) {
@@ -44,10 +45,14 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
     messages.push(message);
   }
   const compactions = session.compactions.filter((compaction) => {
+    if (!isStorable(compaction.id) || !isStorable(compaction.summary)) {
+      skipped.push({ line: 0, why: `the summary ${quote(compaction.id)} holds NUL or half a surrogate pair` });
+      return false;
+    }
     if (isOnOnePath(compaction, parents)) return true;
     skipped.push({
       line: 0,
-      why: `the summary "${compaction.id}" lies over messages that are not there, or not on one path`,
+      why: `the summary ${quote(compaction.id)} lies over messages that are not there, or not on one path`,
     });
     return false;
   });
@@ -72,4 +77,8 @@ function isOnOnePath(
   let id: string | null | undefined = toMessageId;
   while (id != null && id !== fromMessageId) id = parents.get(id);
   return id === fromMessageId && parents.has(id);
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
 }

@@ -52,8 +52,8 @@ describe("AgentSearchProvider", () => {
     await provider.set("a", "apples");
     await provider.set("a", "pears");
     expect(await provider.search("apples")).toBeNull();
-    await provider.append("a", " and plums");
-    expect(await provider.search("plums")).toBe("[a]\npears and plums");
+    await provider.append("a", "and plums");
+    expect(await provider.search("plums")).toBe("[a]\npears\nand plums");
     await provider.append("b", "new");
     expect(await provider.search("new")).toBe("[b]\nnew");
   });
@@ -83,9 +83,18 @@ describe("AgentSearchProvider", () => {
     expect(await again.forSession("2").search("all")).toBe("[a]\nfor all");
   });
 
-  it("needs a label, keeps one that was given, and serves one block otherwise", async () => {
+  it("can be used before a block uses it", async () => {
     const store = sqlite(":memory:");
-    await expect(new AgentSearchProvider(store).get()).rejects.toEqual(code("INVALID_ARGUMENT"));
+    const provider = new AgentSearchProvider(store);
+    await provider.set("early", "written before init");
+    expect(await provider.search("init")).toBe("[early]\nwritten before init");
+    provider.init("knowledge");
+    expect(await provider.get()).toBeNull();
+    expect(await new AgentSearchProvider(store).get()).toBe("1 entry indexed.");
+  });
+
+  it("keeps a label that was given, and serves one block otherwise", async () => {
+    const store = sqlite(":memory:");
     const named = new AgentSearchProvider(store, "kb");
     named.init("other");
     await named.set("a", "x");

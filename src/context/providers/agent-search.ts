@@ -1,5 +1,5 @@
-import { StemmaError } from "../../errors.js";
 import { parseQuery } from "../../model/query.js";
+import { joinResults, quoteField, quoteResult } from "../../model/quoted-results.js";
 import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
@@ -7,7 +7,7 @@ import type { EntryScope, EntryStore } from "../../storage/contract.js";
 import { storeOf } from "../../storage/store-of.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import { assertName, type Binding, bindTo, type SharingOptions, scopeOf } from "./binding.js";
+import { assertName, type Binding, bindTo, type SharingOptions, scopeOf, takeLabel } from "./binding.js";
 
 const MAX_RESULTS = 10;
 /** Estimated tokens of what is shown beside the best entry. */
@@ -21,17 +21,18 @@ const EXCERPT_LENGTH = 600;
  */
 export class AgentSearchProvider implements SearchProvider {
   readonly #host: object;
-  readonly #ownLabel: string | null;
+  readonly #ownLabel: string | undefined;
   #binding: Binding;
-  #label: string | null;
+  #label: string | undefined;
 
   /**
    * `host` is a store, or an object with a `sql` tagged template. A label given here is kept, whatever block uses the
-   * provider. Errors: `STORE_UNSUPPORTED` at the first use.
+   * provider; without one, entries written before a block uses it stand under the label "", and no block shows them.
+   * Errors: `STORE_UNSUPPORTED` at the first use.
    */
   constructor(host: object, options: string | SharingOptions = {}) {
-    const label = typeof options === "string" ? options : null;
-    if (label !== null) assertName(label, "The label of a search provider");
+    const label = typeof options === "string" ? options : undefined;
+    if (label !== undefined) assertName(label, "The label of a search provider");
     this.#host = host;
     this.#ownLabel = label;
     this.#label = label;
@@ -49,10 +50,7 @@ export class AgentSearchProvider implements SearchProvider {
 
   /** Takes the block's label, unless one was given at the start. Errors: `INVALID_ARGUMENT` when a block with another label has it. */
   init(label: string): void {
-    this.#label ??= label;
-    if (this.#ownLabel !== null || this.#label === label) return;
-    const message = `This search provider holds the entries of "${this.#label}"; give "${label}" one of its own.`;
-    throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: this.#label }, message);
+    this.#label = takeLabel(this.#ownLabel, this.#label, label);
   }
 
   /** `42 entries indexed.`, or null when there is none. */
@@ -64,7 +62,8 @@ export class AgentSearchProvider implements SearchProvider {
   /**
    * The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none
    * matches. The best one is whole; of the others those that do not fit 2,000 estimated tokens together are shown by an
-   * excerpt, and left out and counted when not even that fits.
+   * excerpt, and left out and counted when not even that fits. A line of an entry that could pass for the head of another
+   * one gets a backslash in front; a key that could be misread stands as JSON.
    */
   async search(query: string): Promise<string | null> {
     const parsed = parseQuery(query);
@@ -73,14 +72,14 @@ export class AgentSearchProvider implements SearchProvider {
     let room = MAX_TOKENS;
     for (const { key, content } of found) {
       const fits = (text: string) => texts.length === 0 || estimateStringTokens(text) <= room;
-      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)].map((shown) => `[${key}]\n${shown}`).find(fits);
+      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)]
+        .map((shown) => quoteResult(quoteField(key), shown))
+        .find(fits);
       if (text === undefined) break;
       if (texts.length > 0) room -= estimateStringTokens(text);
       texts.push(text);
     }
-    if (texts.length === 0) return null;
-    const rest = found.length - texts.length;
-    return [...texts, ...(rest > 0 ? [`(${rest} more not shown; search more narrowly.)`] : [])].join("\n\n");
+    return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
   }
 
   /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */
@@ -89,7 +88,7 @@ export class AgentSearchProvider implements SearchProvider {
     await this.#entries.set(this.#scope, { key, content });
   }
 
-  /** Appends in the store, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
+  /** Appends in the store, on a new line, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
   async append(key: string, content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<void> {
     assertEntry(key, content);
     await this.#entries.append(this.#scope, { key, content }, { maxTokens });
@@ -100,12 +99,7 @@ export class AgentSearchProvider implements SearchProvider {
   }
 
   get #scope(): EntryScope {
-    if (this.#label === null) {
-      const message =
-        "A search provider takes its label from the block that uses it; used by itself it needs one: new AgentSearchProvider(store, label).";
-      throw new StemmaError("INVALID_ARGUMENT", {}, message);
-    }
-    return { sessionId: scopeOf(this.#binding), label: this.#label };
+    return { sessionId: scopeOf(this.#binding), label: this.#label ?? "" };
   }
 }
 

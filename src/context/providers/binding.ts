@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { assertStorableText } from "../../model/text.js";
+import { assertSessionId } from "../../storage/session-id.js";
 
 export interface SharingOptions {
   /** Keep one content for every session and agent on the store, instead of one per session. Default: false. */
@@ -15,6 +16,7 @@ export interface Binding {
 /** The binding of a copy for `sessionId`; null when the provider serves that session as it is. Errors: `SESSION_ID_BOUND`. */
 export function bindTo(binding: Binding, sessionId: string): Binding | null {
   if (binding.shared || scopeOf(binding) === sessionId) return null;
+  assertSessionId(sessionId);
   if (binding.sessionId === null) return { shared: false, sessionId };
   throw new StemmaError(
     "SESSION_ID_BOUND",
@@ -26,6 +28,14 @@ export function bindTo(binding: Binding, sessionId: string): Binding | null {
 /** The session id under which the store keeps the content. */
 export function scopeOf(binding: Binding): string {
   return binding.sessionId ?? "";
+}
+
+/** The label of a provider that a block takes into use: the one that it was made with, or else the block's. */
+export function takeLabel(own: string | undefined, present: string | undefined, label: string): string {
+  if (own !== undefined) return own;
+  if (present === undefined || present === label) return label;
+  const message = `This provider holds the content of "${present}"; give "${label}" one of its own.`;
+  throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: present }, message);
 }
 
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` unless the value can name something in a store. */

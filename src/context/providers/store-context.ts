@@ -28,7 +28,7 @@ export abstract class StoreContextProvider implements VersionedContextProvider {
     return store.blocks.set(key, content, options);
   }
 
-  /** Appends in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
+  /** Appends in the store, on a new line: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
   async append(content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<StoredBlock> {
     assertStorableText(content, "The content of a context block");
     const { store, key } = this.place();

@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { sameJson } from "../../model/same-json.js";
 import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../types.js";
-import { sameJson } from "./same-json.js";
-import { isSettled, isToolPart, type SettledFields, type ToolPart, toolNameOf } from "./tool-part.js";
+import { isSettled, isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "./tool-part.js";
 
 // A message with settled calls becomes two: its own, and a user message with the results, whose id ends so.
 const RESULTS = "#results";
@@ -166,7 +166,7 @@ function imageOf(part: SessionMessagePart): ImageBlock | null {
 }
 
 /** The `tool_result` block of a settled call. */
-export function resultOf(part: ToolPart): ToolResultBlock {
+export function resultOf(part: ToolCallPart): ToolResultBlock {
   const own = { type: "tool_result", tool_use_id: part.toolCallId } as const;
   if (part.state !== "output-available") return { ...own, content: part.errorText ?? "Denied.", is_error: true };
   if (typeof part.output === "string") return { ...own, content: part.output };

@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 
 /** A part that holds a tool call, with the fields that the AI SDK gives it. */
-export interface ToolPart extends SessionMessagePart {
+export interface ToolCallPart extends SessionMessagePart {
   toolCallId: string;
   state: string;
   rawInput?: unknown;
@@ -10,17 +10,17 @@ export interface ToolPart extends SessionMessagePart {
 }
 
 /** True for the AI SDK's static (`tool-<name>`) and dynamic tool calls. */
-export function isToolPart(part: SessionMessagePart): part is ToolPart {
+export function isToolPart(part: SessionMessagePart): part is ToolCallPart {
   const named = part.type === "dynamic-tool" || part.type.startsWith("tool-");
   return named && typeof part.toolCallId === "string" && typeof part.state === "string";
 }
 
-export function toolNameOf(part: ToolPart): string {
+export function toolNameOf(part: ToolCallPart): string {
   return part.type === "dynamic-tool" ? (part.toolName ?? "") : part.type.slice("tool-".length);
 }
 
 /** True when the call has its result: an output, an error, or a refusal. */
-export function isSettled(part: ToolPart): boolean {
+export function isSettled(part: ToolCallPart): boolean {
   if (part.state === "output-available") return part.preliminary !== true;
   return part.state === "output-error" || part.state === "output-denied";
 }
@@ -48,10 +48,10 @@ export function settleToolCalls(message: SessionMessage): SessionMessage {
   return { ...message, parts };
 }
 
-function interrupted(part: ToolPart): SessionMessagePart {
+function interrupted(part: ToolCallPart): SessionMessagePart {
   const { output: _output, preliminary: _preliminary, ...call } = part;
   // A call whose input never came whole has none.
   const input = part.state === "input-streaming" ? {} : (part.input ?? {});
-  const { approval: _approval, ...rest } = call as ToolPart & { approval?: unknown };
+  const { approval: _approval, ...rest } = call as ToolCallPart & { approval?: unknown };
   return { ...rest, state: "output-error", input, errorText: INTERRUPTED } as SessionMessagePart;
 }

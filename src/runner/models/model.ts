@@ -10,6 +10,9 @@ export interface ModelObject {
 /** A model object, or a name: `claude-…`, `gpt-…`, `provider/model`. */
 export type AgentModel = ModelObject | string;
 
+/** Finds a model when it is first asked. */
+export type ModelSource = () => Promise<ModelObject>;
+
 export interface ModelSettings {
   /** An OpenAI-compatible server (Ollama, LM Studio, vLLM, …). The model's name goes to it as it is. */
   baseURL?: string | undefined;
@@ -52,7 +55,7 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 export async function resolveModel(model: AgentModel, settings: ModelSettings = {}): Promise<ModelObject> {
   if (typeof model !== "string") {
     if (isModelObject(model)) return model;
-    throw unavailable(String(model), "A model is a name such as claude-sonnet-4-5, or a model object of the AI SDK.");
+    throw unavailable(String(model), "A model is a name such as claude-sonnet-5-5, or a model object of the AI SDK.");
   }
   if (settings.baseURL !== undefined) return compatibleModel(model, settings.baseURL, settings.apiKey);
   const [name, modelId] = splitName(model);
@@ -68,6 +71,18 @@ export async function resolveModel(model: AgentModel, settings: ModelSettings = 
     throw unavailable(model, `Set the environment variable ${provider.key} to use ${model}.`);
   }
   return create({ apiKey })(modelId);
+}
+
+/** `resolveModel` at the first call; after a failure the next one tries again. */
+export function modelSource(model: AgentModel, { baseURL, apiKey }: ModelSettings = {}): ModelSource {
+  let found: Promise<ModelObject> | null = null;
+  return () => {
+    found ??= resolveModel(model, { baseURL, apiKey }).catch((error: unknown) => {
+      found = null;
+      throw error;
+    });
+    return found;
+  };
 }
 
 async function compatibleModel(model: string, baseURL: string, givenKey: string | undefined): Promise<ModelObject> {

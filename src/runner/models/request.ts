@@ -1,6 +1,6 @@
 import type { ModelMessage, UIMessage } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { isInterrupted, isToolPart, settleToolCalls, type ToolPart, toolNameOf } from "../messages/tool-part.js";
+import { isInterrupted, isToolPart, settleToolCalls, type ToolCallPart, toolNameOf } from "../messages/tool-part.js";
 import type { AgentTools } from "../tools/agent-tools.js";
 import type { ContentBlock } from "../types.js";
 import { loadAiSdk } from "./ai-sdk.js";
@@ -44,7 +44,7 @@ function isShown(part: SessionMessagePart): boolean {
 // Each id once, of letters that every provider takes; an object as the input.
 function callOf(part: SessionMessagePart, ids: Set<string>, tools: AgentTools): SessionMessagePart {
   if (!isToolPart(part)) return part;
-  const { approval: _approval, rawInput: _raw, ...call } = part as ToolPart & { approval?: unknown };
+  const { approval: _approval, rawInput: _raw, ...call } = part as ToolCallPart & { approval?: unknown };
   const known = toolNameOf(part);
   const name = Object.hasOwn(tools, known) ? known : plain(known, "tool").slice(0, 64);
   const plainId = plain(part.toolCallId, "call");

@@ -22,12 +22,14 @@ export function totalInput(usage: ExtendedUsageInfo): number {
   return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
 }
 
-/** What the AI SDK reports of one step, priced. What a provider does not report counts 0. */
+/** What the AI SDK reports of one step, priced. What a provider does not report, or reports as no count, counts 0. */
 export function usageOf(usage: LanguageModelUsage, prices: ModelPrices | undefined): ExtendedUsageInfo {
-  const { cacheReadTokens: read, cacheWriteTokens: write } = usage.inputTokenDetails;
+  const { inputTokens, outputTokens, inputTokenDetails } = usage as Partial<LanguageModelUsage>;
+  const read = count(inputTokenDetails?.cacheReadTokens);
+  const write = count(inputTokenDetails?.cacheWriteTokens);
   const result: ExtendedUsageInfo = {
-    input_tokens: Math.max(0, (usage.inputTokens ?? 0) - (read ?? 0) - (write ?? 0)),
-    output_tokens: usage.outputTokens ?? 0,
+    input_tokens: Math.max(0, count(inputTokens) - read - write),
+    output_tokens: count(outputTokens),
   };
   if (write) result.cache_creation_input_tokens = write;
   if (read) result.cache_read_input_tokens = read;
@@ -42,5 +44,13 @@ function costOf(usage: ExtendedUsageInfo, prices: ModelPrices): number {
     usage.output_tokens * output +
     (usage.cache_read_input_tokens ?? 0) * cacheRead +
     (usage.cache_creation_input_tokens ?? 0) * cacheWrite;
-  return perMillion / 1_000_000;
+  return amount(perMillion / 1_000_000);
+}
+
+function count(reported: unknown): number {
+  return typeof reported === "number" && reported > 0 && reported <= Number.MAX_SAFE_INTEGER ? reported : 0;
+}
+
+function amount(dollars: number): number {
+  return Number.isFinite(dollars) ? dollars : 0;
 }

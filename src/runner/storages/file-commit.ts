@@ -1,97 +1,118 @@
-import type { FileHandle } from "node:fs/promises";
+import { codeOf, files, syncDirectoryOf, writeDraft } from "../../files/replace-file.js";
 
-// Loaded with the first call, so that what uses this can be imported where there is no file system.
-export const files = () => import("node:fs/promises");
+/** How long a writer that seems to be alive is waited for, in milliseconds. A commit takes a moment. */
+const PATIENCE = 5000;
 
-/** A claim this old, in milliseconds, is no longer anybody's: a commit takes a moment. */
-const ABANDONED = 60_000;
-
-/** A file to be written in place of another, by one process only. */
-export interface Commit {
-  /** Of the file to be written. */
+/** A file that several processes write, one after the other. */
+export interface SharedFile {
   readonly path: string;
-  /** What the files beside it start with while it is written. */
-  readonly workPrefix: string;
-  readonly version: number;
-  readonly text: string;
-  /** Looks at the present file. Throws when it must not be replaced. */
-  check(): Promise<void>;
+  /** What the drafts beside it start with, path included: `<directory>/.<name>.` */
+  readonly draftPrefix: string;
+  readonly patience?: number | undefined;
 }
 
 /**
- * Replaces a file by a version of it, whole and on the disk, or not at all. Resolves to false when another process is
- * writing this very version.
+ * Replaces the file whole and on the disk, or not at all. `check` looks at the file as it is when nobody else can replace
+ * it any more, and throws when it must not be. Resolves to what tells this version of the file from every other.
  *
- * The text goes into a temporary file, which is then linked under the name of the version: one process only can do that.
- * After a last look at the present file the link is renamed over it. Nothing but a process that holds the version's name
- * ever replaces the file, so none is replaced by an older one. What a process left behind that died in between counts for
- * nothing, and is cleared away by the next writer.
+ * A writer (1) writes its draft, under a name that is never used again, (2) lists the drafts and removes those of others,
+ * until it finds none that it would rather wait for, (3) checks, (4) renames its draft over the file. A writer whose draft
+ * was removed fails at (4) and starts anew. Take A and B with A's check before B's rename and B's rename before A's. Either
+ * B's draft was there when A last listed: then A removed it before its check, and B's later rename failed. Or it was not:
+ * then B listed after A did, while A's draft was there, and removed it before its own rename, so that A's later one
+ * failed. So no file is replaced by someone who checked an earlier one, whoever is killed or stopped and whenever.
+ * Whether a writer is alive only decides how long it is waited for.
  */
-export async function commitFile({ path, workPrefix, version, text, check }: Commit): Promise<boolean> {
-  const { link, open, rename, rm } = await files();
-  const temporary = `${workPrefix}${await temporaryName()}`;
-  const claim = `${workPrefix}${version}.next`;
-  const file = await open(temporary, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-    while (!(await succeeds(link(temporary, claim), "EEXIST"))) {
-      if (!(await clearAway(claim, workPrefix))) return false;
-    }
+export async function commitFile(
+  file: SharedFile & { readonly text: string; check(): Promise<void> },
+): Promise<FileVersion> {
+  const { rename, rm } = await files();
+  const place = Date.now();
+  for (;;) {
+    const draft = file.draftPrefix + (await draftName({ place }));
+    const { size, mtimeNs, ino } = await writeDraft(draft, file.text, { mode: 0o600 });
     try {
-      await check();
+      await excludeOthers(draft, file);
+      await file.check();
+      await rename(draft, file.path);
     } catch (error) {
-      await rm(claim, { force: true });
-      throw error;
+      await rm(draft, { force: true });
+      if (!isRemovedDraft(error)) throw error;
+      // Most often the other one has replaced the file by now: no need to write this text again.
+      await file.check();
+      continue;
     }
-    // The claim is gone only if this process was taken for dead.
-    if (!(await succeeds(rename(claim, path), "ENOENT")) && !(await isSameFile(file, path))) return false;
-  } finally {
-    await file.close();
-    await rm(temporary, { force: true });
+    await syncDirectoryOf(file.path);
+    return { size, mtimeNs, ino };
   }
-  await syncDirectory(path);
-  return true;
+}
+
+/** What tells a file from the one that stood there before: an edit in place changes it as well. */
+export interface FileVersion {
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ino: bigint;
+}
+
+/** Removes the file. A writer that has checked it before does not bring it back. `check` as for `commitFile`. */
+export async function removeFile(file: SharedFile & { check(): Promise<void> }): Promise<void> {
+  const { access, rm } = await files();
+  const draft = file.draftPrefix + (await draftName());
+  await writeDraft(draft, "", { mode: 0o600 });
+  try {
+    await excludeOthers(draft, file);
+    await file.check();
+    // Gone when this process was stopped for so long that another one took it for dead: then that one's turn came first.
+    await access(draft);
+    await rm(file.path, { force: true });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncDirectoryOf(file.path);
 }
 
 /** Removes what processes left behind that died. */
-export async function clearTemporaries(workPrefix: string): Promise<void> {
+export async function clearDrafts({ draftPrefix }: SharedFile): Promise<void> {
   const { rm } = await files();
-  for (const temporary of await workFiles(workPrefix, ".tmp")) {
-    if (!(await isDead(temporary))) continue;
-    // The claim first: without its temporary file nobody could tell whose it is.
-    for (const claim of await workFiles(workPrefix, ".next")) {
-      if (await areLinked(claim, temporary)) await rm(claim, { force: true });
+  for (const draft of await draftsOf(draftPrefix)) if (!(await isAlive(draft))) await rm(draft, { force: true });
+}
+
+// Older drafts are waited for, so that writers take turns.
+async function excludeOthers(own: string, { draftPrefix, patience = PATIENCE }: SharedFile): Promise<void> {
+  const { rm } = await files();
+  const end = performance.now() + patience;
+  for (let pause = 1; ; pause = Math.min(2 * pause, 20)) {
+    let waiting = false;
+    for (const draft of await draftsOf(draftPrefix)) {
+      if (draft === own) continue;
+      if (draft < own && performance.now() < end && (await isAlive(draft))) waiting = true;
+      else await rm(draft, { force: true });
     }
-    await rm(temporary, { force: true });
+    if (!waiting) return;
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
-// True when the claim was, or is now, nobody's.
-async function clearAway(claim: string, workPrefix: string): Promise<boolean> {
-  const { rm, stat } = await files();
-  const held = await stat(claim).catch(() => null);
-  if (held === null) return true;
-  let dead = Date.now() - held.ctimeMs > ABANDONED;
-  for (const temporary of await workFiles(workPrefix, ".tmp")) {
-    // This is the process that made the claim.
-    if (await areLinked(claim, temporary)) dead ||= await isDead(temporary);
-  }
-  if (dead) await rm(claim, { force: true });
-  return dead;
+function isRemovedDraft(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" && (error as { syscall?: unknown }).syscall === "rename";
 }
 
-async function workFiles(workPrefix: string, ending: string): Promise<string[]> {
+async function draftsOf(draftPrefix: string): Promise<string[]> {
   const { readdir } = await files();
-  const slash = workPrefix.lastIndexOf("/");
-  const [directory, start] = [workPrefix.slice(0, slash), workPrefix.slice(slash + 1)];
-  const names = await readdir(directory).catch(() => []);
-  return names.filter((name) => name.startsWith(start) && name.endsWith(ending)).map((name) => `${directory}/${name}`);
+  const slash = draftPrefix.lastIndexOf("/");
+  const [directory, start] = [draftPrefix.slice(0, slash), draftPrefix.slice(slash + 1)];
+  const names = await readdir(directory);
+  return names
+    .filter((name) => name.startsWith(start) && DRAFT.exec(name)?.index === start.length)
+    .map((name) => `${directory}/${name}`);
 }
 
-/** The name of a temporary file: its host and process, then what tells it from their others. At most 34 bytes. */
-export async function temporaryName(pid = currentProcess().pid): Promise<string> {
-  return `${await hostMark()}~${pid}.${crypto.randomUUID().slice(-12)}.tmp`;
+const DRAFT = /([0-9a-z]{9})-([0-9a-f]{8})~(\d+)\.[0-9a-f]{12}\.tmp$/;
+
+/** The name of a draft: when its writer began, its host and process, and what tells it from their others. At most 46 bytes. */
+export async function draftName({ place = Date.now(), pid = currentProcess().pid } = {}): Promise<string> {
+  const began = place.toString(36).padStart(9, "0");
+  return `${began}-${await hostMark()}~${pid}.${crypto.randomUUID().slice(-12)}.tmp`;
 }
 
 // Host names may be longer than a file name has room for.
@@ -101,54 +122,20 @@ async function hostMark(): Promise<string> {
 }
 
 // Of a process on another machine nothing is known.
-async function isDead(temporary: string): Promise<boolean> {
-  const [host, pid] = /([0-9a-f]{8})~(\d+)\.[0-9a-f]{12}\.tmp$/.exec(temporary)?.slice(1) ?? [];
-  if (pid === undefined || host !== (await hostMark())) return false;
+async function isAlive(draft: string): Promise<boolean> {
+  const [, began = "", host, pid] = DRAFT.exec(draft) ?? [];
+  if (host !== (await hostMark())) return true;
+  const process = currentProcess();
+  // Where a process is started anew, as in a container, it often has the number of the one before.
+  if (Number(pid) === process.pid) return Number.parseInt(began, 36) >= Date.now() - process.uptime() * 1000;
   try {
-    currentProcess().kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return codeOf(error) === "ESRCH";
-  }
-}
-
-function currentProcess(): { pid: number; kill(pid: number, signal: number): void } {
-  return (globalThis as unknown as { process: ReturnType<typeof currentProcess> }).process;
-}
-
-/** True for two names of one file. */
-async function areLinked(a: string, b: string): Promise<boolean> {
-  const { stat } = await files();
-  const [one, other] = await Promise.all([a, b].map((name) => stat(name).catch(() => null)));
-  return one != null && other != null && one.ino === other.ino && one.dev === other.dev;
-}
-
-async function isSameFile(file: FileHandle, path: string): Promise<boolean> {
-  const { stat } = await files();
-  const [mine, stored] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
-  return stored !== null && stored.ino === mine.ino && stored.dev === mine.dev;
-}
-
-// Without it the new name may be lost with the power.
-async function syncDirectory(path: string): Promise<void> {
-  const { open } = await files();
-  const directory = await open(path.slice(0, path.lastIndexOf("/")), "r").catch(() => null);
-  // Windows cannot, and need not.
-  await directory?.sync().catch(() => {});
-  await directory?.close();
-}
-
-/** False when it fails with this code. */
-async function succeeds(work: Promise<unknown>, code: string): Promise<boolean> {
-  try {
-    await work;
+    process.kill(Number(pid), 0);
     return true;
   } catch (error) {
-    if (codeOf(error) === code) return false;
-    throw error;
+    return codeOf(error) !== "ESRCH";
   }
 }
 
-export function codeOf(error: unknown): unknown {
-  return (error as { code?: unknown } | null)?.code;
+function currentProcess(): { pid: number; kill(pid: number, signal: number): void; uptime(): number } {
+  return (globalThis as unknown as { process: ReturnType<typeof currentProcess> }).process;
 }

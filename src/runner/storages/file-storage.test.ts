@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionState } from "../types.js";
-import { temporaryName } from "./file-commit.js";
+import { draftName } from "./file-commit.js";
 import { FileSessionStorage } from "./file-storage.js";
 
 let directory: string;
@@ -100,9 +100,20 @@ describe("FileSessionStorage", () => {
     expect(await storage.load("CHAT")).toBeUndefined();
     await expect(storage.save(stateOf("CHAT"))).rejects.toMatchObject({ code: "INVALID_SESSION_ID" });
     await storage.delete("CHAT");
-    expect(await storage.version("CHAT")).toBe(0);
     expect(await storage.load("chat")).toEqual(stateOf("chat"));
     expect(existsSync(join(directory, "CHAT.json"))).toBe(true);
+  });
+
+  it("takes a relative path", async () => {
+    const before = process.cwd();
+    process.chdir(join(directory, ".."));
+    try {
+      await new FileSessionStorage("./sessions").save(stateOf("a"));
+      await new FileSessionStorage("sessions").save(stateOf("a", "Two"));
+      expect(readdirSync(directory)).toEqual(["a.json"]);
+    } finally {
+      process.chdir(before);
+    }
   });
 
   it("keeps a session of the longest id, and lists no file that could not be a session's", async () => {
@@ -112,7 +123,7 @@ describe("FileSessionStorage", () => {
     for (const name of ["my notes.json", "con.json", `${id}a.json`, "b.txt"])
       writeFileSync(join(directory, name), "{}");
     expect(await storage.list()).toEqual([id]);
-    const longest = `.${id}.${await temporaryName(9_999_999)}`;
+    const longest = `.${id}.${await draftName({ pid: 4_194_304 })}`;
     expect(longest.length).toBeLessThan(256);
   });
 
@@ -137,10 +148,41 @@ describe("FileSessionStorage", () => {
     await expect(theirs.save(state)).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
   });
 
-  it("does not overwrite a session that it never read", async () => {
+  it("overwrites a session that it never loaded, as the documents' own storages do", async () => {
     await new FileSessionStorage(directory).save(stateOf("a"));
     const other = new FileSessionStorage(directory);
-    await expect(other.save(stateOf("a", "other"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+    await other.save(stateOf("a", "other"));
+    expect((await new FileSessionStorage(directory).load("a"))?.messages[0]?.content).toBe("other");
+  });
+
+  it("notices what another program wrote into the file, whatever the order of its fields", async () => {
+    const path = join(directory, "a.json");
+    const foreign = (content: string) => {
+      const { id, ...rest } = stateOf("a", content);
+      writeFileSync(path, JSON.stringify({ ...rest, id }));
+    };
+    mkdirSync(directory);
+    foreign("one");
+    const storage = new FileSessionStorage(directory);
+    const loaded = (await storage.load("a")) as SessionState;
+    foreign("two");
+    await expect(storage.save(loaded)).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+    await storage.save((await storage.load("a")) as SessionState);
+    // An edit by hand keeps the version that stands in the file.
+    writeFileSync(path, readFileSync(path, "utf8").replace('"two"', '"2wo"'));
+    await expect(storage.save(stateOf("a", "three"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
+    foreign("other's");
+    linkSync(path, join(directory, "A.json"));
+    await expect(storage.save(stateOf("A"))).rejects.toMatchObject({ code: "INVALID_SESSION_ID" });
+  });
+
+  it("saves anew what it deleted itself", async () => {
+    const storage = new FileSessionStorage(directory);
+    await storage.save(stateOf("a"));
+    const loaded = (await storage.load("a")) as SessionState;
+    await storage.delete("a");
+    await storage.save(loaded);
+    expect(await storage.load("a")).toEqual(stateOf("a"));
   });
 
   it("does not bring back a session that was deleted meanwhile", async () => {
@@ -176,27 +218,35 @@ describe("FileSessionStorage", () => {
     const storage = new FileSessionStorage(directory);
     await storage.save(stateOf("a"));
     const dead = spawnSync(process.execPath, ["-e", ""]).pid;
-    const temporary = join(directory, `.a.${await temporaryName(dead)}`);
-    writeFileSync(temporary, "half of a fi");
-    linkSync(temporary, join(directory, ".a.2.next"));
+    writeFileSync(join(directory, `.a.${await draftName({ pid: dead })}`), "half of a fi");
+    // Of an earlier process of the same number, as in a container that was started anew.
+    writeFileSync(join(directory, `.a.${await draftName({ place: 1 })}`), "half of a fi");
     expect(await storage.load("a")).toEqual(stateOf("a"));
     expect(readdirSync(directory)).toEqual(["a.json"]);
   });
 
-  it("takes over from a writer that died with its claim, and waits for none that lives", async () => {
+  it("waits for a writer that lives, and for none that died", async () => {
     const storage = new FileSessionStorage(directory);
     await storage.save(stateOf("a"));
-    const claim = async (pid: number) => {
-      const temporary = join(directory, `.a.${await temporaryName(pid)}`);
-      writeFileSync(temporary, "x");
-      linkSync(temporary, join(directory, ".a.2.next"));
+    const draftOf = async (pid: number) => {
+      const draft = join(directory, `.a.${await draftName({ place: 1, pid })}`);
+      writeFileSync(draft, "x");
+      return draft;
     };
-    await claim(process.ppid);
-    await expect(storage.save(stateOf("a", "Two"))).rejects.toMatchObject({ code: "SESSION_CONFLICT" });
-    for (const name of readdirSync(directory)) if (name.startsWith(".")) rmSync(join(directory, name));
-    await claim(spawnSync(process.execPath, ["-e", ""]).pid);
-    await storage.save(stateOf("a", "Two"));
-    expect((await storage.load("a"))?.messages[0]?.content).toBe("Two");
+    const held = await draftOf(process.ppid);
+    let saved = false;
+    const saving = storage.save(stateOf("a", "Two")).then(() => {
+      saved = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(saved).toBe(false);
+    rmSync(held);
+    await saving;
+    await draftOf(spawnSync(process.execPath, ["-e", ""]).pid);
+    const started = Date.now();
+    await storage.save(stateOf("a", "Three"));
+    expect(Date.now() - started).toBeLessThan(2000);
+    expect((await storage.load("a"))?.messages[0]?.content).toBe("Three");
     expect(readdirSync(directory)).toEqual(["a.json"]);
   });
 

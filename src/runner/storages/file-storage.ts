@@ -1,9 +1,13 @@
+import type { BigIntStats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { StemmaError } from "../../errors.js";
+import { codeOf, files } from "../../files/replace-file.js";
 import type { SessionState, SessionStorage } from "../types.js";
-import { clearTemporaries, codeOf, commitFile, files } from "./file-commit.js";
+import { clearDrafts, commitFile, type FileVersion, removeFile, type SharedFile } from "./file-commit.js";
 import { assertFileName, invalidId, isFileName } from "./session-id.js";
-import { conflict, parseState, writeState } from "./state-json.js";
-import { Versions } from "./versions.js";
+import { conflict, newVersion, parseState, writeState } from "./state-json.js";
+import type { VersionedStorage } from "./versioned-storage.js";
+import { type Expected, Versions } from "./versions.js";
 
 const ENDING = ".json";
 /** Bytes in which the version and the id of a state stand. */
@@ -11,10 +15,10 @@ const HEAD = 512;
 
 /**
  * Sessions as one readable JSON file each, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
- * and is on the disk when `save` resolves. A session that another process wrote since it was read here is not
- * overwritten: `SESSION_CONFLICT`. Each save writes the whole session.
+ * and is on the disk when `save` resolves. A session that was loaded or saved here, and that someone else wrote since, is
+ * not overwritten: `SESSION_CONFLICT`. Any other is. Each save writes the whole session.
  */
-export class FileSessionStorage implements SessionStorage {
+export class FileSessionStorage implements SessionStorage, VersionedStorage {
   readonly #directory: string;
   readonly #versions = new Versions();
 
@@ -30,42 +34,24 @@ export class FileSessionStorage implements SessionStorage {
   /** Errors: `SESSION_CONFLICT`, `INVALID_SESSION_ID`, `STORE_FAILED`. */
   save(state: SessionState): Promise<void> {
     return this.#versions.exclusive(state.id, async () => {
-      const path = this.#path(state.id);
-      const expected = this.#versions.expected(state);
-      await guarded(state.id, () => this.#write(path, state, expected));
-      this.#versions.note(state, expected + 1);
+      this.#versions.note(state, await this.#write(state, this.#versions.expected(state)));
     });
   }
 
   /** Errors: `CORRUPT_STATE`, `INVALID_SESSION_ID`, `STORE_FAILED`. */
   load(sessionId: string): Promise<SessionState | undefined> {
     return this.#versions.exclusive(sessionId, async () => {
-      const path = this.#path(sessionId);
-      const found = await guarded(sessionId, () => this.#read(path, sessionId));
+      const found = await this.#read(sessionId);
       if (found === null) return undefined;
       this.#versions.note(found.state, found.version);
       return found.state;
     });
   }
 
-  /** Grows by one with every save; 0 when there is no such session. */
-  async version(sessionId: string): Promise<number> {
-    return guarded(sessionId, async () => {
-      const { id, version } = await this.#head(this.#path(sessionId));
-      return id === null || id === sessionId ? version : 0;
-    });
-  }
-
   delete(sessionId: string): Promise<void> {
     return this.#versions.exclusive(sessionId, async () => {
-      const path = this.#path(sessionId);
-      await guarded(sessionId, async () => {
-        const { rm } = await files();
-        const { id } = await this.#head(path);
-        if (id === null || id === sessionId) await rm(path, { force: true });
-        await clearTemporaries(this.#workPrefix(sessionId));
-      });
-      this.#versions.forget(sessionId);
+      await this.#remove(sessionId);
+      this.#versions.noteDeleted(sessionId);
     });
   }
 
@@ -81,69 +67,138 @@ export class FileSessionStorage implements SessionStorage {
     });
   }
 
-  async #write(path: string, state: SessionState, expected: number): Promise<void> {
+  /** What tells the stored state from every other; null when there is none. */
+  async version(sessionId: string): Promise<string | null> {
+    const { path } = this.#file(sessionId);
+    const version = await guarded(sessionId, () =>
+      this.#open(path, async (handle) => {
+        const stats = await handle.stat({ bigint: true });
+        return versionOf((await readHead(handle)).number, stats);
+      }),
+    );
+    if (version === null) this.#versions.noteAbsent(sessionId);
+    return version;
+  }
+
+  /** The version that this object was loaded from or saved as here; null when it was neither. */
+  versionOf(state: SessionState): string | null {
+    return this.#versions.of(state);
+  }
+
+  async #write(state: SessionState, expected: Expected): Promise<string> {
     const { id } = state;
-    const { mkdir } = await files();
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const version = expected + 1;
-    const check = async () => {
-      const current = await this.#head(path);
-      if (current.id !== null && current.id !== id) {
-        throw invalidId(id, `The file of session "${id}" is that of "${current.id}" on this file system.`);
-      }
-      if (current.version !== expected) throw conflict(id);
-    };
-    const text = writeState(state, version, 1);
-    const written = await commitFile({ path, workPrefix: this.#workPrefix(id), version, text, check });
-    if (!written) throw conflict(id);
+    const file = this.#file(id);
+    return guarded(id, async () => {
+      const { mkdir } = await files();
+      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      const number = newVersion();
+      const check = async () => {
+        const current = await this.#head(id);
+        this.#assertOwn(id, current);
+        if (expected !== undefined && (current?.version ?? null) !== expected) throw conflict(id);
+      };
+      return versionOf(number, await commitFile({ ...file, text: writeState(state, number, 1), check }));
+    });
   }
 
-  async #read(path: string, id: string): Promise<{ state: SessionState; version: number } | null> {
-    const { constants, open } = await files();
-    await clearTemporaries(this.#workPrefix(id));
-    try {
-      // A link could lead out of the directory.
-      const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-      try {
-        const found = parseState(await file.readFile("utf8"), id);
+  async #remove(id: string): Promise<void> {
+    const file = this.#file(id);
+    await guarded(id, async () => {
+      const current = await this.#head(id);
+      if (current === null || !isOwn(id, current)) return;
+      await removeFile({ ...file, check: async () => this.#assertOwn(id, await this.#head(id)) });
+    });
+  }
+
+  async #read(id: string): Promise<{ state: SessionState; version: string } | null> {
+    const file = this.#file(id);
+    return guarded(id, async () => {
+      await clearDrafts(file).catch(ignoreAbsent);
+      return this.#open(file.path, async (handle) => {
+        // Before the text: what is written meanwhile makes another version.
+        const stats = await handle.stat({ bigint: true });
+        const text = await handle.readFile("utf8");
+        const state = parseState(text, id);
         // On a file system that does not tell upper from lower case, this is another session.
-        return found.state.id === id ? found : null;
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return null;
-      throw error;
-    }
+        return state.id === id ? { state, version: versionOf(headOf(text).number, stats) } : null;
+      });
+    });
   }
 
-  /** Version and id of the stored session; version 0 when there is none, or when someone else's program wrote it. */
-  async #head(path: string): Promise<{ version: number; id: string | null }> {
-    const { open } = await files();
+  /** Version and id of the stored session. The id is null where another program wrote what is no state. */
+  #head(id: string): Promise<Head | null> {
+    return this.#open(this.#file(id).path, async (handle) => {
+      const stats = await handle.stat({ bigint: true });
+      const found = await readHead(handle);
+      return { id: found.id ?? (await idWithin(handle, stats)), version: versionOf(found.number, stats) };
+    }).catch((error: unknown) => {
+      // A link may be replaced and removed.
+      if (codeOf(error) === "ELOOP") return { id: null, version: "" };
+      throw error;
+    });
+  }
+
+  async #open<T>(path: string, work: (handle: FileHandle) => Promise<T>): Promise<T | null> {
+    const { constants, open } = await files();
+    // A link could lead out of the directory.
+    const handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(ignoreAbsent);
+    if (handle === null) return null;
     try {
-      const file = await open(path, "r");
-      try {
-        const { buffer, bytesRead } = await file.read(new Uint8Array(HEAD), 0, HEAD, 0);
-        const text = new TextDecoder().decode(buffer.subarray(0, bytesRead));
-        const [, version = "0", id = null] = /^\{\s*"version":\s*(\d+),\s*"id":\s*"([^"]*)"/.exec(text) ?? [];
-        return { version: Number(version), id };
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return { version: 0, id: null };
-      throw error;
+      return await work(handle);
+    } finally {
+      await handle.close();
     }
   }
 
-  #path(id: string): string {
-    assertFileName(id);
-    return `${this.#directory}/${id}${ENDING}`;
+  #assertOwn(id: string, current: Head | null): void {
+    if (current === null || isOwn(id, current)) return;
+    throw invalidId(id, `The file of session "${id}" is that of "${current.id}" on this file system.`);
   }
 
-  #workPrefix(id: string): string {
-    return `${this.#directory}/.${id}.`;
+  #file(id: string): SharedFile {
+    assertFileName(id);
+    return { path: `${this.#directory}/${id}${ENDING}`, draftPrefix: `${this.#directory}/.${id}.` };
   }
+}
+
+interface Head {
+  readonly id: string | null;
+  readonly version: string;
+}
+
+function isOwn(id: string, head: Head): boolean {
+  return head.id === null || head.id === id;
+}
+
+async function readHead(handle: FileHandle): Promise<{ number: number; id: string | null }> {
+  const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD), 0, HEAD, 0);
+  return headOf(new TextDecoder().decode(buffer.subarray(0, bytesRead)));
+}
+
+function headOf(text: string): { number: number; id: string | null } {
+  const [, number = "0", id = null] = /^\{\s*"version":\s*(\d+),\s*"id":\s*"([^"\\]*)"/.exec(text) ?? [];
+  return { number: Number(number), id };
+}
+
+// Another program may write the fields in any order.
+async function idWithin(handle: FileHandle, { size }: BigIntStats): Promise<string | null> {
+  const { buffer } = await handle.read(new Uint8Array(Number(size)), 0, Number(size), 0);
+  try {
+    const { id } = (JSON.parse(new TextDecoder().decode(buffer)) ?? {}) as { id?: unknown };
+    return typeof id === "string" ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+// The number alone would not show an edit by hand.
+function versionOf(number: number, { size, mtimeNs, ino }: FileVersion): string {
+  return [number, size, mtimeNs, ino].join(".");
+}
+
+function ignoreAbsent(error: unknown): null {
+  if (codeOf(error) === "ENOENT") return null;
+  throw error;
 }
 
 async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {

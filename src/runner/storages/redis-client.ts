@@ -4,7 +4,6 @@ import { StemmaError } from "../../errors.js";
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   connect(): Promise<unknown>;
-  get(key: string): Promise<unknown>;
   del(key: string): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   scanIterator(options: { MATCH: string; COUNT: number }): AsyncIterable<unknown>;
@@ -13,7 +12,6 @@ export interface NodeRedisClient {
 
 /** What of `ioredis` is used. */
 export interface IoRedisClient {
-  get(key: string): Promise<string | null>;
   del(key: string): Promise<unknown>;
   eval(script: string, keys: number, ...args: string[]): Promise<unknown>;
   scan(cursor: string, match: "MATCH", pattern: string, count: "COUNT", size: number): Promise<[string, string[]]>;
@@ -25,7 +23,6 @@ export type RedisClient = NodeRedisClient | IoRedisClient;
 
 /** The commands that a storage needs, whoever gives them. */
 export interface RedisCommands {
-  get(key: string): Promise<string | null>;
   del(key: string): Promise<void>;
   eval(script: string, key: string, args: readonly string[]): Promise<unknown>;
   scan(pattern: string): AsyncIterable<string>;
@@ -49,10 +46,6 @@ function nodeRedisCommands(client: NodeRedisClient): RedisCommands {
     await connecting;
   };
   return {
-    async get(key) {
-      await ready();
-      return (await client.get(key)) as string | null;
-    },
     async del(key) {
       await ready();
       await client.del(key);
@@ -76,7 +69,6 @@ function nodeRedisCommands(client: NodeRedisClient): RedisCommands {
 
 function ioRedisCommands(client: IoRedisClient): RedisCommands {
   return {
-    get: (key) => client.get(key),
     async del(key) {
       await client.del(key);
     },

@@ -1,7 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { type RedisClient, type RedisCommands, redisCommands } from "./redis-client.js";
-import { conflict, parseState, writeState } from "./state-json.js";
+import { conflict, newVersion, parseState, writeState } from "./state-json.js";
+import type { VersionedStorage } from "./versioned-storage.js";
 import { Versions } from "./versions.js";
 
 export interface RedisStorageOptions {
@@ -11,23 +12,34 @@ export interface RedisStorageOptions {
   ttlSeconds?: number | undefined;
 }
 
-// Writes only over the version that was read. A value without a version, or none at all, counts as version 0.
-const SAVE = `
-local stored = redis.call('GET', KEYS[1])
-local version = stored and (string.match(stored, '^{"version":(%d+)') or '0')
-local gone = not version and (ARGV[1] == '0' or ARGV[3] ~= '0')
-if not gone and version ~= ARGV[1] then return 0 end
+// The version of a value: its number, or its hash where another program wrote it. None of a missing one.
+const VERSION_OF = `
+local function versionOf(value)
+  return value and (string.match(value, '^{"version":(%d+)') or redis.sha1hex(value)) or ''
+end`;
+
+// Writes over the expected version, or over any for '*'. With a TTL, what is gone may be written again.
+const SAVE = `${VERSION_OF}
+local version = versionOf(redis.call('GET', KEYS[1]))
+local expired = version == '' and ARGV[3] ~= '0'
+if ARGV[1] ~= '*' and ARGV[1] ~= version and not expired then return 0 end
 if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2]) else redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end
 return 1`;
 
-const VERSION = `return tonumber(string.match(redis.call('GETRANGE', KEYS[1], 0, 40), '^{"version":(%d+)') or '0')`;
+const LOAD = `${VERSION_OF}
+local value = redis.call('GET', KEYS[1])
+return {value, versionOf(value)}`;
+
+const VERSION = `${VERSION_OF}
+return versionOf(redis.call('GET', KEYS[1]))`;
 
 /**
  * Sessions as JSON in Redis, one key each, through your client of `redis` or `ioredis` (or a URL: then `redis` must
- * be installed). A session that someone else wrote since it was read here is not overwritten: `SESSION_CONFLICT`. How
- * durable a save is, is the server's to say (`appendonly yes`). Each save writes the whole session.
+ * be installed). A session that was loaded or saved here, and that someone else wrote since, is not overwritten:
+ * `SESSION_CONFLICT`. Any other is. How durable a save is, is the server's to say (`appendonly yes`). Each save writes the
+ * whole session.
  */
-export class RedisSessionStorage implements SessionStorage {
+export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   readonly #prefix: string;
   readonly #ttl: string;
   readonly #versions = new Versions();
@@ -56,33 +68,44 @@ export class RedisSessionStorage implements SessionStorage {
     return this.#versions.exclusive(state.id, async () => {
       const expected = this.#versions.expected(state);
       const redis = await this.#redis();
-      const text = writeState(state, expected + 1);
-      const done = await redis.eval(SAVE, this.#prefix + state.id, [String(expected), text, this.#ttl]);
-      if (Number(done) !== 1) throw conflict(state.id);
-      this.#versions.note(state, expected + 1);
+      const version = newVersion();
+      const args = [expected === undefined ? "*" : (expected ?? ""), writeState(state, version), this.#ttl];
+      if (Number(await redis.eval(SAVE, this.#prefix + state.id, args)) !== 1) throw conflict(state.id);
+      this.#versions.note(state, String(version));
     });
   }
 
   /** Errors: `CORRUPT_STATE`, and what the client throws. */
-  async load(sessionId: string): Promise<SessionState | undefined> {
-    const redis = await this.#redis();
-    const text = await redis.get(this.#prefix + sessionId);
-    if (text === null) return undefined;
-    const { state, version } = parseState(text, sessionId);
-    this.#versions.note(state, version);
-    return state;
+  load(sessionId: string): Promise<SessionState | undefined> {
+    return this.#versions.exclusive(sessionId, async () => {
+      const redis = await this.#redis();
+      const [text, version] = (await redis.eval(LOAD, this.#prefix + sessionId, [])) as [string | null, string];
+      if (version === "") return undefined;
+      const state = parseState(text ?? "", sessionId);
+      this.#versions.note(state, version);
+      return state;
+    });
   }
 
-  /** Grows by one with every save; 0 when there is no such session. */
-  async version(sessionId: string): Promise<number> {
-    const redis = await this.#redis();
-    return Number(await redis.eval(VERSION, this.#prefix + sessionId, []));
+  delete(sessionId: string): Promise<void> {
+    return this.#versions.exclusive(sessionId, async () => {
+      const redis = await this.#redis();
+      await redis.del(this.#prefix + sessionId);
+      this.#versions.noteDeleted(sessionId);
+    });
   }
 
-  async delete(sessionId: string): Promise<void> {
+  /** What tells the stored state from every other; null when there is none. */
+  async version(sessionId: string): Promise<string | null> {
     const redis = await this.#redis();
-    await redis.del(this.#prefix + sessionId);
-    this.#versions.forget(sessionId);
+    const version = String(await redis.eval(VERSION, this.#prefix + sessionId, []));
+    if (version === "") this.#versions.noteAbsent(sessionId);
+    return version === "" ? null : version;
+  }
+
+  /** The version that this object was loaded from or saved as here; null when it was neither. */
+  versionOf(state: SessionState): string | null {
+    return this.#versions.of(state);
   }
 
   async list(): Promise<string[]> {

@@ -1,13 +1,20 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionState } from "../types.js";
 
-/** The JSON of a state with its version as the first field. `indent` makes it readable. */
+/** The JSON of a state with its version and its id as the first fields. `indent` makes it readable. */
 export function writeState(state: SessionState, version: number, indent?: number): string {
-  return JSON.stringify({ version, ...state }, null, indent);
+  const { id, version: _other, ...rest } = state as SessionState & { version?: unknown };
+  return JSON.stringify({ version, id, ...rest }, null, indent);
 }
 
-/** Reads such a text, or one without a version (0). Errors: `CORRUPT_STATE`. */
-export function parseState(text: string, id: string): { state: SessionState; version: number } {
+/** A number that no other write has. */
+export function newVersion(): number {
+  const [low = 0, high = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return (high % 2 ** 20) * 2 ** 32 + low;
+}
+
+/** Reads such a text, or one without a version. Errors: `CORRUPT_STATE`. */
+export function parseState(text: string, id: string): SessionState {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -17,9 +24,9 @@ export function parseState(text: string, id: string): { state: SessionState; ver
   if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string") {
     throw corruptState(id);
   }
-  const { version, ...state } = value as SessionState & { version?: unknown };
+  const { version: _version, ...state } = value as SessionState & { version?: unknown };
   if (!Array.isArray(state.messages)) throw corruptState(id);
-  return { state, version: typeof version === "number" ? version : 0 };
+  return state;
 }
 
 /** Nothing was overwritten. */

@@ -1,9 +1,9 @@
 import { encodeMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { sameJson } from "../../model/same-json.js";
 import { Session } from "../../session/session.js";
 import type { Store } from "../../storage/contract.js";
 import { readBranch } from "../messages/read-branch.js";
-import { sameJson } from "../messages/same-json.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";

@@ -1,25 +1,45 @@
 import type { SessionState } from "../types.js";
 
+/** How many sessions are remembered by their id alone, so that a process that serves any number of them stays level. */
+const MAX_REMEMBERED = 10_000;
+
 /**
- * Which version of a session a state object stands for. A state that was not loaded or saved here counts as the one that
- * was last seen of its session; of a session that was never seen, as a new one.
+ * The stored version that a save may replace: null that there is none, undefined whichever there is. A storage makes a
+ * new one with every save, and never one that it had before.
+ */
+export type Expected = string | null | undefined;
+
+/**
+ * Which stored version a state object stands for: the one it was loaded from or saved as here. Any other object of a
+ * session counts as the version that was last seen of it; of a session that was never seen nothing is known.
  */
 export class Versions {
-  readonly #ofState = new WeakMap<SessionState, number>();
-  readonly #seen = new Map<string, number>();
+  readonly #ofState = new WeakMap<SessionState, string>();
+  readonly #lastSeen = new Map<string, string | null>();
   readonly #queues = new Map<string, Promise<void>>();
 
-  expected(state: SessionState): number {
-    return this.#ofState.get(state) ?? this.#seen.get(state.id) ?? 0;
+  expected(state: SessionState): Expected {
+    const seen = this.#lastSeen.get(state.id);
+    // Deleted here, or never there: the next save makes it.
+    return seen === null ? null : (this.#ofState.get(state) ?? seen);
   }
 
-  note(state: SessionState, version: number): void {
+  of(state: SessionState): string | null {
+    return this.#ofState.get(state) ?? null;
+  }
+
+  note(state: SessionState, version: string): void {
     this.#ofState.set(state, version);
-    this.#seen.set(state.id, version);
+    this.#remember(state.id, version);
   }
 
-  forget(id: string): void {
-    this.#seen.delete(id);
+  noteDeleted(id: string): void {
+    this.#remember(id, null);
+  }
+
+  /** There is no such session: one that someone else makes from now on is not to be overwritten. */
+  noteAbsent(id: string): void {
+    if (!this.#lastSeen.has(id)) this.#remember(id, null);
   }
 
   /** One after the other for each session: our own writes are no conflict. */
@@ -35,5 +55,13 @@ export class Versions {
       if (this.#queues.get(id) === settled) this.#queues.delete(id);
     });
     return done;
+  }
+
+  #remember(id: string, version: string | null): void {
+    this.#lastSeen.delete(id);
+    this.#lastSeen.set(id, version);
+    if (this.#lastSeen.size <= MAX_REMEMBERED) return;
+    const [oldest = id] = this.#lastSeen.keys();
+    this.#lastSeen.delete(oldest);
   }
 }

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { errorText } from "../error-text.js";
 
 /**
  * A tool of the AI SDK. One without `execute` is answered by the host: the turn stops with `tool_use`, and `send` takes its
@@ -31,6 +32,11 @@ interface CallOptions {
   readonly [other: string]: unknown;
 }
 
+/** Stands for what a tool threw that is no error: the AI SDK would write it as JSON. */
+class ToolError extends Error {
+  override name = "ToolError";
+}
+
 type Execute = (input: unknown, options: CallOptions) => unknown;
 
 /**
@@ -52,9 +58,13 @@ export function guardTools(
       const asked = typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
       const request = { toolName, toolCallId: options.toolCallId, input };
       if (asked) await demandApproval(request, approve, options.abortSignal);
-      const result = run(input, { ...options, approve });
-      if (isAsyncIterable(result)) for await (const value of result) yield storable(toolName, value);
-      else yield storable(toolName, await result);
+      try {
+        const result = run(input, { ...options, approve });
+        if (isAsyncIterable(result)) for await (const value of result) yield storable(toolName, value);
+        else yield storable(toolName, await result);
+      } catch (error) {
+        throw error instanceof Error ? error : new ToolError(errorText(error), { cause: error });
+      }
     }
     return [toolName, { ...rest, execute: call }] as const;
   });

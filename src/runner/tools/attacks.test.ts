@@ -1,4 +1,5 @@
 // What a model, or a text that it believes, may try with the tools of a local agent.
+import { spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -8,12 +9,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createBuiltinTools } from "./builtin-tools.js";
 
 let outside: string;
@@ -119,7 +122,42 @@ describe("races", () => {
     expect(readFileSync(join(outside, "elsewhere", "a.txt"), "utf8")).toBe("secret\n");
     expect(answers.some((answer) => answer.startsWith("Error: "))).toBe(true);
   });
+
+  it("shows no name from outside, and makes no file there, while a directory and a link to another swap places", async () => {
+    writeFileSync(join(outside, "elsewhere", "only-outside.txt"), "");
+    mkdirSync(join(outside, "elsewhere", "below-outside"));
+    symlinkSync(join(outside, "elsewhere"), join(cwd, "link"));
+    // In a process of its own, so that the places change between any two calls.
+    const swapper = spawn(process.execPath, ["-e", SWAP, cwd], { stdio: "ignore" });
+    const answers: string[] = [];
+    try {
+      const end = Date.now() + 4000;
+      for (let attempt = 0; Date.now() < end; attempt += 1) {
+        answers.push(await tools.list.execute({ path: "dir" }));
+        answers.push(await tools.glob.execute({ pattern: "dir/**" }));
+        answers.push(await tools.grep.execute({ pattern: "secret", path: "dir" }));
+        answers.push(await tools.write.execute({ path: `dir/new-${attempt}.txt`, content: "!" }));
+        answers.push(await tools.write.execute({ path: `dir/new-${attempt}/deep.txt`, content: "!" }));
+      }
+    } finally {
+      swapper.kill("SIGKILL");
+      await new Promise((resolve) => swapper.once("exit", resolve));
+    }
+    expect(answers.filter((answer) => /outside\.txt|below-outside|: secret/.test(answer))).toEqual([]);
+    expect(readdirSync(join(outside, "elsewhere")).sort()).toEqual(["a.txt", "below-outside", "only-outside.txt"]);
+    expect(answers.some((answer) => answer.startsWith("Wrote"))).toBe(true);
+    expect(answers.some((answer) => answer.startsWith("Error: "))).toBe(true);
+  }, 30_000);
 });
+
+const SWAP = `
+const { renameSync } = require("node:fs");
+process.chdir(process.argv[1]);
+for (;;) {
+  for (const [from, to] of [["dir", "aside"], ["link", "dir"], ["dir", "link"], ["aside", "dir"]]) {
+    try { renameSync(from, to); } catch {}
+  }
+}`;
 
 describe("endless work", () => {
   it("gives up on an expression that takes too long", async () => {
@@ -141,10 +179,74 @@ describe("endless work", () => {
     expect(Date.now() - started).toBeLessThan(10_000);
   });
 
+  it.runIf(existsSync("/proc/self/environ"))(
+    "ends what leaves its group, its session and its parent, within its time and after it",
+    async () => {
+      const [beat, log] = [join(cwd, "beat.sh"), join(cwd, "log")];
+      // Goes on in ever new processes.
+      writeFileSync(beat, `#!/bin/sh\necho x >> ${log}\nsleep 0.05\nsetsid ${beat} > /dev/null 2>&1 < /dev/null &\n`);
+      chmodSync(beat, 0o755);
+      for (const command of [`setsid ${beat} & sleep 20`, `setsid ${beat} & sleep 0.3`]) {
+        await tools.shell.execute({ command, seconds: 1 });
+        const after = readFileSync(log, "utf8");
+        expect(after.length).toBeGreaterThan(2);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        expect(readFileSync(log, "utf8")).toBe(after);
+      }
+    },
+    30_000,
+  );
+
+  it("bounds a search as a whole, not file by file", async () => {
+    // Each file alone stays within the limit.
+    for (let index = 0; index < 30; index += 1) writeFileSync(join(cwd, `long-${index}.txt`), `${"a".repeat(24)}!\n`);
+    const started = Date.now();
+    expect(await tools.grep.execute({ pattern: "^(a+)+$" })).toMatch(/^Error: .*takes too long/);
+    expect(Date.now() - started).toBeLessThan(6000);
+  }, 60_000);
+
   it("bounds an output without end", async () => {
     const answer = await tools.shell.execute({ command: "yes", seconds: 1 });
     expect(answer.length).toBeLessThan(31_000);
     expect(answer).toContain("(ended after 1 seconds)");
+  });
+});
+
+describe("keys of the host", () => {
+  it("are not passed to a command; what the host names is", async () => {
+    process.env.STEMMA_TEST_API_KEY = "sk-secret";
+    try {
+      const answer = await tools.shell.execute({ command: "env; echo home=$HOME" });
+      expect(answer).not.toContain("sk-secret");
+      expect(answer).toContain("PATH=");
+      expect(answer).toContain(`home=${process.env.HOME ?? ""}`);
+      const { STEMMA_TEST_API_KEY } = process.env;
+      const given = createBuiltinTools({ cwd, approve: () => true, env: { STEMMA_TEST_API_KEY, OTHER: undefined } });
+      expect(await given.shell.execute({ command: "env" })).toContain("STEMMA_TEST_API_KEY=sk-secret");
+    } finally {
+      delete process.env.STEMMA_TEST_API_KEY;
+    }
+  });
+});
+
+describe("a full disk", () => {
+  it("leaves the old file, and nothing beside it", async () => {
+    const handle = await open(join(cwd, "dir", "a.txt"));
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const full = vi.spyOn(prototype, "writeFile").mockImplementation(async function (this: FileHandle) {
+      await this.write("half");
+      throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    });
+    try {
+      expect(await tools.write.execute({ path: "dir/a.txt", content: "new" })).toMatch(/^Error: .*ENOSPC/);
+      expect(await tools.edit.execute({ path: "dir/a.txt", old: "inside", new: "new" })).toMatch(/^Error: .*ENOSPC/);
+      expect(await tools.write.execute({ path: "dir/b.txt", content: "new" })).toMatch(/^Error: .*ENOSPC/);
+    } finally {
+      full.mockRestore();
+    }
+    expect(readFileSync(join(cwd, "dir", "a.txt"), "utf8")).toBe("inside\n");
+    expect(readdirSync(join(cwd, "dir"))).toEqual(["a.txt"]);
   });
 });
 
@@ -159,6 +261,7 @@ describe("files that are not what they seem", () => {
     chmodSync(join(cwd, "marked.txt"), 0o740);
     expect(await tools.edit.execute({ path: "marked.txt", old: "two", new: "2" })).toMatch(/^Replaced 1/);
     expect(readFileSync(join(cwd, "marked.txt"), "utf8")).toBe("\uFEFFone\r\n2\r\n");
+    expect(statSync(join(cwd, "marked.txt")).mode & 0o777).toBe(0o740);
   });
 
   it("searches on where something cannot be read", async () => {

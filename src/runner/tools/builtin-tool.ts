@@ -8,6 +8,8 @@ export interface BuiltinSettings {
   readonly workspace: Workspace;
   /** Asked before anything is written or run; without one, that of the session. */
   readonly approve: Approve | undefined;
+  /** What a command's environment has beside the usual. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** What a call brings along. */

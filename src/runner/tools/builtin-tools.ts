@@ -16,6 +16,11 @@ export interface BuiltinToolOptions {
   cwd?: string | undefined;
   /** Asked before `write`, `edit` and `shell` do anything. Default: the session's `approve`; without either they are off. */
   approve?: Approve | undefined;
+  /**
+   * Variables that `shell` passes to a command. Of the process's own it passes `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`,
+   * the terminal's, the language, the time zone and the folder for temporary files, so that no key comes along.
+   */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export type BuiltinToolName = keyof typeof FACTORIES;
@@ -37,7 +42,7 @@ const FACTORIES = {
  * Answers are bounded; a refusal is text that starts with `Error:`.
  */
 export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<BuiltinToolName, SessionTool> {
-  const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve };
+  const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve, env: options.env ?? {} };
   const tools = Object.entries(FACTORIES).map(([name, create]) => [name, create(settings)] as const);
   return Object.fromEntries(tools) as Record<BuiltinToolName, SessionTool>;
 }

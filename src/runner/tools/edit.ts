@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { refusal } from "../../tools/tool.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import { readTextFile, writeTextFile } from "./text-file.js";
+import { readTextFile } from "./text-file.js";
 
 export const createEditTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -21,7 +21,7 @@ export const createEditTool = (settings: BuiltinSettings) =>
       if (count > 1 && !all)
         return refusal(`The old text occurs ${count} times in ${path}; give more of it, or set all.`);
       const edited = text.replaceAll(old, () => replacement);
-      await writeTextFile(workspace, path, edited, "write");
+      await workspace.write(path, edited, "write");
       return `Replaced ${count} ${count === 1 ? "occurrence" : "occurrences"} in ${path}.`;
     },
   });

@@ -1,17 +1,20 @@
 import { z } from "zod";
 import { StemmaError } from "../../errors.js";
+import { files } from "../../files/replace-file.js";
 import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
 import { readFound } from "./text-file.js";
 import { TimeLimit } from "./time-limit.js";
-import { files, INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
+import { INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
 
 const MAX_SHOWN = 200;
 /** Lines that match, at most, before the search ends. */
 const MAX_FOUND = 2000;
 const MAX_LINE = 300;
+/** How long a search looks at files, in milliseconds. */
+const MAX_TIME = 20_000;
 
 export const createGrepTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -32,8 +35,12 @@ export const createGrepTool = (settings: BuiltinSettings) =>
       const matcher = only === undefined ? null : globPattern(only);
       const searched = matcher === null ? files : limit.run(() => files.filter((file) => matcher.test(file.path)));
       const found: string[] = [];
+      const end = performance.now() + MAX_TIME;
+      let looked = 0;
       for (const file of searched) {
         abortSignal?.throwIfAborted();
+        if (performance.now() > end) break;
+        looked += 1;
         // What is no text, or too large, has no lines to show.
         const lines = (await readFound(workspace, file).catch(() => "")).split("\n");
         const hits = limit.run(() => [...lines.keys()].filter((index) => expression.test(lines[index] ?? "")));
@@ -43,7 +50,9 @@ export const createGrepTool = (settings: BuiltinSettings) =>
         if (found.length > MAX_FOUND) break;
       }
       const shown = found.length === 0 ? `Nothing matches ${pattern}.` : boundedLines(found, MAX_SHOWN);
-      return complete ? shown : shown + INCOMPLETE;
+      if (!complete) return shown + INCOMPLETE;
+      if (found.length > MAX_FOUND || looked === searched.length) return shown;
+      return `${shown}\n(Only ${looked} of ${searched.length} files were looked at; name a directory.)`;
     },
   });
 

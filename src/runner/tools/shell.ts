@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { BoundedOutput } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
+import { CommandProcesses } from "./command-processes.js";
 
 const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 600;
@@ -17,7 +18,9 @@ export const createShellTool = (settings: BuiltinSettings) =>
       seconds: z.number().int().min(1).max(MAX_SECONDS).optional().describe("How long it may run."),
     }),
     async run({ command, seconds = DEFAULT_SECONDS }, { workspace, abortSignal }) {
-      const { output, ending } = await runCommand(command, await workspace.directory(), seconds, abortSignal);
+      const processes = new CommandProcesses(settings.env);
+      const cwd = await workspace.directory();
+      const { output, ending } = await runCommand(command, { cwd, seconds, processes, signal: abortSignal });
       const shown = output.trimEnd();
       return `${shown}${shown === "" ? "" : "\n"}(${ending})`;
     },
@@ -28,22 +31,35 @@ interface Ended {
   readonly ending: string;
 }
 
-async function runCommand(
-  command: string,
-  cwd: string,
-  seconds: number,
-  signal: AbortSignal | undefined,
-): Promise<Ended> {
+interface RunOptions {
+  readonly cwd: string;
+  readonly seconds: number;
+  readonly processes: CommandProcesses;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function runCommand(command: string, { cwd, seconds, processes, signal }: RunOptions): Promise<Ended> {
   const { spawn } = await import("node:child_process");
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     // A group of its own, so that what the command starts ends with it.
-    const child = spawn("/bin/sh", ["-c", command], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn("/bin/sh", ["-c", command], {
+      cwd,
+      env: processes.environment,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const output = new BoundedOutput();
     let stopped: string | null = null;
+    let ending: Promise<void> = Promise.resolve();
+    const end = () => {
+      const { pid } = child;
+      if (pid !== undefined) ending = ending.then(() => processes.end(pid));
+      ending.catch(reject);
+    };
     const stop = (why: string) => {
       stopped ??= why;
-      if (child.pid !== undefined) endGroup(child.pid);
+      end();
     };
     const onAbort = () => stop("aborted");
     const timer = setTimeout(() => stop(`ended after ${seconds} seconds`), seconds * 1000);
@@ -61,8 +77,8 @@ async function runCommand(
       reject(error);
     });
     child.once("exit", () => {
-      if (child.pid !== undefined) endGroup(child.pid);
-      // What left the group may keep the output open.
+      end();
+      // What could not be ended may keep the output open.
       setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();
@@ -70,20 +86,8 @@ async function runCommand(
     });
     child.once("close", (code, killed) => {
       done();
-      resolve({
-        output: output.toString(),
-        ending: stopped ?? (killed === null ? `exit code ${code}` : `ended by ${killed}`),
-      });
+      const why = stopped ?? (killed === null ? `exit code ${code}` : `ended by ${killed}`);
+      ending.then(() => resolve({ output: output.toString(), ending: why }), reject);
     });
   });
-}
-
-function endGroup(pid: number): void {
-  const { process } = globalThis as unknown as { process: { kill(pid: number, signal: string): void } };
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    // It ended by itself meanwhile.
-    if ((error as { code?: unknown }).code !== "ESRCH") throw error;
-  }
 }

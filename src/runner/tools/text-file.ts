@@ -10,28 +10,12 @@ const MAX_BYTES = 10_000_000;
  * Errors: `INVALID_ARGUMENT` for what is no text file of at most 10 MB.
  */
 export async function readTextFile(workspace: Workspace, path: string, { exact = false } = {}): Promise<string> {
-  return textOf(await workspace.open(path, "read"), path, exact);
+  return textOf(await workspace.open(path), path, exact);
 }
 
 /** The text of a file that a walk has found. Errors: `INVALID_ARGUMENT`. */
 export async function readFound(workspace: Workspace, entry: Entry): Promise<string> {
-  return textOf(await workspace.openFound(entry, "read"), entry.path, false);
-}
-
-/** Writes a file in the workspace, in place of what it held. Errors: `INVALID_ARGUMENT`. */
-export async function writeTextFile(
-  workspace: Workspace,
-  path: string,
-  text: string,
-  how: "write" | "create",
-): Promise<void> {
-  const file = await workspace.open(path, how);
-  try {
-    await file.truncate(0);
-    await file.writeFile(text);
-  } finally {
-    await file.close();
-  }
+  return textOf(await workspace.openFound(entry), entry.path, false);
 }
 
 async function textOf(file: FileHandle, path: string, exact: boolean): Promise<string> {

@@ -1,10 +1,8 @@
-import type { Dirent } from "node:fs";
+import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { StemmaError } from "../../errors.js";
-
-// Loaded with the first call, so that the tools can be imported where there is no file system.
-export const files = () => import("node:fs/promises");
-export const paths = () => import("node:path");
+import { codeOf, files, paths, replaceFile } from "../../files/replace-file.js";
+import { OpenDirectory } from "./open-directory.js";
 
 /** Directories that searches pass over. */
 const SKIPPED = new Set([".git", "node_modules"]);
@@ -17,8 +15,8 @@ export interface Entry {
   readonly absolute: string;
 }
 
-/** What a file is opened for: to read it, to write one that is there, to write one whether it is there or not. */
-export type Purpose = "read" | "write" | "create";
+/** What is written: a file that is there, or one whether it is there or not; then its directories are made. */
+export type Purpose = "write" | "create";
 
 export interface Walk {
   readonly files: readonly Entry[];
@@ -71,22 +69,14 @@ export class Workspace {
     );
   }
 
-  /**
-   * Opens a file; to `create` it, its directories are made. Errors: `INVALID_ARGUMENT` outside of the directory, and for
-   * what is no regular file.
-   */
-  async open(path: string, how: Purpose): Promise<FileHandle> {
-    const target = await this.resolve(path);
-    if (how === "create") {
-      const { mkdir } = await files();
-      await mkdir((await paths()).dirname(target), { recursive: true });
-    }
-    return this.openFound({ path, absolute: target }, how);
+  /** Opens a file to read it. Errors: `INVALID_ARGUMENT` outside of the directory, and for what is no regular file. */
+  async open(path: string): Promise<FileHandle> {
+    return this.openFound({ path, absolute: await this.resolve(path) });
   }
 
   /** Opens a file that was found just now. What was put in its place since then, or in that of a directory, is refused. */
-  async openFound({ path, absolute }: Entry, how: Purpose): Promise<FileHandle> {
-    const file = await openRegular(absolute, path, how);
+  async openFound({ path, absolute }: Entry): Promise<FileHandle> {
+    const file = await openRegular(absolute, path, "read");
     try {
       const location = await locationOf(file, absolute);
       if (location !== null && (await isWithin(await this.directory(), location))) return file;
@@ -97,48 +87,99 @@ export class Workspace {
     }
   }
 
+  /** Replaces a file's content, whole or not at all; who may use it stays. Errors: `INVALID_ARGUMENT` as for `open`. */
+  async write(path: string, text: string, how: Purpose): Promise<void> {
+    const target = await this.resolve(path);
+    const { basename, dirname } = await paths();
+    await this.inDirectory(dirname(target), { path: dirname(path), create: how === "create" }, async (directory) => {
+      const file = await directory.within(basename(target));
+      const before = await attributesOf(file, path, how);
+      await directory.assertInPlace();
+      await replaceFile(file, text, before).catch((cause: unknown) => {
+        throw notAFile(path, `cannot be written (${codeOf(cause)}); it is as it was`, cause);
+      });
+    });
+  }
+
+  /** The names in a directory, those of directories with a / at their end. Errors: `INVALID_ARGUMENT`. */
+  async list(path: string): Promise<string[]> {
+    const entries = await this.inDirectory(await this.resolve(path), { path }, (directory) => directory.entries());
+    return entries.map((entry) => `${entry.name}${entry.isDirectory() ? "/" : entry.isSymbolicLink() ? "@" : ""}`);
+  }
+
   /** The files below a directory, by name, without following links. What cannot be read is passed over. */
   async walk(directory: string, signal: AbortSignal | undefined): Promise<Walk> {
     const { join } = await paths();
+    const start = await this.relative(directory);
     const found: Entry[] = [];
-    const waiting = [directory];
     let seen = 0;
-    for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-      for (const entry of await entriesOf(at)) {
+    const visit = async (at: OpenDirectory, path: string): Promise<boolean> => {
+      // What was moved away while it was read is not shown.
+      for (const entry of await at.entries().catch(() => [])) {
         signal?.throwIfAborted();
         seen += 1;
-        if (seen > MAX_ENTRIES) return { files: found, complete: false };
-        const absolute = join(at, entry.name);
-        if (entry.isFile()) found.push({ path: await this.relative(absolute), absolute });
-        else if (entry.isDirectory() && !SKIPPED.has(entry.name)) waiting.push(absolute);
+        if (seen > MAX_ENTRIES) return false;
+        const entryPath = path === "." ? entry.name : `${path}/${entry.name}`;
+        if (entry.isFile()) found.push({ path: entryPath, absolute: join(at.path, entry.name) });
+        else if (entry.isDirectory() && !SKIPPED.has(entry.name)) {
+          const below = await at.enter(entry.name).catch(() => null);
+          if (below === null) continue;
+          try {
+            if (!(await visit(below, entryPath))) return false;
+          } finally {
+            await below.close();
+          }
+        }
       }
+      return true;
+    };
+    const complete = await this.inDirectory(directory, { path: start }, (at) => visit(at, start));
+    return { files: found, complete };
+  }
+
+  private async inDirectory<T>(
+    absolute: string,
+    { path, create = false }: { path: string; create?: boolean },
+    work: (directory: OpenDirectory) => Promise<T>,
+  ): Promise<T> {
+    const root = await this.directory();
+    const directory = await OpenDirectory.open(root, absolute, { create }).catch((cause: unknown) => {
+      const why = codeOf(cause) === "ENOENT" ? "is not there" : "is not a directory that can be opened";
+      throw notAFile(path, why, cause);
+    });
+    try {
+      return await work(directory);
+    } finally {
+      await directory.close();
     }
-    return { files: found, complete: true };
   }
 }
 
-async function entriesOf(directory: string): Promise<Dirent[]> {
-  const { readdir, realpath } = await files();
+/** What the file that stands there gives to the one that replaces it; nothing for a new one. Errors: `INVALID_ARGUMENT`. */
+async function attributesOf(file: string, path: string, how: Purpose): Promise<{ mode?: number; owner?: Stats }> {
   try {
-    const entries = await readdir(directory, { withFileTypes: true });
-    // A directory may have become a link since it was listed.
-    if ((await realpath(directory)) !== directory) return [];
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return [];
+    const before = await openRegular(file, path, "write");
+    try {
+      const stats = await before.stat();
+      return { mode: stats.mode & 0o7777, owner: stats };
+    } finally {
+      await before.close();
+    }
+  } catch (error) {
+    const absent = codeOf((error as { cause?: unknown }).cause) === "ENOENT";
+    if (how === "create" && absent) return {};
+    throw error;
   }
 }
 
 /** Opens what is a file and no link, device or pipe. Errors: `INVALID_ARGUMENT`. */
-async function openRegular(absolute: string, path: string, how: Purpose): Promise<FileHandle> {
+async function openRegular(absolute: string, path: string, access: "read" | "write"): Promise<FileHandle> {
   const { constants, open } = await files();
-  const { O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
+  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
   // Without O_NONBLOCK a pipe would keep us waiting.
-  const access = { read: O_RDONLY, write: O_WRONLY, create: O_WRONLY | O_CREAT }[how];
-  const flags = access | O_NOFOLLOW | O_NONBLOCK;
+  const flags = (access === "read" ? O_RDONLY : O_WRONLY) | O_NOFOLLOW | O_NONBLOCK;
   const file = await open(absolute, flags).catch((cause: unknown) => {
-    const { code } = cause as { code?: unknown };
-    throw notAFile(path, code === "ENOENT" ? "is not there" : "is not a file that can be opened", cause);
+    throw notAFile(path, codeOf(cause) === "ENOENT" ? "is not there" : "is not a file that can be opened", cause);
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();
@@ -171,7 +212,7 @@ async function realPath(path: string): Promise<string | null> {
   try {
     return await realpath(path);
   } catch (error) {
-    const { code } = error as { code?: unknown };
+    const code = codeOf(error);
     if (code === "ENOTDIR") throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} lies below a file.`);
     if (code !== "ENOENT") throw error;
     const link = await lstat(path).catch(() => null);

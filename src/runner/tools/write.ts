@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
-import { writeTextFile } from "./text-file.js";
 
 export const createWriteTool = (settings: BuiltinSettings) =>
   createBuiltinTool(settings, {
@@ -12,7 +11,7 @@ export const createWriteTool = (settings: BuiltinSettings) =>
       content: z.string().describe("The whole text."),
     }),
     async run({ path, content }, { workspace }) {
-      await writeTextFile(workspace, path, content, "create");
+      await workspace.write(path, content, "create");
       return `Wrote ${content.length} characters to ${path}.`;
     },
   });

@@ -1,6 +1,8 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
+import { assertOrder } from "../operations/damage.js";
 import { isoNow, makeRow } from "../operations/session-row.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import type { CheckDialect } from "./dialect.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 
@@ -36,11 +38,15 @@ type Kind = keyof typeof TABLES;
 
 const PAGE = 64;
 
+// The unnamed session has blocks without a row of its own, and what `agents` wrote stands below an id that no session has.
+const needsSession = ({ session_id, registered }: KeptRow) =>
+  session_id !== "" && session_id !== UPGRADED_ROWS && registered === null;
+
 /** What is wrong with a row; [] when nothing is. */
 function faultsOf(kind: Kind, row: KeptRow): string[] {
   const isPrompt = kind === "block" && row.group_name === "prompt";
   const rules: [boolean, string][] = [
-    [row.session_id === "" || row.registered !== null, "Its session is not in the registry."],
+    [!needsSession(row), "Its session is not in the registry."],
     [kind === "entry" || isPrompt || row.group_name === "block", "It is neither a block nor a prompt."],
     [isText(row.name) && isPrompt === (row.name === ""), "Its name is none."],
     [isText(row.content), "Its content is no text."],
@@ -58,6 +64,7 @@ function* scanKept(
   const { table, key, fields } = TABLES[kind];
   const [, group, name] = key;
   let after: string[] | null = null;
+  const ends = new Set<string>();
   for (;;) {
     const conditions: string[] = [];
     if (after !== null) conditions.push(`(b.session_id, b.${group}, b.${name}) > (?, ?, ?)`);
@@ -75,6 +82,10 @@ function* scanKept(
     const last = rows.at(-1);
     if (last === undefined) return;
     after = [last.session_id, last.group_name, last.name];
+    // Engines order texts each in their own way, so only an end that comes twice tells.
+    const end = JSON.stringify(after);
+    assertOrder(!ends.has(end));
+    ends.add(end);
   }
 }
 
@@ -93,7 +104,7 @@ export function* repairKept(kind: Kind, sessionId: string | undefined): Operatio
   const { table, key } = TABLES[kind];
   yield* scanKept(kind, sessionId, function* (row) {
     if (faultsOf(kind, row).length === 0) return;
-    if (row.session_id !== "" && row.registered === null && isText(row.session_id)) yield* makeRow(row.session_id);
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
     const where = key.map((name) => `${name} = ?`).join(" AND ");
     const set = (name: string, value: string | number) =>
       run(`UPDATE ${table} SET ${name} = ? WHERE ${where}`, value, row.session_id, row.group_name, row.name);

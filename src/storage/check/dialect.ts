@@ -18,7 +18,7 @@ export interface CheckDialect {
   /** Called before the two above, and after them. */
   open(): Operation<void>;
   close(): Operation<void>;
-  /** Makes the search index anew, from nothing. */
+  /** Takes out of the search index what stands in the way of making it anew. */
   emptyIndex(): Operation<void>;
 }
 

@@ -2,7 +2,7 @@ import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { readContents } from "../operations/content.js";
-import { rowAfter } from "../operations/damage.js";
+import { assertOrder, rowAfter } from "../operations/damage.js";
 import { entryDocument } from "../operations/entries.js";
 import { sessionOf } from "../operations/row-id.js";
 import type { CheckDialect, Document } from "./dialect.js";
@@ -32,7 +32,9 @@ const WINDOW = 200_000;
 /** The end of the next window after the row `lo`; the last one has no end. */
 export function* windowEnd(index: SearchIndex, lo: number): Operation<number> {
   const query = `SELECT n FROM ${TABLES[index]} WHERE n >= ? ORDER BY n LIMIT 1 OFFSET ${WINDOW - 1}`;
-  return Number((yield* all<{ n: number }>(query, lo))[0]?.n ?? Number.MAX_SAFE_INTEGER);
+  const end = Number((yield* all<{ n: number }>(query, lo))[0]?.n ?? Number.MAX_SAFE_INTEGER);
+  assertOrder(end >= lo);
+  return end;
 }
 
 const TABLES = { messages: "assistant_messages", entries: "cf_agents_search_entries" } as const;
@@ -108,7 +110,7 @@ function attempt(read: () => string): string | null {
 export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
   for (const { n, text } of differing) {
-    yield* sql.search.remove(index, n, n);
-    if (text !== null && text !== "") yield* sql.search.add(index, n, text);
+    if (text === null) yield* sql.search.remove(index, n, n);
+    else yield* sql.search.replace(index, [{ n, document: text }]);
   }
 }

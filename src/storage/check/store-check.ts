@@ -3,7 +3,7 @@ import type { CheckOptions, CheckProblem, CheckReport, Store } from "../contract
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
-import { indexEverything } from "../operations/search/index-rows.js";
+import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
 import type { OpenStore } from "../sql-store.js";
 import { checkKept, checkUnregistered, checkVectors, repairKept, repairUnregistered, repairVectors } from "./beside.js";
 import type { CheckDialect, EngineFault } from "./dialect.js";
@@ -278,11 +278,14 @@ class StoreCheck {
   }
 
   #rebuildIndex(): Promise<void> {
-    const { search } = this.open.sql;
+    const { sql } = this.open;
+    const { search } = sql;
     const { check } = this;
     return this.#write("", function* () {
       yield* check.emptyIndex();
-      if (search !== null) yield* indexEverything(search);
+      yield* markAllUnindexed();
+      // All of it in one transaction: a mark that stays would make the next program that opens the store go on with it.
+      while (search !== null && !(yield* reindexSome(sql, search)));
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { SearchQuery } from "../../model/query.js";
 import type { Matches, Ranked } from "../../model/rank.js";
+import type { TermSequences } from "../../model/terms.js";
 import type { AppendResult, ImportedTree, ParentRef, ReadOptions } from "../contract.js";
 import type { Operation } from "./operation.js";
 
@@ -16,6 +16,8 @@ export interface Dialect {
   readonly segmentTable: string;
   /** Ends a query of messages `m` for each of ascending segments, in whose order they come. "" where they do anyway. */
   readonly segmentOrder: string;
+  /** The function that gives how many bytes of UTF-8 a text has. */
+  readonly byteLength: (text: string) => string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
   /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */
@@ -26,8 +28,11 @@ export interface Dialect {
   readonly hot?: HotPaths | undefined;
   /** The names of a table's columns; none when there is no such table. */
   columns(table: string): Operation<string[]>;
-  /** Brings the tables to the present version, from nothing or from any earlier state. */
-  migrate(): Operation<void>;
+  /**
+   * Makes one step towards the present version of the tables, from nothing or from any earlier state, and gives true when
+   * none is left. Each step is a transaction of its own, and leaves a state from which another program may go on.
+   */
+  migrate(): Operation<boolean>;
 }
 
 /**
@@ -48,6 +53,8 @@ export interface HotPaths {
 export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
   add(index: SearchIndex, n: number, document: string): Operation<void>;
+  /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
+  replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**
    * Indexes the messages from `lo` to `hi`, each a copy of the one `shift` rows before it, as those are. Missing where an
    * index has nothing to copy.
@@ -56,18 +63,18 @@ export interface SearchDialect {
   /** Takes the rows from `lo` to `hi` out of an index. */
   remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
   /**
-   * For each sequence of words that `query` looks for (see `querySequences`), the messages that hold it: of the rows from
+   * For each sequence of terms that a query looks for (see `queryTerms`), the messages that hold it: of the rows from
    * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
    * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
    */
-  matches(query: SearchQuery, range: RowRange, limit: number): Operation<SequenceMatches[]>;
+  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]>;
   /**
    * For each sequence of which not every match is scored, other messages that hold it: among those that have a match of
    * `found` no more than four places away; where thousands hold it, only among those that hold another sequence themselves. Ascending; [] for a sequence that needs none.
    */
-  holding(query: SearchQuery, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
+  holding(sequences: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
   /** The best matches among the entries of one scope. */
-  entries(query: SearchQuery, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
+  entries(sequences: TermSequences, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
 }
 
 /** The rows from `lo` to `hi`; null for all of them. */
@@ -79,6 +86,12 @@ export interface SequenceMatches extends Matches {
   readonly documents: number;
   /** True when every one of them is scored. */
   readonly complete: boolean;
+}
+
+/** What is indexed of a row; "" for nothing. */
+export interface IndexedDocument {
+  readonly n: number;
+  readonly document: string;
 }
 
 export type SearchIndex = "messages" | "entries";

@@ -16,8 +16,8 @@ export interface Runner {
 }
 
 export interface Preparation {
-  /** Creates or upgrades the tables; when it fails, the next call tries again. */
-  readonly prepare: () => Operation<void>;
+  /** One step of creating or upgrading the tables, true when none is left; when it fails, the next call goes on from there. */
+  readonly prepare: () => Operation<boolean>;
   /** Tells that there is nothing to prepare, where one statement can; at once on a synchronous connection. */
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
 }
@@ -35,7 +35,7 @@ function syncRunner(connection: SyncConnection, name: string, { prepare, isPrepa
   const ready = (): void => {
     if (state === "ready") return;
     if (state === "closed") throw closed(name);
-    if (isPrepared?.() !== true) transact("write", prepare);
+    for (let done = isPrepared?.() === true; !done; ) done = transact("write", prepare);
     state = "ready";
   };
   // Nothing is awaited before the work is done: calls made in one turn run in the order in which they were made.
@@ -65,8 +65,7 @@ function asyncRunner(connection: AsyncConnection, name: string, { prepare, isPre
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
     connection.transaction(mode, (query) => driveAsync(operation(), query));
   const prepareOnce = async (): Promise<void> => {
-    if (isPrepared !== undefined && (await isPrepared())) return;
-    await transact("idempotent", prepare);
+    for (let done = (await isPrepared?.()) === true; !done; ) done = await transact("idempotent", prepare);
   };
   const ready = (): Promise<void> => {
     if (isClosed) return Promise.reject(closed(name));

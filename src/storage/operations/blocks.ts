@@ -1,23 +1,39 @@
 import { StemmaError } from "../../errors.js";
+import { appendText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { dateSession, isoNow } from "./session-row.js";
+import { upgradedLabel } from "./upgraded-rows.js";
 
 /** See `BlockStore.get`. */
-export function readBlock(key: BlockKey): Operation<StoredBlock | null> {
-  return findBlock(key, "");
+export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
+  const row = yield* first<StoredBlock>(
+    `SELECT content, version FROM cf_agents_context_blocks
+     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?
+     ORDER BY CASE session_id WHEN ? THEN 1 ELSE 0 END LIMIT 1`,
+    key.sessionId,
+    key.kind,
+    key.label,
+    UPGRADED_ROWS,
+    upgradedLabel(key),
+    UPGRADED_ROWS,
+  );
+  return row === undefined ? null : { content: row.content, version: Number(row.version) };
 }
 
-function* findBlock(key: BlockKey, forUpdate: string): Operation<StoredBlock | null> {
+// The block as it is before a write, and whether the write finds a row of its own.
+function* openBlock(sql: Dialect, key: BlockKey): Operation<{ block: StoredBlock | null; hasRow: boolean }> {
   const row = yield* first<StoredBlock>(
-    `SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?${forUpdate}`,
+    `SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?${sql.forUpdate}`,
     key.sessionId,
     key.kind,
     key.label,
   );
-  return row === undefined ? null : { content: row.content, version: Number(row.version) };
+  if (row === undefined) return { block: yield* readBlock(key), hasRow: false };
+  return { block: { content: row.content, version: Number(row.version) }, hasRow: true };
 }
 
 /** See `BlockStore.set`. */
@@ -28,30 +44,34 @@ export function* writeBlock(
   expectedVersion: number | undefined,
 ): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
-  const version = (yield* findBlock(key, sql.forUpdate))?.version ?? 0;
+  const { block, hasRow } = yield* openBlock(sql, key);
+  const version = block?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
     throw new StemmaError("BLOCK_CONFLICT", { label: key.label, expectedVersion, version }, message);
   }
-  return yield* storeBlock(key, { content, version: version + 1 });
+  return yield* storeBlock(key, { content, version: version + 1 }, hasRow);
 }
 
 /** See `BlockStore.append`. */
 export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
-  const block = yield* findBlock(key, sql.forUpdate);
-  const content = (block?.content ?? "") + text;
+  const { block, hasRow } = yield* openBlock(sql, key);
+  const content = appendText(block?.content ?? "", text);
   assertBudget(key.label, content, maxTokens);
-  return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 });
+  return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 }, hasRow);
 }
 
 /** See `BlockStore.delete`. */
 export function* deleteBlock(key: BlockKey): Operation<void> {
   yield* run(
-    "DELETE FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?",
+    `DELETE FROM cf_agents_context_blocks
+     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`,
     key.sessionId,
     key.kind,
     key.label,
+    UPGRADED_ROWS,
+    upgradedLabel(key),
   );
 }
 
@@ -63,12 +83,11 @@ export function assertBudget(label: string, content: string, maxTokens: number):
   throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }
 
-// A first version is inserted and nothing else: of two writers that saw no block, one must fail and see the other's.
-function* storeBlock(key: BlockKey, block: StoredBlock): Operation<StoredBlock> {
-  const write =
-    block.version === 1
-      ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
-      : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
+// A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
+function* storeBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<StoredBlock> {
+  const write = !hasRow
+    ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
+    : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
          WHERE session_id = ? AND kind = ? AND label = ?`;
   yield* run(write, block.content, block.version, isoNow(), key.sessionId, key.kind, key.label);
   return block;

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { digestMessage, digestRange } from "../../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
@@ -6,9 +7,10 @@ import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contra
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
-import { findSegments, selectRanges, visiblePieces } from "./path.js";
+import { readView, skillsOf } from "./history.js";
+import { findSegments, piecesBetween, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
-import { findNamed, findPlace, findTip, isoNow, openTip, type Place, touchSession } from "./session-row.js";
+import { findNamed, findPlace, findTip, isoNow, openTip, type Place, type Tip, touchSession } from "./session-row.js";
 
 interface CompactionRow {
   readonly n: number;
@@ -32,6 +34,7 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
 
 /** See `CompactionStore.add`. */
 export function* addCompaction(
+  sql: Dialect,
   sessionId: string,
   overlay: NewCompaction & { createdAt?: string | undefined },
   guard?: CompactionGuard,
@@ -47,10 +50,11 @@ export function* addCompaction(
   const path = yield* findSegments(tip.no, to);
   const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
   if (!onPath) {
+    if (guard !== undefined) throw stale(sessionId);
     const reversed = from.n > to.n ? "the range is reversed, or " : "";
     throw invalidRange(sessionId, overlay, `${reversed}its ends are not on one path`);
   }
-  if (guard !== undefined && !(yield* holds(tip.no, sessionId, guard, from, to))) throw stale(sessionId);
+  if (guard !== undefined && !(yield* holds(sql, tip, sessionId, guard, { from, to }))) throw stale(sessionId);
   const last = yield* first<{ n: number | null }>(
     "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
     floorOf(tip.no),
@@ -161,30 +165,23 @@ function* followOnPath(no: number, to: number, n: number): Operation<{ n: number
 function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<Place | null> {
   if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
   const overlay = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
-  return overlay === null ? null : yield* findPlace(sessionId, overlay.from_message_id);
+  // An upgrade may have brought a message along whose id looks like a summary's.
+  return yield* findPlace(sessionId, overlay?.from_message_id ?? id);
 }
 
-function* holds(no: number, sessionId: string, guard: CompactionGuard, from: Place, to: Place): Operation<boolean> {
-  const leaf = yield* findPlace(sessionId, guard.leafId);
+// Reads the range as a history would show it now: what cannot be read is not what was seen.
+function* holds(sql: Dialect, tip: Tip, sessionId: string, guard: CompactionGuard, range: Range): Operation<boolean> {
+  const leaf = yield* findNamed(sessionId, guard.leafId);
   if (leaf === null) return false;
-  const pieces = yield* visiblePieces(no, leaf);
-  const visible: { n: number; id: string }[] = [];
-  for (const piece of pieces) {
-    if ("overlay" in piece) {
-      const { id, from_n, to_n } = piece.overlay;
-      if (to_n >= from.n && from_n <= to.n) visible.push({ n: from_n, id: SUMMARY_ID_PREFIX + id });
-      continue;
-    }
-    const { branch, lo, hi } = piece.range;
-    const rows = yield* all<{ n: number; id: string }>(
-      "SELECT n, id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n",
-      Math.max(lo, from.n),
-      Math.min(hi, to.n),
-      branch,
-    );
-    visible.push(...rows);
-  }
-  return visible.length === guard.visibleIds.length && visible.every(({ id }, index) => id === guard.visibleIds[index]);
+  const pieces = piecesBetween(yield* visiblePieces(tip.no, leaf), range.from.n, range.to.n);
+  const view = { no: tip.no, leaf, pieces, skills: skillsOf(tip) };
+  const messages = yield* readView(sql, view, { onCorrupt: () => {} });
+  return digestRange(messages.map(digestMessage)) === guard.digest;
+}
+
+interface Range {
+  readonly from: Place;
+  readonly to: Place;
 }
 
 function invalidRange(sessionId: string, overlay: NewCompaction, why: string): StemmaError {

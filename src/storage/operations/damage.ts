@@ -10,14 +10,20 @@ export function damaged(details: { readonly [name: string]: unknown }, why: stri
   return new StemmaError("CORRUPT_MESSAGE", details, `${why} ${ADVICE}`);
 }
 
-/** The row after `last`, for whoever reads on. A damaged file may give rows in another order, and no end of them. */
-export function rowAfter(last: number, from: number): number {
-  if (last >= from) return last + 1;
-  throw new StemmaError("STORE_FAILED", {}, "A table gives its rows in no order: the database file is damaged.");
-}
-
 /** The same, handed to `onCorrupt` where the reader gave one. `id` is the message whose row is meant, if it has one. */
 export function reportDamage(onCorrupt: CorruptHandler, id: string, error: StemmaError): void {
   if (onCorrupt === undefined) throw error;
   onCorrupt({ id, error });
+}
+
+/** The row after `last`, for whoever reads on. A damaged file may give rows in another order, and no end of them. */
+export function rowAfter(last: number, from: number): number {
+  assertOrder(last >= from);
+  return last + 1;
+}
+
+/** For whoever reads page by page, behind the row at which the page before ended. */
+export function assertOrder(isBehind: boolean): void {
+  if (isBehind) return;
+  throw new StemmaError("STORE_FAILED", {}, "A table gives its rows in no order: the database file is damaged.");
 }

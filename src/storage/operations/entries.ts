@@ -1,27 +1,31 @@
 import type { SearchQuery } from "../../model/query.js";
+import { queryTerms } from "../../model/terms.js";
+import { appendText } from "../../model/text.js";
 import type { EntryScope, StoredEntry } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { assertBudget } from "./blocks.js";
 import { searchOf } from "./search/search.js";
 import { dateSession, isoNow } from "./session-row.js";
+import { inScope } from "./upgraded-rows.js";
 
 /** See `EntryStore.count`. */
 export function* countEntries(scope: EntryScope): Operation<number> {
-  const row = yield* first<{ count: number }>(
-    "SELECT count(*) AS count FROM cf_agents_search_entries WHERE session_id = ? AND label = ?",
-    scope.sessionId,
-    scope.label,
-  );
+  const { where, values } = inScope(scope);
+  const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where}`;
+  const row = yield* first<{ count: number }>(count, ...values);
   return Number(row?.count ?? 0);
 }
 
 /** See `EntryStore.get`. */
 export function* findEntry(scope: EntryScope, key: string): Operation<StoredEntry | null> {
-  const row = yield* readEntry(scope, key, "");
-  return row === null ? null : { key: row.key, content: row.content };
+  const { where, values } = inScope(scope);
+  const find = `SELECT key, content FROM cf_agents_search_entries e WHERE ${where} AND key = ?`;
+  return (yield* first<StoredEntry>(find, ...values, key)) ?? null;
 }
 
+// Of the rows that the scope wrote itself.
 function* readEntry(
   scope: EntryScope,
   key: string,
@@ -77,8 +81,9 @@ export function* appendEntry(
   maxTokens: number,
 ): Operation<StoredEntry> {
   yield* dateSession(scope.sessionId);
-  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const next = { key: entry.key, content: (old?.content ?? "") + entry.content };
+  const own = yield* readEntry(scope, entry.key, sql.forUpdate);
+  const old = own ?? (yield* findEntry(scope, entry.key));
+  const next = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   assertBudget(scope.label, next.content, maxTokens);
   yield* storeEntry(sql, scope, next);
   return next;
@@ -86,8 +91,10 @@ export function* appendEntry(
 
 /** See `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string): Operation<void> {
-  const old = yield* readEntry(scope, key, sql.forUpdate);
-  if (old !== null) yield* removeEntry(sql, old.n);
+  for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
+    const old = yield* readEntry({ ...scope, sessionId }, key, sql.forUpdate);
+    if (old !== null) yield* removeEntry(sql, old.n);
+  }
 }
 
 /** Removes the entries of every scope of a session. */
@@ -113,7 +120,7 @@ export function* searchEntries(
   limit: number,
 ): Operation<StoredEntry[]> {
   const found: StoredEntry[] = [];
-  for (const { n } of yield* searchOf(sql).entries(query, scope, limit)) {
+  for (const { n } of yield* searchOf(sql).entries(queryTerms(query), scope, limit)) {
     const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", n);
     if (row !== undefined) found.push({ key: row.key, content: row.content });
   }

@@ -12,6 +12,7 @@ import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
 import { findNamed, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
 import { createSession, getSession, readSession } from "./sessions.js";
+import { adoptBlocks } from "./upgraded-rows.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
@@ -127,6 +128,7 @@ function* copySkills(from: Tip, at: Place, no: number, shift: number): Operation
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {
+  yield* adoptBlocks(from);
   yield* run(
     `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
      SELECT ?, kind, label, content, version, updated_at FROM cf_agents_context_blocks WHERE session_id = ?`,

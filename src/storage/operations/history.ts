@@ -4,11 +4,11 @@ import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
-import type { ReadOptions, RecentHistory, TreeNode } from "../contract.js";
+import type { HistoryRowStat, ReadOptions, RecentHistory, TreeNode } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
-import { type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
+import { assertOrder, type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
@@ -134,7 +134,11 @@ const ROWS_AT_ONCE = 1024;
 /** See `HistoryStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
   const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
-  if (view === null) return [];
+  return view === null ? [] : yield* readView(sql, view, options);
+}
+
+/** The messages that a view shows, oldest first. */
+export function* readView(sql: Dialect, view: View, options: ReadOptions): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
   for (const portion of portionsOf(view.pieces, ROWS_AT_ONCE)) {
@@ -181,6 +185,8 @@ export function* readPage(
     range.branch,
     page.limit,
   );
+  const last = rows.at(-1)?.[0] ?? null;
+  assertOrder(last === null || (last >= range.lo && last <= range.hi));
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
   const read = yield* readRows(view.no, rows, onCorrupt);
@@ -192,7 +198,7 @@ export function* readPage(
     const asStored = message === stored && !isMarked(content);
     bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
   }
-  return { messages, bytes, last: rows.at(-1)?.[0] ?? null, full: rows.length === page.limit };
+  return { messages, bytes, last, full: rows.length === page.limit };
 }
 
 /** See `HistoryStore.recent`. */
@@ -240,6 +246,19 @@ export function* readRecent(
     }
   }
   return done(false);
+}
+
+/** See `HistoryStore.rowStats`. */
+export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
+  const tip = yield* findTip(sessionId);
+  if (tip === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  if (leaf === null) return [];
+  const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
+    JOIN assistant_media p ON p.no = r.no AND p.hash = r.hash WHERE r.no = ${tip.no} AND r.n = m.n)`;
+  const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
+  const rows = yield* all<HistoryRowStat>(...selectRanges(sql, columns, yield* findSegments(tip.no, leaf)));
+  return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
 /** See `HistoryStore.length`. */

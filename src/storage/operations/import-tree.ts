@@ -12,7 +12,7 @@ export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree)
     ? importMessages(sql, sessionId, tree.messages)
     : sql.hot.importMessages(sql, sessionId, tree.messages);
   for (const compaction of tree.compactions ?? []) {
-    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sessionId, compaction);
+    if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }
   if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
   if (tree.usage !== undefined) yield* importUsage(sessionId, tree.usage);

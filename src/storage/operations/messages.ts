@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
-import { type AppendResult, type ImportedTree, type ParentRef, promptKey } from "../contract.js";
+import { type AppendResult, type ImportedTree, type ParentRef, promptKey, type UpsertResult } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { writeBlock } from "./blocks.js";
@@ -88,14 +88,19 @@ export function* upsertMessage(
   sessionId: string,
   message: EncodedMessage,
   parent: ParentRef,
-): Operation<boolean> {
+): Operation<UpsertResult> {
   const place = yield* findPlace(sessionId, message.id);
   if (place === null) {
-    yield* appendMessages(sql, sessionId, [message], parent);
-    return true;
+    const { visibleTokens } = yield* appendMessages(sql, sessionId, [message], parent);
+    return { inserted: true, visibleTokens };
   }
-  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
-  return false;
+  const tip = yield* openTip(sessionId);
+  const { total, stale } = yield* replaceMessage(sql, tip, place, message);
+  const { newest } = tip;
+  // Where another leaf was chosen, finding it would cost every upsert a statement.
+  if (tip.leaf !== null || newest === null) return { inserted: false, visibleTokens: null };
+  const leaf = newest.n === place.n ? { ...place, total } : newest;
+  return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
 /** See `MessageStore.setActiveLeaf`. */
@@ -201,22 +206,21 @@ function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: 
   );
 }
 
-function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedMessage): Operation<void> {
+// Gives the message's running total, and up to which row totals are stale now.
+function* replaceMessage(
+  sql: Dialect,
+  tip: Tip,
+  place: Place,
+  message: EncodedMessage,
+): Operation<{ total: number | null; stale: number | null }> {
   const { no, newest } = tip;
   const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
   const change = message.tokens - (old?.tokens ?? 0);
   const before = currentTotal(tip, place);
+  const total = before === null ? null : before + change;
   yield* dropContent(no, place.n);
   const content = yield* storeContent(sql, no, place.n, message);
-  yield* run(
-    UPDATE,
-    message.role,
-    message.tokens,
-    before === null ? null : before + change,
-    message.createdAt,
-    content,
-    place.n,
-  );
+  yield* run(UPDATE, message.role, message.tokens, total, message.createdAt, content, place.n);
   if (sql.keepsText) yield* run(UPDATE_TEXT, storableText(message.text), place.n);
   if (sql.search !== null) {
     yield* sql.search.remove("messages", place.n, place.n);
@@ -226,6 +230,7 @@ function* replaceMessage(sql: Dialect, tip: Tip, place: Place, message: EncodedM
   // Totals of later rows hold this message's old size; the newest row has none after it.
   const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : tip.stale;
   yield* touchSession(no, tip.leaf, stale);
+  return { total, stale };
 }
 
 // The newest row is the leaf again.

@@ -168,6 +168,15 @@ export function* portionsOf(pieces: readonly Piece[], rows: number): Generator<S
   if (portion.length > 0) yield portion;
 }
 
+/** Of pieces those that lie between two rows of their path: ranges cut to that, summaries whole. */
+export function piecesBetween(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  return pieces.flatMap((piece): Piece[] => {
+    if ("overlay" in piece) return piece.overlay.to_n >= from && piece.overlay.from_n <= to ? [piece] : [];
+    const range = { ...piece.range, lo: Math.max(piece.range.lo, from), hi: Math.min(piece.range.hi, to) };
+    return range.lo <= range.hi ? [{ range }] : [];
+  });
+}
+
 /** The ranges among pieces. */
 export function rangesOf(pieces: readonly Piece[]): Segment[] {
   return pieces.flatMap((piece) => ("range" in piece ? [piece.range] : []));

@@ -3,11 +3,13 @@ import type { SkillState } from "../../model/skills.js";
 import type { NewSession, SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findTip, isoNow, openTip } from "./session-row.js";
+import { removeUpgradedBlocks } from "./upgraded-rows.js";
 
 // A plain append does not touch the session's row: the newest message tells when it was.
 const SESSIONS = `
@@ -101,10 +103,12 @@ export function* addUsage(id: string, inputTokens: number, outputTokens: number,
 
 /** See `SessionStore.delete`. */
 export function* deleteSession(sql: Dialect, id: string): Operation<void> {
+  if (id === UPGRADED_ROWS) return;
   const tip = yield* findTip(id);
   if (tip !== null) yield* removeRows(sql, tip.no);
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
+  yield* removeUpgradedBlocks(id);
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
 }
 

@@ -1,12 +1,12 @@
 // One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
-import type { EncodedMessage } from "../../model/codec.js";
-import type { SessionMessage } from "../../model/message.js";
+import { type EncodedMessage, foreignContent } from "../../model/codec.js";
+import { isTooDeep } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { entryDocument } from "./entries.js";
+import { UPGRADED_ROWS } from "../session-id.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
@@ -111,15 +111,15 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
 }
 
 function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
-  if ((yield* findPlace(old.session_id, old.id)) !== null) return;
   const row = yield* first<{ role: string; content: string; created_at: string | null }>(
     `SELECT role, content, created_at FROM ${OLD}assistant_messages WHERE rowid = ?`,
     old.rowid,
   );
   if (row === undefined) return;
+  const known = yield* findPlace(old.session_id, old.id);
   const parent: Place | null = old.parent_id === null ? null : yield* findPlace(old.session_id, old.parent_id);
   const tip = yield* openTip(old.session_id);
-  const place = yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent);
+  const place = known ?? (yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
@@ -127,9 +127,10 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
 
 // Content is kept to the letter, also where this program would not have written it.
 function encodeOld(id: string, row: { role: string; content: string }): EncodedMessage {
-  const base = { id, role: row.role, content: row.content, media: [] };
-  const message = readable(row.content);
-  if (message === null) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  const read = foreignContent(row.content);
+  const base = { id, role: row.role, content: read?.content ?? row.content, media: [] };
+  if (read === null || isTooDeep(read.message)) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
+  const { message } = read;
   return {
     ...base,
     text: searchableText(message),
@@ -137,16 +138,6 @@ function encodeOld(id: string, row: { role: string; content: string }): EncodedM
     tokens: estimateMessageTokens(message),
     createdAt: isoTime(message.createdAt),
   };
-}
-
-function readable(content: string): SessionMessage | null {
-  try {
-    const message = JSON.parse(content);
-    return typeof message === "object" && message !== null && Array.isArray(message.parts) ? message : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 interface OldCompaction {
@@ -230,47 +221,23 @@ function* copySessions(sql: Dialect): Operation<void> {
   }
 }
 
+// As they are: which session a label means is for the program that wrote it to say.
 function* copyBlocks(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_context_blocks"))) return;
   const rows = yield* all<{ label: string; content: string; updated_at: string | null }>(
     `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
   );
-  const sessions = (yield* all<{ id: string }>("SELECT id FROM assistant_sessions")).map(({ id }) => id);
   for (const row of rows) {
-    for (const { sessionId, kind, label } of oldBlockKeys(row.label, sessions)) {
-      yield* run(
-        `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
-         VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-        sessionId,
-        kind,
-        label,
-        row.content,
-        isoFromSql(row.updated_at) ?? isoNow(),
-      );
-    }
+    yield* run(
+      `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
+       VALUES (?, 'block', ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+      UPGRADED_ROWS,
+      row.label,
+      row.content,
+      isoFromSql(row.updated_at) ?? isoNow(),
+    );
   }
 }
-
-/**
- * Where the content of an old label belongs. A label that a session's id ends was that session's own block; where two
- * sessions could have meant it, both saw it, and each keeps it. The label also stays what it was, unbound.
- */
-function oldBlockKeys(
-  label: string,
-  sessions: readonly string[],
-): { sessionId: string; kind: string; label: string }[] {
-  if (label === OLD_PROMPT) return [{ sessionId: "", kind: "prompt", label: "" }];
-  const owners = sessions.filter((id) => id !== "" && label.endsWith(`_${id}`) && label.length > id.length + 1);
-  const keys = owners.map((id) => {
-    const own = label.slice(0, -id.length - 1);
-    return own === OLD_PROMPT
-      ? { sessionId: id, kind: "prompt", label: "" }
-      : { sessionId: id, kind: "block", label: own };
-  });
-  return [...keys, { sessionId: "", kind: "block", label }];
-}
-
-const OLD_PROMPT = "_system_prompt";
 
 function* copyEntries(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "cf_agents_search_entries"))) return;
@@ -279,25 +246,21 @@ function* copyEntries(sql: Dialect): Operation<void> {
   );
   for (const row of rows) {
     const known = yield* first(
-      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
+      "SELECT 1 FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?",
+      UPGRADED_ROWS,
       row.label,
       row.key,
     );
     if (known !== undefined) continue;
     yield* run(
-      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES ('', ?, ?, ?, ?, ?)",
+      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+      UPGRADED_ROWS,
       row.label,
       row.key,
       row.content,
       isoFromSql(row.created_at) ?? isoNow(),
       isoFromSql(row.updated_at) ?? isoNow(),
     );
-    const added = yield* first<{ n: number }>(
-      "SELECT n FROM cf_agents_search_entries WHERE session_id = '' AND label = ? AND key = ?",
-      row.label,
-      row.key,
-    );
-    if (sql.search !== null && added !== undefined) yield* sql.search.add("entries", added.n, entryDocument(row));
   }
 }
 

@@ -4,6 +4,7 @@ import type { SearchIndex } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
 const PAGE = 1_000;
 
 /** What a check asks Postgres: it looks after its own files and indexes. */
@@ -43,7 +44,10 @@ export const postgresCheck: CheckDialect = {
     return found;
   },
   *emptyIndex() {
-    for (const table of Object.values(TABLES)) yield* run(`DELETE FROM ${table}`);
+    // Rows that are there are written over, since an owner's columns stand in them.
+    for (const index of ["messages", "entries"] as const) {
+      yield* run(`DELETE FROM ${TABLES[index]} WHERE n NOT IN (SELECT r.n FROM ${ROWS[index]} r)`);
+    }
   },
 };
 

@@ -1,13 +1,25 @@
 import { StemmaError } from "../../errors.js";
 import type { Row, SqlValue } from "../engine/operation.js";
+import { type BareConnection, bareQuery } from "./bare-connection.js";
 
-/** A `Client` or `PoolClient` of pg, or anything else that runs one statement at a time on one connection. */
-export interface PostgresClient {
+/** A `Client` or `PoolClient` of pg, or an object whose `query(text, values)` runs a statement on one connection. */
+export interface PgClientLike {
   query(...args: never[]): unknown;
 }
 
+/** One connection of any driver: runs a statement with `$1`, `$2`, … and gives its rows. */
+export interface PostgresConnection {
+  execute(
+    query: string,
+    values?: (string | number | boolean | null)[],
+  ): PromiseLike<{ rows: Record<string, unknown>[] }>;
+}
+
+/** One connection to Postgres. */
+export type PostgresClient = PostgresConnection | PgClientLike;
+
 /** A `Pool` of pg. */
-export interface PostgresPool extends PostgresClient {
+export interface PostgresPool extends PgClientLike {
   connect(...args: never[]): unknown;
   readonly totalCount: number;
 }
@@ -19,7 +31,7 @@ export interface PostgresJs {
 }
 
 /** A PGlite database. */
-export interface PGliteDatabase extends PostgresClient {
+export interface PGliteDatabase extends PgClientLike {
   transaction(...args: never[]): unknown;
   exec(...args: never[]): unknown;
 }
@@ -54,11 +66,22 @@ export function postgresDriver(source: PostgresSource): PostgresDriver {
   if (has(source, "query")) {
     if (has(source, "transaction") && has(source, "exec")) return pgliteDriver(source as unknown as PGliteShape);
     if (has(source, "connect") && "totalCount" in source) return poolDriver(source as unknown as PoolShape);
-    return clientDriver(source as unknown as ClientShape);
+    if (isPgClient(source)) return clientDriver(source as unknown as ClientShape);
+    const { query } = source as unknown as BareConnection;
+    return bareDriver(source, (text, values) => query.call(source, text, values));
+  }
+  if (has(source, "execute")) {
+    const { execute } = source as unknown as Record<"execute", BareConnection["query"]>;
+    return bareDriver(source, (text, values) => execute.call(source, text, values));
   }
   const message =
-    "postgres() takes a URL, or a client or pool of pg, a sql function of postgres.js, or a PGlite database.";
+    "postgres() takes a URL, a client or pool of pg, a sql function of postgres.js, a PGlite database, or a connection with execute(text, values) or query(text, values).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+// Only pg's own clients take a statement with its parsers; others are called with a text and its values.
+function isPgClient(source: unknown): boolean {
+  return ["on", "escapeIdentifier", "release"].some((method) => has(source, method));
 }
 
 function has(source: unknown, method: string): boolean {
@@ -154,6 +177,16 @@ function clientDriver(client: ClientShape): PostgresDriver {
   };
 }
 
+function bareDriver(connection: object, run: BareConnection["query"]): PostgresDriver {
+  const query = bareQuery(run);
+  return {
+    reconnects: false,
+    query: (sql, values) => alone(connection, () => query(sql, values)),
+    transaction: (characteristics, work) =>
+      alone(connection, () => inTransaction(query, BEGIN_APART(characteristics), work, ignore)),
+  };
+}
+
 const queues = new WeakMap<object, Promise<unknown>>();
 
 // One connection holds one transaction: others wait for its end.
@@ -166,18 +199,23 @@ function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
 const NO_JIT = "SET LOCAL jit = off";
 
 interface Frame {
-  readonly begin: string;
+  readonly begin: readonly string[];
   readonly commit: string;
   readonly rollback: string;
 }
 
 const BEGIN = (characteristics: string): Frame => ({
-  begin: `BEGIN ${characteristics}; ${NO_JIT}`,
+  begin: [`BEGIN ${characteristics}; ${NO_JIT}`],
   commit: "COMMIT",
   rollback: "ROLLBACK",
 });
+// Not every driver takes two statements at once.
+const BEGIN_APART = (characteristics: string): Frame => ({
+  ...BEGIN(characteristics),
+  begin: [`BEGIN ${characteristics}`, NO_JIT],
+});
 const SAVEPOINT: Frame = {
-  begin: "SAVEPOINT stemma",
+  begin: ["SAVEPOINT stemma"],
   commit: "RELEASE SAVEPOINT stemma",
   rollback: "ROLLBACK TO SAVEPOINT stemma",
 };
@@ -189,7 +227,7 @@ async function inTransaction<T>(
   onBroken: () => void,
 ): Promise<T> {
   try {
-    await query(frame.begin, []);
+    for (const statement of frame.begin) await query(statement, []);
     const result = await work(query);
     await query(frame.commit, []);
     return result;

@@ -1,5 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
+import type { PostgresMigration } from "./migration.js";
+import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
 import { postgresHotPaths } from "./native-operations.js";
 import { migratePostgres } from "./schema.js";
@@ -9,7 +11,10 @@ import { postgresSearch } from "./search.js";
 const MAX_TEXT_BYTES = 200_000_000;
 
 /** Postgres 13 and later, over any client. */
-export function postgresDialect(schema: string | null): Dialect {
+export function postgresDialect(
+  schema: string | null,
+  migrations: readonly PostgresMigration[] = POSTGRES_MIGRATIONS,
+): Dialect {
   const dialect: Dialect = {
     name: "postgres",
     maxTextBytes: MAX_TEXT_BYTES,
@@ -17,6 +22,7 @@ export function postgresDialect(schema: string | null): Dialect {
     // From text: some clients would write a string to JSON once more.
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
     segmentOrder: " ORDER BY m.n",
+    byteLength: (text) => `octet_length(${text})`,
     keepsText: true,
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),
@@ -28,7 +34,7 @@ export function postgresDialect(schema: string | null): Dialect {
       return rows.map(({ name }) => name);
     },
     hot: postgresHotPaths,
-    migrate: () => migratePostgres(dialect, schema),
+    migrate: () => migratePostgres(dialect, schema, migrations),
   };
   return dialect;
 }

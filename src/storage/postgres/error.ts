@@ -36,9 +36,9 @@ export function failureOf(error: unknown): Failure {
   return "refused";
 }
 
-/** True for an error that says that a table or a function is not there. */
+/** True for an error that says that a table, a column or a function is not there. */
 export function isMissing(error: unknown): boolean {
-  return ["42P01", "42883", "3F000"].includes(partsOf(error).code);
+  return ["42P01", "42703", "42883", "3F000"].includes(partsOf(error).code);
 }
 
 /** The error that a caller sees for what a client of Postgres threw; the client's own error is its cause. */

@@ -20,6 +20,7 @@ const OTHERS = [
   "assistant_append",
   "assistant_append_all",
   "assistant_path",
+  "assistant_version",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",
   "idx_assistant_msg_parent",

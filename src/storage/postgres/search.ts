@@ -1,10 +1,11 @@
 import { FEWEST, messagesOf, neighboursOf, RAREST } from "../../model/rank.js";
-import { documentTerms, queryTerms } from "../../model/terms.js";
+import { documentTerms, type TermSequences } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { inScope } from "../operations/upgraded-rows.js";
 
 /**
- * Full-text search on an index of our own, which finds and ranks as SQLite's FTS5 does: a row for each document holds
+ * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
  * its terms in order, and an inverted index (GIN) tells which rows hold a term. A `tsvector` would refuse documents of
  * more than a megabyte, and ranks without regard to how rare a word is.
  */
@@ -24,6 +25,35 @@ export const postgresSearch: SearchDialect = {
     );
   },
 
+  // A row that is there is written over, since an owner's columns stand in it: a tenant, say.
+  *replace(index, documents) {
+    const [first, last] = [documents[0], documents.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const table = TABLES[index];
+    const rows = JSON.stringify(
+      documents.flatMap(({ n, document }) => {
+        const terms = documentTerms(document);
+        return terms.length === 0 ? [] : [{ n, length: terms.length, terms: terms.join(" ") }];
+      }),
+    );
+    const given = "json_to_recordset(?::text::json) AS r (n BIGINT, length INTEGER, terms TEXT)";
+    yield* run(
+      `UPDATE ${table} d SET length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given} WHERE d.n = r.n`,
+      rows,
+    );
+    yield* run(
+      `INSERT INTO ${table} (n, length, terms) SELECT r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}
+       WHERE NOT EXISTS (SELECT FROM ${table} d WHERE d.n = r.n)`,
+      rows,
+    );
+    yield* run(
+      `DELETE FROM ${table} d WHERE d.n BETWEEN ? AND ? AND NOT EXISTS (SELECT FROM ${given} WHERE r.n = d.n)`,
+      first.n,
+      last.n,
+      rows,
+    );
+  },
+
   *copy(lo, hi, shift) {
     yield* run(
       `INSERT INTO assistant_fts (n, length, terms)
@@ -38,8 +68,7 @@ export const postgresSearch: SearchDialect = {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE n BETWEEN ? AND ?`, lo, hi);
   },
 
-  *matches(query, range, limit) {
-    const sequences = queryTerms(query);
+  *matches(sequences, range, limit) {
     const scope = {
       table: TABLES.messages,
       rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?",
@@ -62,8 +91,7 @@ export const postgresSearch: SearchDialect = {
     return found;
   },
 
-  *holding(query, range, found) {
-    const sequences = queryTerms(query);
+  *holding(sequences, range, found) {
     const [lo, hi] = range ?? EVERYWHERE;
     const held = found.map((): number[] => []);
     const wanted = [...found.entries()].filter(([, { complete, numbers }]) => !complete && numbers.length > 0);
@@ -84,12 +112,12 @@ export const postgresSearch: SearchDialect = {
     return held;
   },
 
-  *entries(query, { sessionId, label }, limit) {
-    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n
-      WHERE e.session_id = ? AND e.label = ?`;
-    const scope = { table: TABLES.entries, rows, values: [sessionId, label] };
+  *entries(sequences, within, limit) {
+    const { where, values } = inScope(within);
+    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
+    const scope = { table: TABLES.entries, rows, values };
     const scores = new Map<number, number>();
-    for (const { n, score } of yield* findMatches(queryTerms(query), scope, SAMPLE)) {
+    for (const { n, score } of yield* findMatches(sequences, scope, SAMPLE)) {
       if (n !== null) scores.set(n, (scores.get(n) ?? 0) + score);
     }
     const ranked = [...scores].map(([n, score]) => ({ n, score }));
@@ -129,7 +157,7 @@ const TIMES = `(SELECT count(*) FROM (
  * The rows that hold any of the sequences, scored by BM25 with the constants of FTS5. How rare a sequence is, is measured
  * in the scope: other sessions have no part in it. Which of them are scored, see `SearchDialect.matches`.
  */
-function* findMatches(sequences: readonly string[][], scope: Scope, limit: number): Operation<Match[]> {
+function* findMatches(sequences: TermSequences, scope: Scope, limit: number): Operation<Match[]> {
   if (sequences.length === 0) return [];
   return yield* all<Match>(
     `WITH wanted AS MATERIALIZED (

@@ -1,12 +1,13 @@
 import { StemmaError } from "../../errors.js";
 import type { Store } from "../contract.js";
-import { type OpenStore, openStore } from "../sql-store.js";
+import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
 import { type PostgresDriver, type PostgresSource, postgresDriver } from "./client.js";
 import { connectPostgres } from "./connection.js";
 import { postgresDialect } from "./dialect.js";
 import { isMissing } from "./error.js";
-import { READ_VERSION, SCHEMA_VERSION } from "./schema.js";
+import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
+import { READ_STATE, type State } from "./schema.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
@@ -18,19 +19,24 @@ export function openPostgres(
   driver: PostgresDriver,
   options: PostgresOptions = {},
   close: () => Promise<void> = async () => {},
+  migrations = POSTGRES_MIGRATIONS,
 ): OpenStore {
   const schema = schemaOf(options);
   const connection = connectPostgres(driver, schema, close);
   const isPrepared = async (): Promise<boolean> => {
     try {
-      const [row] = await connection.query({ sql: READ_VERSION, values: [] });
-      return row?.version === SCHEMA_VERSION;
+      const [state] = (await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[];
+      return state?.version === migrations.length && state.messages === null && state.entries === null;
     } catch (error) {
       if (StemmaError.isInstance(error) && isMissing(error.cause)) return false;
       throw error;
     }
   };
-  return openStore(connection, postgresDialect(schema), { durable: true, transactions: true, isPrepared });
+  return openSqlStore(connection, postgresDialect(schema, migrations), {
+    durable: true,
+    transactions: true,
+    isPrepared,
+  });
 }
 
 const stores = new WeakMap<object, Store>();

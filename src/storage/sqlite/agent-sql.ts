@@ -11,6 +11,14 @@ export interface SqlHost {
   sql(strings: TemplateStringsArray, ...values: (string | number | boolean | null)[]): unknown;
 }
 
+/** The same for whoever calls it: rows come as `T`. */
+export interface SqlProvider {
+  sql<T = Record<string, string | number | boolean | null>>(
+    strings: TemplateStringsArray,
+    ...values: (string | number | boolean | null)[]
+  ): T[];
+}
+
 export function isSqlHost(value: unknown): value is SqlHost {
   return typeof value === "object" && value !== null && typeof (value as { sql?: unknown }).sql === "function";
 }

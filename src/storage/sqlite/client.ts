@@ -46,8 +46,8 @@ interface PreparedStatement {
   values?(...values: unknown[]): unknown[][];
 }
 
-/** A connection on an open database. Statements are prepared once. */
-export function connectClient(client: SqliteClient): SyncConnection {
+/** A connection on an open database. Statements are prepared once. `assertInPlace` throws when its file is no longer there. */
+export function connectClient(client: SqliteClient, assertInPlace: () => void = () => {}): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
 
@@ -81,16 +81,21 @@ export function connectClient(client: SqliteClient): SyncConnection {
     const nested = depth > 0 || inTransaction() === true;
     execute(nested ? "SAVEPOINT stemma" : mode === "read" ? "BEGIN" : "BEGIN IMMEDIATE");
     depth += 1;
+    let result: T;
     try {
-      const result = work();
+      // A read is told too: what it would give is the past.
+      if (mode === "read") assertInPlace();
+      result = work();
       execute(nested ? "RELEASE stemma" : "COMMIT");
-      return result;
     } catch (error) {
       rollback(nested);
       throw error;
     } finally {
       depth -= 1;
     }
+    // Not before: a commit can take as long as the disk does.
+    if (mode !== "read") assertInPlace();
+    return result;
   };
 
   const rollback = (nested: boolean): void => {
@@ -133,6 +138,16 @@ function executorOf(statement: PreparedStatement, form: Form, sql: string): Exec
   return (values) => statement.run(...values);
 }
 
+/** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
+const READONLY_DBMOVED = 1032;
+
+/** The error for a database whose file is no longer the one at its path. */
+export function storeReplaced(cause?: unknown): StemmaError {
+  const message =
+    "The database file was replaced or deleted while the store was open; what is written now would be gone. Close the store and open it again.";
+  return new StemmaError("STORE_REPLACED", {}, message, { cause });
+}
+
 /** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
 export function sqliteError(error: unknown, file = "The file"): unknown {
   if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
@@ -150,6 +165,7 @@ export function sqliteError(error: unknown, file = "The file"): unknown {
   if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
     return fail("NOT_A_DATABASE", `${file} is not a SQLite database. Name another file.`);
   }
+  if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
   if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
     return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can hold in one place.");
   }

@@ -1,6 +1,7 @@
-import type { Dialect, SearchDialect } from "../engine/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Migration } from "../engine/migrations.js";
 import { all } from "../engine/operation.js";
-import { fitDocument } from "./fit-document.js";
+import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { migrateSqlite } from "./schema.js";
 import { sqliteSearch } from "./search.js";
 
@@ -9,6 +10,8 @@ export interface SqliteDialectOptions {
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
   readonly search: boolean;
+  /** Default: those of this version of the program. */
+  readonly migrations?: readonly Migration[] | undefined;
 }
 
 /** SQLite, wherever it runs: a file, memory, a Durable Object. */
@@ -16,23 +19,20 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
   const dialect: Dialect = {
     name: options.name,
     maxTextBytes: options.maxTextBytes,
-    search: options.search ? searchWithin(options.maxTextBytes) : null,
+    search: options.search ? sqliteSearch(options.maxTextBytes) : null,
     // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
     // A CROSS JOIN is made from the left; to sort would carry every content along.
     segmentOrder: "",
+    // octet_length is younger than the oldest SQLite that there is.
+    byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     keepsText: false,
     forUpdate: "",
     lockSession: null,
     *columns(table) {
       return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
     },
-    migrate: () => migrateSqlite(dialect),
+    migrate: () => migrateSqlite(dialect, options.migrations ?? SQLITE_MIGRATIONS),
   };
   return dialect;
-}
-
-// The index takes a document as one value.
-function searchWithin(maxBytes: number): SearchDialect {
-  return { ...sqliteSearch, add: (index, n, document) => sqliteSearch.add(index, n, fitDocument(document, maxBytes)) };
 }

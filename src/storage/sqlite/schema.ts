@@ -1,157 +1,65 @@
-import { StemmaError } from "../../errors.js";
 import type { SyncConnection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
+import { type Migration, runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, run } from "../engine/operation.js";
-import { indexEverything } from "../operations/search/index-rows.js";
-import { isoNow } from "../operations/session-row.js";
-import { setAsideAgentsTables, upgradeAgentsTables } from "../operations/upgrade-agents.js";
+import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
+import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { createSearchTables, dropSearchTables } from "./search.js";
 
-/** The version of the tables that this program writes: the number of its last migration. */
-const MIGRATIONS: readonly ((sql: Dialect) => Operation<void>)[] = [createTables];
+const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS} FROM assistant_schema`;
 
-const READ_VERSION = "SELECT version, indexed FROM assistant_schema ORDER BY version DESC LIMIT 1";
-
-interface Version {
-  readonly version: number;
-  readonly indexed: number;
+interface State extends Marks {
+  readonly version: number | null;
+  /** 0 when something was written that is not in the search index. */
+  readonly indexed: number | null;
 }
 
 /** True when the tables are of the present version and the index is as `sql` wants it. Takes no lock. */
-export function isPrepared(sql: Dialect, connection: SyncConnection): boolean {
+export function isPrepared(
+  sql: Dialect,
+  connection: SyncConnection,
+  migrations: readonly Migration[] = SQLITE_MIGRATIONS,
+): boolean {
   try {
-    const [row] = connection.query({ sql: READ_VERSION, values: [] }) as unknown as Version[];
-    return row?.version === MIGRATIONS.length && row.indexed === (sql.search === null ? 0 : 1);
+    const [state] = connection.query({ sql: READ_STATE, values: [] }) as unknown as State[];
+    if (state?.version !== migrations.length) return false;
+    return sql.search === null ? state.indexed === 0 : isIndexed(state);
   } catch {
     // Whatever it was, the attempt to prepare the tables mends it or tells.
     return false;
   }
 }
 
-/** Brings the tables to the present version. Each migration is recorded; one that was cut off is run again. */
-export function* migrateSqlite(sql: Dialect): Operation<void> {
+const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && messages === null && entries === null;
+
+/** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
+export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
   yield* run(
     `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
   );
-  const last = yield* first<Version>(READ_VERSION);
-  const { version, indexed } = last ?? { version: 0, indexed: sql.search === null ? 0 : 1 };
-  if (version > MIGRATIONS.length) {
-    const message = `The database has version ${version} of the tables; this program knows ${MIGRATIONS.length}. Upgrade stemma.`;
-    throw new StemmaError("DATABASE_TOO_NEW", { version, known: MIGRATIONS.length }, message);
-  }
-  for (let next = version; next < MIGRATIONS.length; next += 1) {
-    yield* (MIGRATIONS[next] as (sql: Dialect) => Operation<void>)(sql);
-    const record = "INSERT INTO assistant_schema (version, applied_at, indexed) VALUES (?, ?, ?)";
-    yield* run(record, next + 1, isoNow(), indexed);
-  }
-  yield* keepIndex(sql, indexed === 1);
+  const recorded = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
+  if (yield* runNextMigration(sql, migrations, recorded?.version ?? 0)) return false;
+  return yield* keepIndex(sql);
 }
 
 // What is written without search is not in the index, so the next who searches makes the index anew.
-function* keepIndex(sql: Dialect, indexed: boolean): Operation<void> {
-  if (indexed === (sql.search !== null)) return;
-  if (sql.search !== null) {
+function* keepIndex(sql: Dialect): Operation<boolean> {
+  const state = (yield* first<State>(READ_STATE)) as State;
+  if (sql.search === null) {
+    if (state.indexed !== 0) yield* markIndexed(0);
+    return true;
+  }
+  if (isIndexed(state)) return true;
+  if (state.indexed === 0) {
     yield* dropSearchTables();
     yield* createSearchTables();
-    yield* indexEverything(sql.search);
+    yield* markAllUnindexed();
+    yield* markIndexed(1);
   }
-  yield* run("UPDATE assistant_schema SET indexed = ?", indexed ? 0 : 1);
+  return yield* reindexSome(sql, sql.search);
 }
 
-const TABLES = [
-  // A message's content is its last column, so that the others are read without it.
-  `CREATE TABLE IF NOT EXISTS assistant_messages (
-     n INTEGER PRIMARY KEY,
-     id TEXT NOT NULL,
-     session_id TEXT NOT NULL DEFAULT '',
-     parent_id TEXT,
-     role TEXT NOT NULL,
-     created_at TEXT NOT NULL,
-     branch INTEGER NOT NULL,
-     tokens INTEGER NOT NULL,
-     total INTEGER,
-     dated_at TEXT,
-     content TEXT NOT NULL
-   )`,
-  "CREATE UNIQUE INDEX IF NOT EXISTS assistant_messages_id ON assistant_messages (session_id, id)",
-  `CREATE TABLE IF NOT EXISTS assistant_branches (
-     no INTEGER NOT NULL,
-     branch INTEGER NOT NULL,
-     lo INTEGER NOT NULL,
-     parent_branch INTEGER,
-     parent_n INTEGER,
-     PRIMARY KEY (no, branch)
-   ) WITHOUT ROWID`,
-  `CREATE TABLE IF NOT EXISTS assistant_compactions (
-     n INTEGER PRIMARY KEY,
-     id TEXT NOT NULL,
-     session_id TEXT NOT NULL DEFAULT '',
-     summary TEXT NOT NULL,
-     from_message_id TEXT NOT NULL,
-     to_message_id TEXT NOT NULL,
-     created_at TEXT NOT NULL,
-     from_n INTEGER,
-     to_n INTEGER,
-     tokens INTEGER NOT NULL,
-     UNIQUE (session_id, id)
-   )`,
-  // AUTOINCREMENT: the number of a deleted session is not given to another one.
-  `CREATE TABLE IF NOT EXISTS assistant_sessions (
-     no INTEGER PRIMARY KEY AUTOINCREMENT,
-     id TEXT NOT NULL UNIQUE,
-     name TEXT NOT NULL,
-     parent_session_id TEXT,
-     model TEXT,
-     source TEXT,
-     input_tokens INTEGER NOT NULL DEFAULT 0,
-     output_tokens INTEGER NOT NULL DEFAULT 0,
-     estimated_cost REAL NOT NULL DEFAULT 0,
-     end_reason TEXT,
-     created_at TEXT NOT NULL,
-     updated_at TEXT NOT NULL,
-     leaf INTEGER,
-     stale INTEGER,
-     skills TEXT
-   )`,
-  `CREATE TABLE IF NOT EXISTS assistant_media (
-     no INTEGER NOT NULL,
-     hash TEXT NOT NULL,
-     part INTEGER NOT NULL,
-     data TEXT NOT NULL,
-     PRIMARY KEY (no, hash, part)
-   )`,
-  `CREATE TABLE IF NOT EXISTS assistant_media_refs (
-     no INTEGER NOT NULL,
-     n INTEGER NOT NULL,
-     hash TEXT NOT NULL,
-     PRIMARY KEY (no, n, hash)
-   ) WITHOUT ROWID`,
-  `CREATE TABLE IF NOT EXISTS cf_agents_context_blocks (
-     session_id TEXT NOT NULL DEFAULT '',
-     kind TEXT NOT NULL DEFAULT 'block',
-     label TEXT NOT NULL,
-     content TEXT NOT NULL,
-     version INTEGER NOT NULL DEFAULT 1,
-     updated_at TEXT NOT NULL,
-     PRIMARY KEY (session_id, kind, label)
-   )`,
-  `CREATE TABLE IF NOT EXISTS cf_agents_search_entries (
-     n INTEGER PRIMARY KEY AUTOINCREMENT,
-     session_id TEXT NOT NULL DEFAULT '',
-     label TEXT NOT NULL,
-     key TEXT NOT NULL,
-     content TEXT NOT NULL,
-     created_at TEXT NOT NULL,
-     updated_at TEXT NOT NULL,
-     UNIQUE (session_id, label, key)
-   )`,
-];
-
-// Version 1. Tables that `agents` (up to 0.22) wrote are set aside, copied row by row, then dropped.
-function* createTables(sql: Dialect): Operation<void> {
-  yield* setAsideAgentsTables(sql);
-  for (const table of TABLES) yield* run(table);
-  if (sql.search !== null) yield* createSearchTables();
-  yield* upgradeAgentsTables(sql);
+function* markIndexed(indexed: 0 | 1): Operation<void> {
+  yield* run("UPDATE assistant_schema SET indexed = ?", indexed);
 }

@@ -1,77 +1,86 @@
-import { querySequences, type SearchQuery } from "../../model/query.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
-import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
+import { documentTerms, type TermSequences } from "../../model/terms.js";
+import type { EntryScope } from "../contract.js";
+import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { sqliteWords } from "./words.js";
+import { inScope } from "../operations/upgraded-rows.js";
+import { fitTerms } from "./fit-terms.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 const ADD: Record<SearchIndex, string> = {
-  messages: `INSERT INTO ${TABLES.messages} (rowid, text) VALUES (?, ?)`,
-  entries: `INSERT INTO ${TABLES.entries} (rowid, text) VALUES (?, ?)`,
+  messages: `INSERT INTO ${TABLES.messages} (rowid, terms) VALUES (?, ?)`,
+  entries: `INSERT INTO ${TABLES.entries} (rowid, terms) VALUES (?, ?)`,
 };
 
 // Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids.
 const INTEGER = "CAST(? AS INTEGER)";
 
-/** Full-text search with FTS5: porter stemming, any script, BM25. The tables keep no text of their own. */
-export const sqliteSearch: SearchDialect = {
-  *add(index, n, document) {
-    yield* run(ADD[index], n, sqliteWords(document));
-  },
-
-  *remove(index, lo, hi) {
+/**
+ * Full-text search with FTS5, which keeps no text of its own, and no more of a document than one value of `maxBytes` holds. It
+ * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
+ */
+export function sqliteSearch(maxBytes: number): SearchDialect {
+  function* add(index: SearchIndex, n: number, document: string): Operation<void> {
+    yield* run(ADD[index], n, fitTerms(documentTerms(document), maxBytes));
+  }
+  function* remove(index: SearchIndex, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
-  },
+  }
+  function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
+    const [first, last] = [documents[0], documents.at(-1)];
+    if (first !== undefined && last !== undefined) yield* remove(index, first.n, last.n);
+    for (const { n, document } of documents) if (document !== "") yield* add(index, n, document);
+  }
+  return { add, replace, remove, matches, holding, entries };
+}
 
-  *matches(query, range, limit) {
-    const found = querySequences(query).map((sequence) => countable(quote(sequence), range));
-    // A single sequence is scored as far as it goes, however many matches it has.
-    if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
-    let left = limit;
-    for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
-      const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
-      if (take > 0) yield* scoreNewest(matches, take);
-      const scored = matches.numbers.length;
-      matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
-      left -= take;
+function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
+  const found = sequences.map((sequence) => countable(quote(sequence), range));
+  // A single sequence is scored as far as it goes, however many matches it has.
+  if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
+  let left = limit;
+  for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
+    const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
+    if (take > 0) yield* scoreNewest(matches, take);
+    const scored = matches.numbers.length;
+    matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
+    left -= take;
+  }
+  return found;
+}
+
+function* holding(wanted: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]> {
+  const messages = messagesOf(found);
+  const sequences = wanted.map(quote);
+  const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
+  const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
+  const held: number[][] = [];
+  for (const [index, { complete, numbers, documents }] of found.entries()) {
+    const own = sequences[index] as string;
+    if (complete || numbers.length === 0) {
+      held.push([]);
+    } else if (documents < MANY) {
+      held.push(nearMessages(yield* newestHolding(own, range), messages));
+    } else {
+      const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
+      const any = others.map((other) => sequences[other]).join(" OR ");
+      held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
     }
-    return found;
-  },
+  }
+  return held;
+}
 
-  *holding(query, range, found) {
-    const messages = messagesOf(found);
-    const sequences = querySequences(query).map(quote);
-    const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
-    const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
-    const held: number[][] = [];
-    for (const [index, { complete, numbers, documents }] of found.entries()) {
-      const own = sequences[index] as string;
-      if (complete || numbers.length === 0) {
-        held.push([]);
-      } else if (documents < MANY) {
-        held.push(nearMessages(yield* newestHolding(own, range), messages));
-      } else {
-        const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
-        const any = others.map((other) => sequences[other]).join(" OR ");
-        held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
-      }
-    }
-    return held;
-  },
-
-  *entries(query, scope, limit) {
-    const match = matchExpression(query);
-    if (match === null) return [];
-    return yield* all<Ranked>(
-      `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
-       WHERE f.cf_agents_search_fts MATCH ? AND e.session_id = ? AND e.label = ? ORDER BY f.rank LIMIT ?`,
-      match,
-      scope.sessionId,
-      scope.label,
-      limit,
-    );
-  },
-};
+function* entries(sequences: TermSequences, scope: EntryScope, limit: number): Operation<Ranked[]> {
+  if (sequences.length === 0) return [];
+  const { where, values } = inScope(scope);
+  return yield* all<Ranked>(
+    `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
+       WHERE f.cf_agents_search_fts MATCH ? AND ${where} ORDER BY f.rank LIMIT ?`,
+    sequences.map(quote).join(" OR "),
+    ...values,
+    limit,
+  );
+}
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
 const MANY = 2_000;
@@ -150,12 +159,12 @@ const SETTINGS = [
   ["automerge", 8],
 ] as const;
 
-/** The tables' definition. */
+/** The tables' definition: to this tokenizer each character beyond ASCII is part of a word, so a term is one token. */
 export function* createSearchTables(): Operation<void> {
   for (const table of Object.values(TABLES)) {
     yield* run(
       `CREATE VIRTUAL TABLE IF NOT EXISTS ${table}
-       USING fts5(text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2')`,
+       USING fts5(terms, content='', contentless_delete=1, tokenize='ascii')`,
     );
     for (const [setting, value] of SETTINGS) {
       yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
@@ -167,12 +176,7 @@ export function* dropSearchTables(): Operation<void> {
   for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
 }
 
-function matchExpression(query: SearchQuery): string | null {
-  const sequences = querySequences(query).map(quote);
-  return sequences.length === 0 ? null : sequences.join(" OR ");
-}
-
 // Everything is quoted, so that nothing is an operator.
 function quote(sequence: readonly string[]): string {
-  return `"${sqliteWords(sequence.join(" ")).replaceAll('"', '""')}"`;
+  return `"${sequence.join(" ")}"`;
 }

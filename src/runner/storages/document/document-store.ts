@@ -13,24 +13,28 @@ import { HeldSessions } from "./held-sessions.js";
 import { blockName, entryName } from "./session-snapshot.js";
 
 /** A store on a four-method storage. */
-export interface StorageStore extends Store {
+export interface DocumentStore extends Store {
   /** Forgets what is in memory of a session, so that its next use reads it from the storage. */
   reload(sessionId: string): Promise<void>;
+  /** Keeps a session in memory until it was released as often. */
+  retain(sessionId: string): void;
+  /** Gives the memory of a session back once nobody has it open any more. */
+  release(sessionId: string): Promise<void>;
 }
 
-const stores = new WeakMap<SessionStorage, Promise<StorageStore>>();
+const stores = new WeakMap<SessionStorage, Promise<DocumentStore>>();
 
 /**
  * A store on a storage that loads and saves whole states; the same for the same storage. A session is held in memory once
  * it is used. Each write saves the whole session: for long ones a store of its own is the better choice.
  */
-export function storageStore(storage: SessionStorage): Promise<StorageStore> {
+export function documentStore(storage: SessionStorage): Promise<DocumentStore> {
   const known = stores.get(storage) ?? makeStore(storage);
   stores.set(storage, known);
   return known;
 }
 
-async function makeStore(storage: SessionStorage): Promise<StorageStore> {
+async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   const { memory } = await import("../../../memory.js");
   const inner = memory();
   const held = new HeldSessions(storage, inner);
@@ -55,9 +59,9 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
         }),
       upsert: (id, message, parent) =>
         write([id], async () => {
-          const inserted = await messages.upsert(id, message, parent);
+          const result = await messages.upsert(id, message, parent);
           held.rewritten(id, message.id, message.createdAt !== null);
-          return inserted;
+          return result;
         }),
       delete: (id, ids) =>
         write([id], async () => {
@@ -80,10 +84,16 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       children: (id, messageId) => read(id, () => history.children(id, messageId)),
       path: (id, options) => read(id, () => history.path(id, options)),
       async *stream(id, options) {
-        await read(id, async () => {});
-        yield* history.stream(id, options);
+        held.retain(id);
+        try {
+          await read(id, async () => {});
+          yield* history.stream(id, options);
+        } finally {
+          await held.release(id);
+        }
       },
       recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
+      rowStats: (id, leafId) => read(id, () => history.rowStats(id, leafId)),
       length: (id, leafId) => read(id, () => history.length(id, leafId)),
       tokens: (id, leafId) => read(id, () => history.tokens(id, leafId)),
       tree: (id) =>
@@ -92,10 +102,12 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
           return nodes.map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt }));
         }),
       async search(query, options) {
-        if (options.sessionId === undefined) await held.loadAll();
-        else await read(options.sessionId, async () => {});
-        const hits = await history.search(query, options);
-        return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
+        const search = async () => {
+          const hits = await history.search(query, options);
+          return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
+        };
+        const { sessionId } = options;
+        return sessionId === undefined ? held.readAll(search) : read(sessionId, search);
       },
     },
     compactions: {
@@ -112,18 +124,16 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
         }),
       async list({ limit, cursor }) {
         const after = cursor === undefined ? null : parseCursor(cursor);
-        await held.loadAll();
-        const all = (await sessions.list({})).sessions.map((info) => held.infoOf(info)).sort(byUpdate);
+        const all = await held.readAll(async () =>
+          (await sessions.list({})).sessions.map((info) => held.infoOf(info)).sort(byUpdate),
+        );
         const rest = after === null ? all : all.filter((info) => byUpdate(after, info) < 0);
         const page = rest.slice(0, limit);
         const last = page.at(-1);
         const nextCursor = last !== undefined && page.length < rest.length ? cursorOf(last) : null;
         return { sessions: page, nextCursor };
       },
-      async count() {
-        await held.loadAll();
-        return sessions.count();
-      },
+      count: () => held.readAll(() => sessions.count()),
       rename: (id, name) => write([id], () => sessions.rename(id, name)),
       delete: (id) => held.remove(id),
       addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost)),
@@ -166,6 +176,8 @@ async function makeStore(storage: SessionStorage): Promise<StorageStore> {
       search: (scope, query, options) => read(scope.sessionId, () => entries.search(scope, query, options)),
     },
     reload: (id) => held.reload(id),
+    retain: (id) => held.retain(id),
+    release: (id) => held.release(id),
     migrate: async () => held.assertOpen(),
     close: async () => {
       held.close();

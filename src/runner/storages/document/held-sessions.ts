@@ -1,9 +1,10 @@
 import { StemmaError } from "../../../errors.js";
+import { sameJson } from "../../../model/same-json.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
-import { sameJson } from "../../messages/same-json.js";
 import type { SessionState, SessionStorage } from "../../types.js";
 import { invalidId } from "../session-id.js";
 import { corruptState } from "../state-json.js";
+import { isVersioned, type Version } from "../versioned-storage.js";
 import {
   type ConvertedMessage,
   endReasonOf,
@@ -14,17 +15,12 @@ import {
   timesOf,
 } from "./session-snapshot.js";
 
-/** A storage that can tell cheaply whether a session was saved since it was last read. */
-export interface VersionedStorage extends SessionStorage {
-  /** Grows by one with every save of the session; 0 for one that is not there. */
-  version(sessionId: string): Promise<number>;
-}
-
 /** A session that lies in memory: its content in the inner store, the rest here. */
 interface Held {
   /** What was last loaded or saved; storages may have put fields of their own into it. Null until the first save. */
   readonly state: SessionState | null;
-  readonly version: number;
+  /** That of the state, where the storage tells versions apart; undefined when it is not known, or there are none. */
+  readonly version: Version | null | undefined;
   readonly keys: KnownKeys;
   /** When the messages that came from the storage were stored, by id. */
   readonly times: Map<string, string>;
@@ -39,14 +35,21 @@ interface Held {
 const UNNAMED = "stemma-unnamed";
 /** How often a call is tried again when another process was faster. */
 const MAX_ATTEMPTS = 50;
+/** Sessions that stay in memory while nobody has them open: the ones that were used last. */
+const MAX_IDLE = 200;
 
 /**
  * The sessions of a four-method storage that lie in an inner store. A write is saved before it resolves; one whose save
  * fails has not happened; one that another process forestalled is done anew on what that one saved.
  */
 export class HeldSessions {
+  /** The one that was used last at the end. */
   readonly #held = new Map<string, Held>();
+  /** How many have a session open. */
+  readonly #open = new Map<string, number>();
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Calls under way that need every session in memory. */
+  #callsOnAll = 0;
   #closed = false;
 
   constructor(
@@ -97,9 +100,33 @@ export class HeldSessions {
     return this.#exclusive([id], () => this.#forget(id));
   }
 
-  async loadAll(): Promise<void> {
+  /** Runs a call that reads every session of the storage. */
+  async readAll<T>(call: () => Promise<T>): Promise<T> {
     this.assertOpen();
-    for (const key of await this.storage.list()) await this.read(idOf(key), async () => {});
+    this.#callsOnAll += 1;
+    try {
+      for (const key of await this.storage.list()) await this.read(idOf(key), async () => {});
+      return await call();
+    } finally {
+      this.#callsOnAll -= 1;
+      this.#forgetIdle();
+    }
+  }
+
+  /** Keeps a session in memory until it was released as often. */
+  retain(id: string): void {
+    this.#open.set(id, (this.#open.get(id) ?? 0) + 1);
+  }
+
+  /** Gives the memory of a session back once nobody has it open any more: all of it is in the storage. */
+  async release(id: string): Promise<void> {
+    const left = (this.#open.get(id) ?? 1) - 1;
+    if (left > 0) {
+      this.#open.set(id, left);
+      return;
+    }
+    this.#open.delete(id);
+    await this.#forgetUnused(id);
   }
 
   /** Which blocks and entries the session has. Only within a call. */
@@ -150,25 +177,30 @@ export class HeldSessions {
 
   close(): void {
     this.#closed = true;
+    this.#held.clear();
   }
 
   async #load(id: string): Promise<void> {
     this.assertOpen();
     const key = keyOf(id);
-    const version = isVersioned(this.storage) ? await this.storage.version(key) : 0;
     const known = this.#held.get(id);
-    if (known !== undefined) {
-      if (!isVersioned(this.storage) || known.version === version) return;
-      await this.#forget(id);
-    }
-    const state = await this.storage.load(key);
+    const { storage } = this;
+    let version: Version | null | undefined;
+    if (isVersioned(storage)) {
+      version = await storage.version(key);
+      if (known !== undefined && known.version === version) return this.#use(id, known);
+      if (known !== undefined) await this.#forget(id);
+    } else if (known !== undefined) return this.#use(id, known);
+    const state = await storage.load(key);
     if (!state) return;
     try {
       assertTimes(state);
       const keys = await importSession(this.inner, id, state);
       const loadedAt = (await this.inner.sessions.get(id))?.updated_at ?? null;
       const [times, endReason] = [timesOf(state), endReasonOf(state)];
-      this.#held.set(id, { state, version, keys, times, converted: new Map(), loadedAt, endReason });
+      // What is written between the two reads makes another version: then it is read again.
+      version = this.#versionOf(state) ?? version;
+      this.#use(id, { state, version, keys, times, converted: new Map(), loadedAt, endReason });
     } catch (error) {
       await this.#forget(id);
       throw StemmaError.isInstance(error, "STORE_CLOSED") ? error : corruptState(key, error);
@@ -191,8 +223,38 @@ export class HeldSessions {
     const updatedAt = entry === null ? now : Date.parse(entry.updated_at);
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
-    this.#held.set(id, { ...held, state: next, version: held.version + 1, endReason });
+    this.#use(id, { ...held, state: next, version: this.#versionOf(next), endReason });
     return state === null;
+  }
+
+  #versionOf(state: SessionState): Version | null | undefined {
+    const { storage } = this;
+    return isVersioned(storage) ? storage.versionOf?.(state) : undefined;
+  }
+
+  #use(id: string, held: Held): void {
+    this.#held.delete(id);
+    this.#held.set(id, held);
+    this.#forgetIdle();
+  }
+
+  #forgetIdle(): void {
+    if (this.#callsOnAll > 0) return;
+    let surplus = this.#held.size - this.#open.size - MAX_IDLE;
+    for (const id of this.#held.keys()) {
+      if (surplus <= 0) return;
+      if (this.#open.has(id) || this.#queues.has(id)) continue;
+      surplus -= 1;
+      this.#forgetUnused(id).catch(() => {
+        // The store was closed meanwhile.
+      });
+    }
+  }
+
+  #forgetUnused(id: string): Promise<void> {
+    return this.#exclusive([id], async () => {
+      if (!this.#open.has(id) && this.#callsOnAll === 0 && !this.#closed) await this.#forget(id);
+    });
   }
 
   async #forget(id: string): Promise<void> {
@@ -209,6 +271,10 @@ export class HeldSessions {
       () => {},
     );
     for (const id of ids) this.#queues.set(id, settled);
+    // The map holds sessions that are being used, no others.
+    settled.then(() => {
+      for (const id of ids) if (this.#queues.get(id) === settled) this.#queues.delete(id);
+    });
     return done;
   }
 }
@@ -220,11 +286,7 @@ function contentOf(state: SessionState): object {
 
 function newHeld(): Held {
   const empty = { keys: newKeys(), times: new Map(), converted: new Map() };
-  return { state: null, version: 0, ...empty, loadedAt: null, endReason: null };
-}
-
-function isVersioned(storage: SessionStorage): storage is VersionedStorage {
-  return typeof (storage as Partial<VersionedStorage>).version === "function";
+  return { state: null, version: null, ...empty, loadedAt: null, endReason: null };
 }
 
 function assertTimes({ createdAt, updatedAt }: SessionState): void {

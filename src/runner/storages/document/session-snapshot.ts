@@ -78,7 +78,16 @@ export async function exportSession(
   const record = info === null ? null : await SessionRecord.open(store, id);
   const tree = await store.history.tree(id);
   const leaf = (await store.history.leaf(id))?.id;
-  for (const node of tree) {
+  const compactions = await store.compactions.list(id);
+  const skills = await readSkills(store, id);
+  const missing = tree.filter((node) => !converted.has(node.id));
+  // After a session was loaded nothing is converted yet. Where the visible history is the stored one, it is read at once.
+  if (missing.length > 1 && compactions.length === 0 && skills.skills === undefined) {
+    for (const message of await store.history.path(id, {})) {
+      if (!converted.has(message.id)) converted.set(message.id, convert(message));
+    }
+  }
+  for (const node of missing) {
     if (converted.has(node.id)) continue;
     const message = await store.history.message(id, node.id);
     if (message !== null) converted.set(node.id, convert(message));
@@ -103,10 +112,10 @@ export async function exportSession(
       "times",
       tree.map((node) => Date.parse(times(node.id) ?? node.createdAt)),
     ),
-    ...nonEmpty("compactions", await store.compactions.list(id)),
+    ...nonEmpty("compactions", compactions),
     ...nonEmpty("blocks", await readBlocks(store, id, keys)),
     ...nonEmpty("entries", await readEntries(store, id, keys)),
-    ...(await readSkills(store, id)),
+    ...skills,
   };
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
   const usage = record?.usage ?? { input_tokens: 0, output_tokens: 0 };

@@ -6,7 +6,7 @@ import { all, column, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
-import { findNamed, findTip, messageNotFound } from "../session-row.js";
+import { findNamed, findTip, messageNotFound, resolveLeaf } from "../session-row.js";
 
 /** What a search may find. */
 export interface Scope {
@@ -26,6 +26,11 @@ export function* openScope(request: SearchRequest): Operation<Scope | null> {
   }
   const tip = sessionIds?.includes(sessionId) === false ? null : yield* findTip(sessionId);
   if (leafId === undefined) return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: null };
+  if (leafId === null) {
+    const active = tip === null ? null : yield* resolveLeaf(sessionId, tip, undefined);
+    if (tip === null || active === null) return null;
+    return { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, active) };
+  }
   const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
   return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, leaf) };
 }

@@ -1,6 +1,7 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
 import { messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
+import { queryTerms, type TermSequences } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect, RowRange, SearchDialect } from "../../engine/dialect.js";
 import { column, type Operation } from "../../engine/operation.js";
@@ -52,8 +53,9 @@ export function* searchMessages(
 
 /** Ranks by the words of a query. */
 export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
+  const sequences = queryTerms(query);
   return function* (range, depth) {
-    const { matches, complete } = yield* findMatches(searchOf(sql), query, range, depth);
+    const { matches, complete } = yield* findMatches(searchOf(sql), sequences, range, depth);
     const branches = yield* branchesOf(sql, messagesOf(matches));
     const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
     return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
@@ -62,11 +64,11 @@ export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
 
 // The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those near
 // matches of others are taken to be as good as usual; the rest could not be among the best.
-function* findMatches(search: SearchDialect, query: SearchQuery, range: RowRange, depth: number) {
-  const found = yield* search.matches(query, range, depth);
+function* findMatches(search: SearchDialect, sequences: TermSequences, range: RowRange, depth: number) {
+  const found = yield* search.matches(sequences, range, depth);
   const complete = found.every((sequence) => sequence.complete);
   if (complete || found.filter(({ numbers }) => numbers.length > 0).length < 2) return { matches: found, complete };
-  const held = yield* search.holding(query, range, found);
+  const held = yield* search.holding(sequences, range, found);
   const matches = found.map((sequence, index) => withUsual(sequence, held[index] as number[]));
   return { matches, complete };
 }

@@ -30,7 +30,7 @@ export function isThere({ db }: DatabaseOptions): boolean {
  * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
  * is not there. Errors: those of `sqlite()` and `postgres()`.
  */
-export function openStore({ db, schema }: DatabaseOptions): Store {
+export function openDatabase({ db, schema }: DatabaseOptions): Store {
   const place = placeOf(db);
   if (isUrl(place)) return postgres(place, { schema });
   if (schema !== undefined) {

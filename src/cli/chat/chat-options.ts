@@ -1,0 +1,9 @@
+import type { DatabaseOptions } from "../open-database.js";
+
+export interface ChatOptions extends DatabaseOptions {
+  model?: string;
+  baseUrl?: string;
+  session?: string;
+  new?: boolean;
+  skills?: string;
+}

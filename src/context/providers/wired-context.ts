@@ -1,0 +1,18 @@
+import type { BlockKey, Store } from "../../storage/contract.js";
+import { StoreContextProvider } from "./store-context.js";
+
+/** The block of a session that names no provider: kept in the session's store, for that session. */
+export class WiredContextProvider extends StoreContextProvider {
+  readonly #store: Store;
+  readonly #key: BlockKey;
+
+  constructor(store: Store, sessionId: string, label: string) {
+    super();
+    this.#store = store;
+    this.#key = { sessionId, kind: "block", label };
+  }
+
+  protected override place(): { store: Store; key: BlockKey } {
+    return { store: this.#store, key: this.#key };
+  }
+}

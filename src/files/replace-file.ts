@@ -1,0 +1,70 @@
+import type { BigIntStats } from "node:fs";
+
+// Loaded with the first call, so that what uses this can be imported where there is no file system.
+export const files = () => import("node:fs/promises");
+export const paths = () => import("node:path");
+
+export type FileContent = string | AsyncIterable<string>;
+
+export interface FileAttributes {
+  /** Default: what the process gives new files. */
+  readonly mode?: number | undefined;
+  /** Whose the file becomes, where the process may say so. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/**
+ * Replaces a file whole or not at all: readers see the old file or the new one, and a failure leaves the old one. The new
+ * one is on the disk when this resolves. A link that stands there is replaced, not followed.
+ */
+export async function replaceFile(path: string, content: FileContent, attributes: FileAttributes = {}): Promise<void> {
+  const [{ rename, rm }, { dirname, join }] = await Promise.all([files(), paths()]);
+  const draft = join(dirname(path), `.${crypto.randomUUID()}.tmp`);
+  await writeDraft(draft, content, attributes);
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncDirectoryOf(path);
+}
+
+/** Writes a new file, which is on the disk when this resolves. A failure leaves none. */
+export async function writeDraft(
+  path: string,
+  content: FileContent,
+  { mode, owner }: FileAttributes = {},
+): Promise<BigIntStats> {
+  const { open, rm } = await files();
+  const file = await open(path, "wx", mode);
+  try {
+    // Refused to most: then it is the process's own.
+    if (owner !== undefined) await file.chown(owner.uid, owner.gid).catch(() => {});
+    if (mode !== undefined) await file.chmod(mode);
+    if (typeof content === "string") await file.writeFile(content);
+    else for await (const chunk of content) await file.writeFile(chunk);
+    await file.sync();
+    const written = await file.stat({ bigint: true });
+    await file.close();
+    return written;
+  } catch (error) {
+    await file.close().catch(() => {});
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** Writes a change of a directory's names to the disk: without it they may be lost with the power. */
+export async function syncDirectoryOf(path: string): Promise<void> {
+  const [{ open }, { dirname }] = await Promise.all([files(), paths()]);
+  const directory = await open(dirname(path), "r").catch(() => null);
+  // Windows cannot, and need not.
+  await directory?.sync().catch(() => {});
+  await directory?.close();
+}
+
+/** The code of a system call's error. */
+export function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}

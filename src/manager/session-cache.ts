@@ -1,0 +1,57 @@
+import type { Session } from "../session/session.js";
+import type { Kept } from "./managed-session.js";
+
+/** Entries below which nothing is cleared away. */
+const MIN_ENTRIES = 1000;
+/** Sessions that stay although nobody refers to them: the ones that were asked for last. */
+const MAX_RECENT = 100;
+
+/**
+ * The sessions that are in use, by id. One is forgotten once nobody refers to it: not the host, not a call that is under
+ * way, not a subscription (see `ManagedSession`), and when so many others were asked for since.
+ */
+export class SessionCache {
+  readonly #sessions = new Map<string, SessionRef>();
+  /** The one that was asked for last at the end. */
+  readonly #recent = new Set<Session>();
+  readonly kept: Kept = new Map();
+  #sweepAt = MIN_ENTRIES;
+
+  get(sessionId: string): Session | undefined {
+    const session = this.#sessions.get(sessionId)?.deref();
+    if (session !== undefined) this.#use(session);
+    return session;
+  }
+
+  set(sessionId: string, session: Session): void {
+    this.#use(session);
+    this.#sessions.set(sessionId, refTo(session));
+    if (this.#sessions.size < this.#sweepAt) return;
+    for (const [id, ref] of this.#sessions) if (ref.deref() === undefined) this.#sessions.delete(id);
+    // So that the sweeping costs each session a constant share, however many are in use.
+    this.#sweepAt = Math.max(MIN_ENTRIES, 2 * this.#sessions.size);
+  }
+
+  delete(sessionId: string): void {
+    const session = this.#sessions.get(sessionId)?.deref();
+    if (session !== undefined) this.#recent.delete(session);
+    this.#sessions.delete(sessionId);
+  }
+
+  #use(session: Session): void {
+    this.#recent.delete(session);
+    this.#recent.add(session);
+    if (this.#recent.size <= MAX_RECENT) return;
+    const [oldest = session] = this.#recent;
+    this.#recent.delete(oldest);
+  }
+}
+
+interface SessionRef {
+  deref(): Session | undefined;
+}
+
+// Workers without the flag `enable_weak_ref` have none.
+function refTo(session: Session): SessionRef {
+  return typeof WeakRef === "undefined" ? { deref: () => session } : new WeakRef(session);
+}

@@ -1,0 +1,34 @@
+import type { ContextBlockOptions } from "../context/block.js";
+import type { ContextBlockProvider } from "../context/provider.js";
+import type { SessionTool, SessionTools } from "../tools/tool.js";
+
+declare const known: unique symbol;
+
+/** What the type of a session remembers of its blocks: the tools that `tools()` is sure to give. Nothing stands behind it at run time. */
+export interface HasTools<Name extends string> {
+  readonly [known]?: { readonly [N in Name]: SessionTool };
+}
+
+/** The tools of a session, those that its blocks are known to bring among them. */
+export type ToolsOf<S> = S extends { readonly [known]?: infer Known }
+  ? SessionTools & NonNullable<Known>
+  : SessionTools;
+
+/** The tools that a block with this provider brings. */
+export type ToolsFor<P> = Writes<P> | Loads<P> | Searches<P>;
+
+type Writes<P> = P extends { set: unknown } ? "set_context" : never;
+type Loads<P> = P extends { load: unknown } ? "load_context" | "unload_context" : never;
+type Searches<P> = P extends { search: unknown } ? "search_context" : never;
+
+type OwnOptions = Omit<ContextBlockOptions, "provider">;
+
+/** The options of a block that the session's store keeps. */
+export interface WiredBlockOptions extends OwnOptions {
+  provider?: undefined;
+}
+
+/** The options of a block with a provider of the host's. */
+export interface ProvidedBlockOptions<P extends ContextBlockProvider> extends OwnOptions {
+  provider: P;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { withinTime } from "./time-limit.js";
+
+const never = new Promise<never>(() => {});
+
+describe("a time limit", () => {
+  it("gives what came in time, also a failure", async () => {
+    expect(await withinTime(Promise.resolve(1), 1000)).toBe(1);
+    await expect(withinTime(Promise.reject(new RangeError("away")), 1000)).rejects.toThrow("away");
+    expect(await withinTime(Promise.resolve(2), Number.POSITIVE_INFINITY)).toBe(2);
+  });
+
+  it("fails when it is over, and leaves a late failure unnoticed", async () => {
+    let fail = (_: Error) => {};
+    const late = new Promise((_, reject) => {
+      fail = reject;
+    });
+    await expect(withinTime(late, 5)).rejects.toMatchObject({ code: "COMPACTION_TIMEOUT", details: { timeout: 5 } });
+    fail(new RangeError("too late"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it("keeps no process alive", () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    void withinTime(never, 60_000);
+    expect(timers()).toBe(before);
+  });
+});

@@ -1,0 +1,89 @@
+import type { CompactContext } from "../compaction/compact.js";
+import { type CounterErrorHandler, countOrEstimate } from "../compaction/token-counter.js";
+import type { ContextBlock } from "../context/block.js";
+import type { SessionContext } from "../context/session-context.js";
+import type { SessionMessage } from "../model/message.js";
+import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
+import type { SessionBackend } from "./provider.js";
+
+/** Measures what a request to the model holds of the session. */
+export type TokenCounter = (input: TokenCounterInput) => number | Promise<number>;
+
+export interface TokenCounterInput {
+  messages: SessionMessage[];
+  /** The frozen prompt; what the blocks would make of it when none was frozen. "" without blocks. */
+  systemPrompt: string;
+  contextBlocks: ContextBlock[];
+}
+
+/**
+ * Counts the tokens of a session: its visible messages and its prompt. What the trigger, the status events and
+ * `tokensBefore` say comes from here, so that they say the same.
+ */
+export class TokenCount {
+  #prompt = { text: "", tokens: 0 };
+  #reported = false;
+
+  constructor(
+    private readonly backend: SessionBackend,
+    private readonly context: SessionContext,
+    private readonly counter: TokenCounter | null,
+    private readonly onCounterError: CounterErrorHandler,
+  ) {}
+
+  /** Of the active path. `visibleTokens` are those of its messages as estimated; null when they must be measured. */
+  async ofActivePath(visibleTokens: number | null): Promise<number> {
+    if (this.counter !== null) return this.of(await this.backend.history(undefined, "throw"));
+    const tokens = visibleTokens ?? (await this.backend.visibleTokens());
+    return tokens + this.#promptTokens(await this.context.estimatedPrompt());
+  }
+
+  /** Of a visible history. */
+  async of(messages: SessionMessage[]): Promise<number> {
+    const systemPrompt = await this.context.estimatedPrompt();
+    if (this.counter === null) return this.#estimate(messages, systemPrompt);
+    return this.#count({ messages, systemPrompt, contextBlocks: await this.context.estimatedBlocks() });
+  }
+
+  /** What a compact function is given: the counter that decides when also decides what. */
+  compactContext(): CompactContext {
+    const onCounterError = this.#report;
+    if (this.counter === null) return { onCounterError };
+    return {
+      onCounterError,
+      tokenCounter: (input) => {
+        const request = {
+          systemPrompt: "",
+          contextBlocks: [],
+          ...(Array.isArray(input) ? { messages: input } : input),
+        };
+        return this.#count(request as TokenCounterInput);
+      },
+    };
+  }
+
+  #count(input: TokenCounterInput): Promise<number> {
+    const { messages, systemPrompt } = input;
+    return countOrEstimate(
+      async () => (this.counter as TokenCounter)(input),
+      () => this.#estimate(messages, systemPrompt),
+      this.#report,
+    );
+  }
+
+  #estimate(messages: readonly SessionMessage[], systemPrompt: string): number {
+    return estimateTokens(messages) + this.#promptTokens(systemPrompt);
+  }
+
+  #promptTokens(text: string): number {
+    if (this.#prompt.text !== text) this.#prompt = { text, tokens: estimateStringTokens(text) };
+    return this.#prompt.tokens;
+  }
+
+  // A counter that is wrong once is wrong at every write.
+  readonly #report: CounterErrorHandler = async (error) => {
+    if (this.#reported) return;
+    this.#reported = true;
+    await this.onCounterError(error);
+  };
+}

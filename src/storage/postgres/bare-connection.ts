@@ -1,0 +1,39 @@
+import type { Row, SqlValue } from "../engine/operation.js";
+import type { PostgresQuery, PostgresRows } from "./client.js";
+
+/** A connection of which nothing is known but how a statement is run. */
+export interface BareConnection {
+  query(text: string, values: readonly SqlValue[]): PromiseLike<{ rows: Row[] } | Row[]>;
+}
+
+/** Oids of the types that readers of rows look for. */
+const TIMESTAMPTZ = 1184;
+
+/**
+ * Runs statements on it. It does not tell the types of columns, and its driver may make anything of the values, so rows
+ * come as JSON that the database writes: numbers and booleans are themselves, whatever the driver does with them.
+ */
+export function bareQuery(run: BareConnection["query"]): PostgresQuery {
+  return async (text, values): Promise<PostgresRows> => {
+    const asJson = rowsAsJson(text);
+    const result = await run(asJson ?? text, [...values]);
+    const rows = Array.isArray(result) ? result : (result?.rows ?? []);
+    if (asJson === null) return { rows: [], columns: [] };
+    const parsed = rows.map((row) => JSON.parse(String(row[ROW])) as Row);
+    const names = Object.keys(parsed[0] ?? {});
+    // Every column that is named so is a time, and no other is.
+    const times = names.filter((name) => name.endsWith("_at"));
+    return { rows: parsed, columns: times.map((name) => ({ name, type: TIMESTAMPTZ })) };
+  };
+}
+
+const ROW = "stemma_row";
+
+// Null for a statement that gives no rows.
+function rowsAsJson(text: string): string | null {
+  const select = `SELECT row_to_json(t)::text AS ${ROW} FROM`;
+  if (/^\s*(?:SELECT|WITH)\b/i.test(text)) return `${select} (${text}) AS t`;
+  return /\bRETURNING\b/i.test(text) && /^\s*(?:INSERT|UPDATE|DELETE)\b/i.test(text)
+    ? `WITH t AS (${text}) ${select} t`
+    : null;
+}

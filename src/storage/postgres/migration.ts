@@ -1,0 +1,76 @@
+import { StemmaError } from "../../errors.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Migration } from "../engine/migrations.js";
+import { first, type Operation, run } from "../engine/operation.js";
+import { qualify, quoteIdentifier, TABLES } from "./names.js";
+
+/** One version of the tables. See `Migration`. */
+export interface PostgresMigration {
+  /**
+   * Tables, columns, functions: the part that only an owner may run, here or as a printed script. Those of all versions, run one
+   * after the other on whatever version, leave the present definitions: a function that a version changes is created by it anew.
+   */
+  readonly definitions: readonly string[];
+  /** What it does to rows, with the rights that every program has. */
+  rows?(sql: Dialect, schema: string | null): Operation<void>;
+}
+
+/**
+ * The statements of a version's definitions. The last one marks that the others were run, by whomever; that the rows are of
+ * that version too is what `assistant_schema` records.
+ */
+export function statementsOf({ definitions }: PostgresMigration, version: number): string[] {
+  return [
+    ...definitions,
+    `CREATE OR REPLACE FUNCTION assistant_version() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS 'SELECT ${version}'`,
+  ];
+}
+
+export const createSchema = (schema: string) => `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(schema)}`;
+
+/** What brings the tables to a version. Errors: `MIGRATION_REQUIRED`. */
+export function toMigration(migration: PostgresMigration, version: number, schema: string | null): Migration {
+  return function* (sql) {
+    if ((yield* definedVersion(schema)) < version) {
+      yield* assertMayMigrate(schema);
+      // Otherwise a client may print a notice for each thing that is there already.
+      yield* run("SET LOCAL client_min_messages = warning");
+      if (schema !== null) yield* run(createSchema(schema));
+      for (const statement of statementsOf(migration, version)) yield* run(statement);
+    }
+    yield* migration.rows?.(sql, schema) ?? [];
+  };
+}
+
+// The version up to which a script has run already, or 0: definitions that were recorded are not asked for.
+function* definedVersion(schema: string | null): Operation<number> {
+  const row = yield* first<{ there: boolean }>(
+    "SELECT to_regprocedure(?) IS NOT NULL AS there",
+    qualify("assistant_version()", schema),
+  );
+  if (!row?.there) return 0;
+  return (yield* first<{ version: number }>("SELECT assistant_version() AS version"))?.version ?? 0;
+}
+
+/** Told before anything is tried: in a transaction that failed nothing more can be asked. Errors: `MIGRATION_REQUIRED`. */
+export function* assertMayMigrate(schema: string | null): Operation<void> {
+  const row = yield* first<{ may: boolean; role: string }>(
+    `SELECT current_user AS role,
+       current_setting('transaction_read_only') = 'off'
+       AND coalesce(has_schema_privilege(space.oid, 'CREATE'), has_database_privilege(current_database(), 'CREATE'))
+       AND NOT EXISTS (
+         SELECT FROM pg_class c WHERE c.relnamespace = space.oid AND c.relname = ANY(?::text::text[])
+         AND NOT pg_has_role(c.relowner, 'USAGE')) AS may
+     FROM (SELECT to_regnamespace(coalesce(?::text, quote_ident(current_schema())))::oid AS oid) AS space`,
+    `{${TABLES.join(",")}}`,
+    schema === null ? null : quoteIdentifier(schema),
+  );
+  if (row?.may) return;
+  const command = `npx stemma migrate --db <url of a role that may>${schema === null ? "" : ` --schema ${shellWord(schema)}`}`;
+  const message = `The tables must be created or upgraded, and role "${row?.role}" may not. Run \`${command}\`, or the SQL of schemaSql() from "stemma/postgres", and grant this role USAGE on the schema and SELECT, INSERT, UPDATE and DELETE on the tables.`;
+  throw new StemmaError("MIGRATION_REQUIRED", { role: row?.role, schema }, message);
+}
+
+function shellWord(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,6 @@
+import type { PostgresMigration } from "../migration.js";
+import { createTables } from "./001-tables.js";
+import { indexTerms } from "./002-index-terms.js";
+
+/** The versions of the tables, from the first on. Only ever appended to. */
+export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [createTables, indexTerms];

@@ -1,0 +1,27 @@
+import { utf8Length } from "../../model/text.js";
+
+/**
+ * The terms of a document as one value of at most `maxBytes` for the index. Of a document that is too large the beginning is
+ * kept, and of the rest each term once while there is room: its words are found wherever they stand, phrases near its beginning.
+ */
+export function fitTerms(terms: readonly string[], maxBytes: number): string {
+  const whole = terms.join(" ");
+  if (whole.length * 3 <= maxBytes || utf8Length(whole) <= maxBytes) return whole;
+  const kept: string[] = [];
+  let room = maxBytes;
+  let next = 0;
+  for (; next < terms.length && room > maxBytes / 2; next += 1) {
+    const term = terms[next] as string;
+    const bytes = utf8Length(term) + 1;
+    if (bytes > room) continue;
+    kept.push(term);
+    room -= bytes;
+  }
+  for (const term of new Set(terms.slice(next))) {
+    const bytes = utf8Length(term) + 1;
+    if (bytes > room) continue;
+    kept.push(term);
+    room -= bytes;
+  }
+  return kept.join(" ");
+}

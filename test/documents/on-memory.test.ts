@@ -1,0 +1,7 @@
+// The samples of the documents, with a store of this kind where they have a Durable Object.
+import { memory } from "../../src/memory.js";
+import { runOn } from "./host.js";
+
+runOn(memory);
+await import("./sessions-page.test.js");
+await import("./memory-page.test.js");

@@ -1,0 +1,13 @@
+// The samples of the documents, with a store of this kind where they have a Durable Object.
+import { PGlite } from "@electric-sql/pglite";
+import { postgres } from "../../src/postgres.js";
+import { runOn } from "./host.js";
+
+const database = new PGlite();
+let schemas = 0;
+runOn(() => {
+  schemas += 1;
+  return postgres(database, { schema: `agent${schemas}` });
+});
+await import("./sessions-page.test.js");
+await import("./memory-page.test.js");

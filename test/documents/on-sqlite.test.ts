@@ -1,0 +1,7 @@
+// The samples of the documents, with a store of this kind where they have a Durable Object.
+import { sqlite } from "../../src/sqlite.js";
+import { runOn } from "./host.js";
+
+runOn(() => sqlite(":memory:"));
+await import("./sessions-page.test.js");
+await import("./memory-page.test.js");

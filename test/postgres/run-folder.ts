@@ -1,0 +1,41 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SharedServer } from "./shared-server.js";
+
+const VARIABLE = "STEMMA_TEST_RUN";
+
+/** A folder that all processes of one test run share. */
+export function runFolder(): string {
+  const folder = process.env[VARIABLE];
+  if (folder === undefined) throw new Error("This test needs the global setup of vitest.config.ts.");
+  return folder;
+}
+
+/** Global setup of vitest: makes the folder, and afterwards stops what was started in it. */
+export default function setup(): () => Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "stemma-run-"));
+  process.env[VARIABLE] = folder;
+  return async () => {
+    const servers = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+      file.endsWith("server.json"),
+    );
+    await Promise.all(
+      servers.map((file) => stop(JSON.parse(readFileSync(join(folder, file), "utf8")) as SharedServer)),
+    );
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+// To Postgres, SIGINT means to end at once, whoever is connected, with a clean shutdown.
+async function stop({ pid, folder }: SharedServer): Promise<void> {
+  for (let signal: NodeJS.Signals | 0 = "SIGINT"; ; signal = 0) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      break;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,52 @@
+/** The sidebar of the guide. A test holds it against the pages of `docs/`. */
+export const GUIDE = [
+  {
+    text: "Start",
+    items: [
+      { text: "Getting started", link: "/getting-started" },
+      { text: "Concepts", link: "/concepts" },
+      { text: "Cookbook", link: "/cookbook" },
+    ],
+  },
+  {
+    text: "Sessions",
+    items: [
+      { text: "Sessions and messages", link: "/sessions" },
+      { text: "Context and tools", link: "/context" },
+      { text: "Compaction", link: "/compaction" },
+      { text: "Session manager", link: "/session-manager" },
+      { text: "Search", link: "/search" },
+      { text: "Embeddings", link: "/embeddings" },
+      { text: "Errors", link: "/errors" },
+    ],
+  },
+  {
+    text: "Programs",
+    items: [
+      { text: "Command line", link: "/command-line" },
+      { text: "Session runner", link: "/agent" },
+    ],
+  },
+  {
+    text: "Stores",
+    items: [
+      { text: "SQLite", link: "/stores/sqlite" },
+      { text: "Postgres", link: "/stores/postgres" },
+      { text: "Durable Objects", link: "/stores/durable-object" },
+      { text: "Memory", link: "/stores/memory" },
+      { text: "Write your own", link: "/stores/writing-a-store" },
+    ],
+  },
+  {
+    text: "Background",
+    items: [
+      { text: "What is promised", link: "/promises" },
+      { text: "Comparison", link: "/comparison" },
+      { text: "Benchmark", link: "/benchmark" },
+      { text: "Upgrading from agents", link: "/upgrading-from-agents" },
+      { text: "Decisions", link: "/decisions" },
+      { text: "How it is built", link: "/architecture" },
+      { text: "Contributing", link: "/contributing" },
+    ],
+  },
+];
