@@ -44,6 +44,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     close: drop,
     *indexed(index, lo, hi) {
       const found = new Map<number, number>();
+      const lengths = new Map<number, number>();
       let from = "";
       for (;;) {
         // Up to the term with which so many entries are reached.
@@ -57,10 +58,14 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
           from,
           ...(end === undefined ? [] : [end.term]),
         );
-        add(found, entries, lo, hi);
-        if (end === undefined) return found;
-        if (end.term <= from)
-          throw new StemmaError("STORE_FAILED", {}, "The search index gives its terms in no order.");
+        add(found, entries, lo, hi, lengths);
+        const term = entries.at(-1)?.[1];
+        if (term !== undefined) yield* probe(index, term);
+        if (end === undefined) {
+          yield* holdLengths(index, lengths, lo, hi);
+          return found;
+        }
+        if (end.term <= from) throw damagedIndex("gives its terms in no order");
         from = end.term;
       }
     },
@@ -82,10 +87,72 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
   };
 }
 
-function add(found: Map<number, number>, entries: readonly Entry[], lo: number, hi: number): void {
+function add(
+  found: Map<number, number>,
+  entries: readonly Entry[],
+  lo: number,
+  hi: number,
+  lengths?: Map<number, number>,
+): void {
   for (const [doc, term, offset] of entries) {
-    if (doc >= lo && doc <= hi) found.set(doc, addTerm(found.get(doc) ?? 0, term, offset));
+    if (doc < lo || doc > hi) continue;
+    found.set(doc, addTerm(found.get(doc) ?? 0, term, offset));
+    lengths?.set(doc, (lengths.get(doc) ?? 0) + 1);
   }
+}
+
+// A search goes to a term by other pages than a look at all terms, and ranks by what no such look reads.
+function* probe(index: SearchIndex, term: string): Operation<void> {
+  const query = `SELECT rowid FROM ${TABLES[index]} WHERE ${TABLES[index]} MATCH ? ORDER BY rank LIMIT 1`;
+  if ((yield* first(query, `"${term.replaceAll('"', '""')}"`)) === undefined)
+    throw damagedIndex("does not find its terms");
+}
+
+// The ranking divides by the number of terms of each document, and by their average: each stands in a table of its own.
+function* holdLengths(
+  index: SearchIndex,
+  lengths: ReadonlyMap<number, number>,
+  lo: number,
+  hi: number,
+): Operation<void> {
+  const query = `SELECT id, hex(sz) AS size FROM ${TABLES[index]}_docsize WHERE id BETWEEN ? AND ?`;
+  let left = lengths.size;
+  let rows = 0;
+  let sum = 0;
+  for (const [n, size] of yield* tuples<[n: number, size: string]>(query, lo, hi)) {
+    const length = lengths.get(n) ?? 0;
+    if (readVarints(size).join() !== String(length)) throw damagedIndex("has wrong lengths of documents");
+    rows += 1;
+    sum += length;
+    if (length > 0) left -= 1;
+  }
+  if (left !== 0) throw damagedIndex("lacks lengths of documents");
+  const totals = yield* first<{ count: number; block: string | null }>(
+    `SELECT count(*) AS count, (SELECT hex(block) FROM ${TABLES[index]}_data WHERE id = 1) AS block FROM ${TABLES[index]}_docsize`,
+  );
+  const present = totals?.count ?? 0;
+  if (present === 0) return;
+  const [count = 0, total = 0] = readVarints(totals?.block ?? "");
+  // FTS5 goes on counting documents that were deleted.
+  if (count < present || (rows === present && total < sum)) throw damagedIndex("has wrong totals");
+}
+
+// Numbers as SQLite writes them: seven bits in each byte, of which all but a number's last have the highest bit set.
+function readVarints(hex: string): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  for (let at = 0; at < hex.length; at += 2) {
+    const byte = Number.parseInt(hex.slice(at, at + 2), 16);
+    value = value * 128 + (byte & 127);
+    if (byte >= 128) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  return numbers;
+}
+
+function damagedIndex(how: string): StemmaError {
+  return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
 }
 
 // What an operation does with the index of messages, on the other one.
@@ -98,7 +165,7 @@ function* renamed(operation: Operation<void>): Operation<void> {
 }
 
 const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/;
-const SEARCH_FAULT = /inverted index for FTS5/;
+const SEARCH_FAULT = /inverted index for FTS5|^fts5: /;
 const VALUE_FAULT = /^(?:NULL|TEXT|NUMERIC|REAL|INT|BLOB|non-\w+) value (?:in|missing from)/i;
 
 function* findFaults(): Operation<EngineFault[]> {
