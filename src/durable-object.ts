@@ -1,4 +1,5 @@
 import { StemmaError } from "./errors.js";
+import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
@@ -46,7 +47,11 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     maxTextBytes: MAX_TEXT_BYTES,
     search: options.search ?? true,
   });
-  const open = openSqlStore(connect(storageOf(ctx)), dialect, { transactions: true, durable: true });
+  const open = openSqlStore(connect(storageOf(ctx)), dialect, {
+    transactions: true,
+    durable: true,
+    order: queueOf(ctx),
+  });
   return embeddable(
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),
     { ...sqliteVectors, findSimilarity: null },

@@ -3,9 +3,9 @@ import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import { postgresCheck } from "./storage/postgres/check.js";
-import { type PostgresSource, postgresDriver } from "./storage/postgres/client.js";
+import type { PostgresSource } from "./storage/postgres/client.js";
 import { printSchema } from "./storage/postgres/schema.js";
-import { openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
+import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
 import { openUrl } from "./storage/postgres/url.js";
 import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
 
@@ -28,7 +28,7 @@ export type { PostgresOptions } from "./storage/postgres/store.js";
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
   if (typeof source !== "string")
-    return embeddable(checkable(openPostgres(postgresDriver(source), options), postgresCheck), postgresVectors);
+    return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
     throw new StemmaError("INVALID_ARGUMENT", {}, message);

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
+import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
@@ -46,7 +47,12 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
   const connection = connectClient(client, watchFile(client) ?? undefined);
-  const opening = { transactions: true, durable, isPrepared: () => isPrepared(dialect, connection) };
+  const opening = {
+    transactions: true,
+    durable,
+    isPrepared: () => isPrepared(dialect, connection),
+    order: queueOf(client),
+  };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
 }

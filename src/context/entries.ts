@@ -3,7 +3,7 @@ import { appendText } from "../model/text.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
 import type { LiveBlock } from "./live-block.js";
 import { isKeyed, isSearchable, isSkill, type SearchProvider, type SkillProvider } from "./provider.js";
-import { callProvider, enqueue, readProvider } from "./provider-call.js";
+import { callProvider, readProvider } from "./provider-call.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
 export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: WriteAction): Promise<void> {
@@ -12,36 +12,35 @@ export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: Wri
   if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
-  await block.ready();
   const about = description === undefined ? [] : ([description] as const);
+  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...about));
   if (action === "replace") {
-    await enqueue(provider, () => callProvider(label, "set", () => provider.set?.(key, content, ...about)));
+    await block.writing(() => set(content));
   } else {
-    await appendEntry(block, provider, entry);
+    await appendEntry(block, provider, entry, set);
   }
 }
 
 async function appendEntry(
   block: LiveBlock,
   provider: SkillProvider | SearchProvider,
-  entry: ToolEntry,
+  { key, content }: ToolEntry,
+  set: (whole: string) => Promise<unknown>,
 ): Promise<void> {
   const { label } = block;
-  const { key, content, description } = entry;
   const append = (text: string) =>
     callProvider(label, "append", () => provider.append?.(key, text, { maxTokens: block.cap }));
   if (!isSkill(provider)) {
     // What is there already is not known here: the provider begins the new line.
-    if (provider.append) return void (await append(content));
+    if (provider.append) return void (await block.writing(() => append(content)));
     throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
   }
-  const about = description === undefined ? [] : ([description] as const);
-  await enqueue(provider, async () => {
+  await block.writing(async () => {
     const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
     const whole = appendText(before, content);
     block.assertBudget(whole);
     if (provider.append) await append(whole.slice(before.length));
-    else await callProvider(label, "set", () => provider.set?.(key, whole, ...about));
+    else await set(whole);
   });
 }
 
@@ -49,16 +48,14 @@ async function appendEntry(
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSkill(provider)) throw wrongKind(block, "has no documents to load");
-  await block.ready();
-  return readProvider(label, "load", () => provider.load(key));
+  return block.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSearchable(provider)) throw wrongKind(block, "cannot be searched");
-  await block.ready();
-  return readProvider(label, "search", () => provider.search(query));
+  return block.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */

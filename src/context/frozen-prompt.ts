@@ -1,20 +1,44 @@
 import { StemmaError } from "../errors.js";
+import { type Queue, queueOf } from "../queue.js";
+import { hostCallsOf } from "./host-calls.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
-import { callProvider, enqueue, once, readProvider } from "./provider-call.js";
+import { callProvider, once, readProvider } from "./provider-call.js";
 
 /** How errors name the provider that keeps the prompt. */
 const NAME = "cached prompt";
 
-/** The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another. */
+/** Keeps the frozen prompt of a session. */
+export interface PromptStore extends WritableContextProvider {
+  /** Missing where a prompt that is taken back is written as "". */
+  drop?(): Promise<void>;
+}
+
+/** What puts the calls on one prompt in order, whichever objects make them. */
+export interface PromptOrder {
+  readonly queue: Queue;
+  readonly key: string;
+}
+
+type Render = () => Promise<string>;
+
+/**
+ * The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another; one that
+ * may come from within a provider, while a rendering asks it, runs at once.
+ */
 export class FrozenPrompt {
-  readonly #store: WritableContextProvider | null;
+  readonly #store: PromptStore | null;
+  readonly #order: PromptOrder;
   readonly #ready: () => Promise<void>;
   #known: string | null = null;
   #asked = false;
   #answer: string | null = null;
+  #calls = 0;
+  /** The latest call whose rendering counts: of an earlier one it is not written any more. */
+  #latest = 0;
 
-  constructor(store: WritableContextProvider | null) {
+  constructor(store: PromptStore | null, order?: PromptOrder) {
     this.#store = store;
+    this.#order = order ?? { queue: queueOf(store ?? this), key: "prompt" };
     this.#ready = once(() => callProvider(NAME, "init", () => store?.init?.("prompt")));
   }
 
@@ -39,19 +63,27 @@ export class FrozenPrompt {
     return this.#known ?? this.#answer;
   }
 
+  /** True where the prompt may be frozen though this object does not know of it. */
+  get isKept(): boolean {
+    return this.#store !== null;
+  }
+
   /** The stored prompt; null when nothing is frozen. */
   read(): Promise<string | null> {
-    return enqueue(this, () => this.#read());
+    return this.#inTurn(() => this.#read());
   }
 
   /** The stored prompt, or else what `render` makes, stored. */
-  freeze(render: () => Promise<string>): Promise<{ prompt: string; rendered: boolean }> {
-    return enqueue(this, async () => {
+  freeze(render: Render): Promise<{ prompt: string; rendered: boolean }> {
+    const call = ++this.#calls;
+    return this.#inTurn(async () => {
       const stored = await this.#read();
       if (stored !== null) return { prompt: stored, rendered: false };
+      const latest = this.#latest;
       const prompt = await render();
+      if (this.#latest !== latest && this.#known !== null) return { prompt: this.#known, rendered: true };
       try {
-        return { prompt: await this.#write(prompt, { expectedVersion: 0 }), rendered: true };
+        return { prompt: await this.#write(call, prompt, { expectedVersion: 0 }), rendered: true };
       } catch (error) {
         // Another process froze its own rendering meanwhile: there is one prompt, the stored one.
         const winner = StemmaError.isInstance(error, "BLOCK_CONFLICT") ? await this.#stored() : null;
@@ -62,15 +94,43 @@ export class FrozenPrompt {
     });
   }
 
-  /** Stores what `render` makes in place of what was frozen; with `store`, that does. */
-  refresh(render: () => Promise<string>, store?: (prompt: string) => Promise<void>): Promise<string> {
-    return enqueue(this, async () => {
-      const prompt = await render();
-      if (store === undefined) return this.#write(prompt);
-      await store(prompt);
-      this.#known = prompt;
-      return prompt;
+  /** Stores what `render` makes in place of what was frozen. */
+  refresh(render: Render): Promise<string> {
+    const call = ++this.#calls;
+    return this.#inTurn(async () => this.#write(call, await render()));
+  }
+
+  /**
+   * Stores what `render` makes if a prompt is frozen, or was and `cleared` dropped it. Where it cannot be rendered, nothing
+   * is frozen any more.
+   */
+  renew(cleared: Promise<boolean>, render: Render): Promise<void> {
+    const call = ++this.#calls;
+    // Told below, in its turn.
+    cleared.catch(() => {});
+    return this.#inTurn(async () => {
+      const dropped = await cleared;
+      this.#latest = Math.max(this.#latest, call);
+      this.#answer = null;
+      const wasFrozen = dropped && this.#isOurs;
+      if ((await this.#read()) === null && !wasFrozen) return;
+      try {
+        await this.#write(call, await render());
+      } catch {
+        await this.#drop();
+      }
     });
+  }
+
+  /** Runs callbacks of the host for a rendering. */
+  calling<T>(callbacks: () => Promise<T>): Promise<T> {
+    const { queue, key } = this.#order;
+    return hostCallsOf(queue).run(key, callbacks);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const { queue, key } = this.#order;
+    return hostCallsOf(queue).mayBeCalling(key) ? work() : queue.write(key, work);
   }
 
   async #read(): Promise<string | null> {
@@ -84,17 +144,38 @@ export class FrozenPrompt {
   async #stored(): Promise<string | null> {
     const store = this.#store;
     if (!store) return this.#known;
-    await this.#ready();
-    return readProvider(NAME, "get", () => store.get());
+    return this.#asking(() => readProvider(NAME, "get", () => store.get()));
   }
 
-  async #write(prompt: string, options?: WriteOptions): Promise<string> {
+  async #write(call: number, prompt: string, options?: WriteOptions): Promise<string> {
+    if (call < this.#latest) return prompt;
+    this.#latest = call;
     const store = this.#store;
     if (store) {
-      await this.#ready();
-      await callProvider(NAME, "set", () => (options ? store.set(prompt, options) : store.set(prompt)));
+      const set = () => (options ? store.set(prompt, options) : store.set(prompt));
+      await this.#asking(() => callProvider(NAME, "set", set));
     }
     this.#known = prompt;
     return prompt;
+  }
+
+  async #drop(): Promise<void> {
+    const store = this.#store;
+    if (store?.drop) await store.drop();
+    else if (store) await this.#asking(() => callProvider(NAME, "set", () => store.set("")));
+    this.#known = null;
+  }
+
+  // Ours are a store's, which is asked at once.
+  #asking<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#isOurs) return call();
+    return this.calling(async () => {
+      await this.#ready();
+      return call();
+    });
+  }
+
+  get #isOurs(): boolean {
+    return this.#store?.drop !== undefined;
   }
 }

@@ -19,7 +19,7 @@ describe("calls that overlap", () => {
   it("leave the highest version on show, in whatever order they end", async () => {
     const { call, end } = gates<StoredBlock>();
     const provider: VersionedContextProvider = { get: () => null, read: call, set: call, append: call };
-    const block = new LiveBlock({ label: "a" }, provider);
+    const block = new LiveBlock({ label: "a" }, provider, async () => {});
     const calls = [block.append("a"), block.append("b"), block.read()];
     await end(1, { content: "ab", version: 2 });
     await end(0, { content: "a", version: 1 });
@@ -31,7 +31,7 @@ describe("calls that overlap", () => {
   it("do not hold back a later read of a block that was made anew", async () => {
     const { call, end } = gates<StoredBlock>();
     const provider: VersionedContextProvider = { get: () => null, read: call, set: call, append: call };
-    const block = new LiveBlock({ label: "a" }, provider);
+    const block = new LiveBlock({ label: "a" }, provider, async () => {});
     const written = block.append("a");
     await end(0, { content: "a", version: 7 });
     await written;
@@ -45,7 +45,7 @@ describe("calls that overlap", () => {
     const reads = gates<string>();
     const writes = gates<void>();
     const provider: WritableContextProvider = { get: reads.call, set: writes.call };
-    const block = new LiveBlock({ label: "a" }, provider);
+    const block = new LiveBlock({ label: "a" }, provider, async () => {});
     const before = block.read();
     const write = block.replace("new", {});
     await new Promise((resolve) => setTimeout(resolve));
@@ -59,7 +59,7 @@ describe("calls that overlap", () => {
 
   it("show the read that started last, without versions", async () => {
     const { call, end } = gates<string>();
-    const block = new LiveBlock({ label: "a" }, { get: call });
+    const block = new LiveBlock({ label: "a" }, { get: call }, async () => {});
     const reads = [block.read(), block.read()];
     await end(1, "newer");
     await end(0, "older");

@@ -1,8 +1,10 @@
 import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
+import { queueOf } from "../queue.js";
 import type { StoredBlock } from "../storage/contract.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
+import { hostCallsOf } from "./host-calls.js";
 import { foldLabel } from "./label.js";
 import {
   type ContextBlockProvider,
@@ -14,7 +16,9 @@ import {
   type WritableContextProvider,
   type WriteOptions,
 } from "./provider.js";
-import { callProvider, enqueue, once, readProvider } from "./provider-call.js";
+import { callProvider, once, readProvider } from "./provider-call.js";
+import { AgentSearchProvider } from "./providers/agent-search.js";
+import { StoreContextProvider } from "./providers/store-context.js";
 
 /** A block with its provider: what was last read of it, and the writes that keep to its budget. */
 export class LiveBlock {
@@ -25,8 +29,11 @@ export class LiveBlock {
   readonly shape: ProviderShape;
   /** The budget that applies, whether or not the prompt shows one. */
   readonly cap: number;
-  /** Lets the provider prepare itself, once; a failed attempt is made again by the next call. */
-  readonly ready: () => Promise<void>;
+  /** True for one of our own, which hands each call to its store at once; the store puts them in order. */
+  readonly isOwn: boolean;
+  /** Lets a provider of the host's prepare itself, once; a failed attempt is made again by the next call. */
+  readonly #ready: () => Promise<void>;
+  readonly #open: () => Promise<void>;
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
   #content: Content | null = null;
@@ -35,21 +42,24 @@ export class LiveBlock {
   #previewed = false;
   #preview: string | null = null;
 
-  constructor(config: ContextConfig, provider: ContextBlockProvider) {
+  /** Providers of the host's are not called unless `open` resolves. */
+  constructor(config: ContextConfig, provider: ContextBlockProvider, open: () => Promise<void>) {
     this.label = config.label;
     this.folded = foldLabel(config.label);
     this.reminds = config.whenChanged === "remind";
     this.provider = provider;
     this.shape = shapeOf(provider);
-    this.ready = once(() => callProvider(this.label, "init", () => provider.init?.(this.label)));
+    this.isOwn = provider instanceof StoreContextProvider || provider instanceof AgentSearchProvider;
+    this.#open = open;
+    this.#ready = once(() => callProvider(this.label, "init", () => provider.init?.(this.label)));
     this.cap = config.maxTokens ?? DEFAULT_MAX_TOKENS;
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
   }
 
-  /** True once the provider has told the content. */
+  /** True once the provider has told the content, and has not failed to since. */
   get loaded(): boolean {
-    return this.#content !== null && this.#content.arrived > 0;
+    return this.#content !== null && this.#content.arrived > 0 && this.#failure === null;
   }
 
   /** True once there is a content to show, or an error that says why there is none. */
@@ -74,17 +84,14 @@ export class LiveBlock {
 
   /** The block as last read. Throws what the read threw when there has been no good one. */
   snapshot(): ContextBlock {
-    if (this.#content === null) {
-      if (this.#failure !== null) throw this.#failure;
-      throw notLoaded();
-    }
-    const { text, version } = this.#content;
-    return { ...this.showing(text), ...(version !== undefined && { version }) };
+    if (this.#content !== null) return this.#show(this.#content);
+    if (this.#failure !== null) throw this.#failure;
+    throw notLoaded();
   }
 
   /** The block with this content. */
   showing(text: string): ContextBlock {
-    return { ...this.describe(), content: text, tokens: estimateStringTokens(text) };
+    return this.#show({ text });
   }
 
   /**
@@ -95,8 +102,9 @@ export class LiveBlock {
     if (this.#content === null && !this.#previewed) {
       this.#previewed = true;
       try {
-        await this.ready();
-        this.#preview = (await this.#fetch()).text;
+        const fetch = () => this.#fetch();
+        const { text } = await (this.isOwn ? this.#prepared(fetch) : this.#prepare().then(fetch));
+        this.#preview = text;
       } catch {
         // Whoever asks for the content itself is told.
       }
@@ -104,12 +112,14 @@ export class LiveBlock {
     return this.#content?.text ?? this.#preview;
   }
 
-  /** Reads the content anew. */
-  async read(): Promise<void> {
+  /** Reads the content anew. Gives the block as this read found it, whatever is written meanwhile. */
+  async read(): Promise<ContextBlock> {
     const started = ++this.#clock;
     try {
-      await this.ready();
-      this.#show(started, await this.#fetch());
+      const found = await this.reading(() => this.#fetch());
+      this.#take(started, found);
+      // Of a provider that keeps no versions, a write that was under way tells more than a read.
+      return this.isOwn ? this.#show(found) : this.snapshot();
     } catch (error) {
       this.#failure = error;
       throw error;
@@ -127,41 +137,73 @@ export class LiveBlock {
     this.#content ??= { text, started: 0, arrived: 0, wrote: false };
   }
 
-  async replace(content: string, options: WriteOptions): Promise<void> {
+  /** Gives the block as this write left it. */
+  async replace(content: string, options: WriteOptions): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(content);
-    await this.ready();
-    if (isVersioned(provider)) {
-      const started = ++this.#clock;
-      const stored = await callProvider(this.label, "set", () => provider.set(content, options));
-      return this.#show(started, reading(stored), true);
-    }
-    if (options.expectedVersion !== undefined) {
+    if (!isVersioned(provider) && options.expectedVersion !== undefined) {
       const message = `The provider of "${this.label}" keeps no versions; leave expectedVersion out.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
-    await enqueue(provider, () => this.#set(provider, content));
+    return this.writing(() => this.#set(provider, content, options));
   }
 
-  async append(text: string): Promise<void> {
+  /** The same for text at its end. */
+  async append(text: string): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(text);
-    await this.ready();
-    if (isVersioned(provider)) {
-      const started = ++this.#clock;
-      const stored = await callProvider(this.label, "append", () => provider.append(text, { maxTokens: this.cap }));
-      return this.#show(started, reading(stored), true);
-    }
-    await enqueue(provider, async () => {
+    return this.writing(async () => {
+      if (isVersioned(provider)) {
+        return this.#write("append", () => provider.append(text, { maxTokens: this.cap }), reading);
+      }
       const { text: before } = await this.#fetch();
       const whole = appendText(before, text);
       this.assertBudget(whole);
-      if (!provider.append) return this.#set(provider, whole);
-      const started = ++this.#clock;
+      if (!provider.append) return this.#set(provider, whole, {});
       const added = whole.slice(before.length);
-      await callProvider(this.label, "append", () => provider.append?.(added, { maxTokens: this.cap }));
-      this.#show(started, { text: whole }, true);
+      return this.#write(
+        "append",
+        () => provider.append?.(added, { maxTokens: this.cap }),
+        () => ({ text: whole }),
+      );
     });
+  }
+
+  /**
+   * Runs calls of the provider that write. Those of a provider of the host's that keeps no versions run one after another,
+   * in the order of the calls of this method.
+   */
+  writing<T>(calls: () => Promise<T>): Promise<T> {
+    if (this.isOwn) return this.#prepared(calls);
+    const { provider } = this;
+    const work = async () => {
+      await this.#prepare();
+      return calls();
+    };
+    // It tells by its versions which of several writes was the last.
+    if (isVersioned(provider)) return work();
+    return queueOf(provider).write("", () => hostCallsOf(provider).run("", work));
+  }
+
+  /** Runs a call that reads: after the writes that `turn` waits for. No write waits for it. */
+  async reading<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isOwn) return this.#prepared(call);
+    const turn = this.turn();
+    if (turn !== null) await turn;
+    await this.#prepare();
+    return call();
+  }
+
+  /**
+   * Waits for the writes to a provider of the host's that were called before. Null when there is nothing to wait for, or
+   * when this may be called from within such a write, which would wait for itself.
+   */
+  turn(): Promise<void> | null {
+    const { provider } = this;
+    const queue = queueOf(provider);
+    return this.isOwn || queue.size === 0 || hostCallsOf(provider).mayBeCalling("")
+      ? null
+      : queue.read("", async () => {});
   }
 
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
@@ -187,21 +229,55 @@ export class LiveBlock {
     );
   }
 
-  async #set(provider: WritableContextProvider, content: string): Promise<void> {
+  #set(provider: WritableContextProvider, content: string, options: WriteOptions): Promise<ContextBlock> {
+    if (isVersioned(provider)) return this.#write("set", () => provider.set(content, options), reading);
+    return this.#write(
+      "set",
+      () => provider.set(content),
+      () => ({ text: content }),
+    );
+  }
+
+  async #write<T>(
+    method: string,
+    call: () => T | PromiseLike<T>,
+    found: (stored: T) => Reading,
+  ): Promise<ContextBlock> {
     const started = ++this.#clock;
-    await callProvider(this.label, "set", () => provider.set(content));
-    this.#show(started, { text: content }, true);
+    const stored = found(await callProvider(this.label, method, call));
+    this.#take(started, stored, true);
+    return this.#show(stored);
   }
 
   async #fetch(): Promise<Reading> {
     const { provider } = this;
-    if (!isVersioned(provider)) return { text: (await readProvider(this.label, "get", () => provider.get())) ?? "" };
-    return reading(await callProvider(this.label, "read", () => provider.read()));
+    if (isVersioned(provider)) return reading(await callProvider(this.label, "read", () => provider.read()));
+    return { text: (await readProvider(this.label, "get", () => provider.get())) ?? "" };
+  }
+
+  // Ours need no time to prepare themselves.
+  #prepared<T>(calls: () => Promise<T>): Promise<T> {
+    this.provider.init?.(this.label);
+    return calls();
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#open();
+    await this.#ready();
+  }
+
+  #show({ text, version }: Reading): ContextBlock {
+    return {
+      ...this.describe(),
+      content: text,
+      tokens: estimateStringTokens(text),
+      ...(version !== undefined && { version }),
+    };
   }
 
   // Calls overlap and may end out of order. Of two that overlapped, the higher version is the later one; without
   // versions a write counts more than a read, and a read that started later more than one that started earlier.
-  #show(started: number, { text, version }: Reading, wrote = false): void {
+  #take(started: number, { text, version }: Reading, wrote = false): void {
     const shown = this.#content;
     this.#failure = null;
     if (shown && started <= shown.arrived) {

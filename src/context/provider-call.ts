@@ -44,16 +44,3 @@ export function once(task: () => Promise<void>): () => Promise<void> {
     }
   };
 }
-
-const tails = new WeakMap<object, Promise<unknown>>();
-
-/** Runs the tasks of one owner one after another, in the order they came; a failed task does not hold up the next. */
-export function enqueue<T>(owner: object, task: () => Promise<T>): Promise<T> {
-  const before = tails.get(owner) ?? Promise.resolve();
-  const result = before.then(task);
-  // The caller gets the failure through `result`; the queue only needs to know that the task is over.
-  tails.set(owner, result.then(nothing, nothing));
-  return result;
-}
-
-function nothing(): void {}

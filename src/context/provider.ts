@@ -2,7 +2,10 @@ import type { StoredBlock } from "../storage/contract.js";
 
 type Awaitable<T> = T | PromiseLike<T>;
 
-/** What every provider may have beside its own methods. */
+/**
+ * What every provider may have beside its own methods. They may call the session, and wait for it. Writes to a provider run
+ * one after another; a read that is called while one is under way does not wait for it, as it may come from within it.
+ */
 interface ProviderBase {
   /**
    * The block's content: the text itself, a listing of keys, or a summary of what can be searched.

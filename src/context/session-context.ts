@@ -1,24 +1,26 @@
+// One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
 import type { ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
 import type { SessionTools } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { listsKey, loadEntry, searchEntries, writeEntry } from "./entries.js";
-import { FrozenPrompt } from "./frozen-prompt.js";
+import { FrozenPrompt, type PromptOrder, type PromptStore } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
-import { enqueue } from "./provider-call.js";
-import { AgentSearchProvider } from "./providers/agent-search.js";
-import { StoreContextProvider } from "./providers/store-context.js";
 
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
   /** Makes the provider of a block that names none; null where there is no store to keep one in. */
   wire: ((label: string) => WritableContextProvider) | null;
   /** Keeps the frozen prompt; null keeps it in memory. */
-  promptStore: WritableContextProvider | null;
+  promptStore: PromptStore | null;
+  /** What other objects for the same session order their prompts with. */
+  promptOrder?: PromptOrder | undefined;
+  /** Providers of the host's are not called unless it resolves. */
+  open?: (() => Promise<void>) | undefined;
   skills: SkillLog | null;
   /** Providers of blocks that have `forSession` are bound to it. */
   sessionId: string;
@@ -35,13 +37,17 @@ export class SessionContext implements ContextAccess {
   readonly #wire: SessionContextOptions["wire"];
   readonly #sessionId: string;
   #estimated: Estimated = { blocks: [], prompt: "" };
+  readonly #open: () => Promise<void>;
+  /** Blocks that are being added. */
+  readonly #added = new Set<LiveBlock>();
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
     this.skills = options.skills;
     this.#wire = options.wire;
     this.#sessionId = options.sessionId;
-    this.#prompt = new FrozenPrompt(options.promptStore);
+    this.#open = options.open ?? (async () => {});
+    this.#prompt = new FrozenPrompt(options.promptStore, options.promptOrder);
     for (const config of options.configs) {
       assertNewLabel(config.label, this.#labels());
       const block = this.#build(config);
@@ -51,7 +57,7 @@ export class SessionContext implements ContextAccess {
 
   /** Reads every block that has not been read yet. */
   async load(): Promise<void> {
-    await readAll([...this.#blocks.values()].filter((block) => !block.loaded));
+    await all([...this.#blocks.values()].filter((block) => !block.loaded).map((block) => block.read()));
   }
 
   /**
@@ -59,14 +65,18 @@ export class SessionContext implements ContextAccess {
    * `PROVIDER_FAILED`; then no block was added.
    */
   async add(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    return enqueue(this, async () => {
-      assertNewLabel(label, this.#labels());
-      const block = this.#build({ ...options, label });
-      await this.#settle();
-      await block.read();
-      this.#blocks.set(block.folded, block);
-      return block.snapshot();
-    });
+    assertNewLabel(label, this.#labels());
+    const block = this.#build({ ...options, label });
+    this.#blocks.set(block.folded, block);
+    this.#added.add(block);
+    try {
+      return await this.#settling(block.read());
+    } catch (error) {
+      if (this.#blocks.get(block.folded) === block) this.#blocks.delete(block.folded);
+      throw error;
+    } finally {
+      this.#added.delete(block);
+    }
   }
 
   /** Takes a block out of the session; what its provider holds stays. False when there is none. */
@@ -78,13 +88,14 @@ export class SessionContext implements ContextAccess {
   /** The block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED`, `PROVIDER_FAILED` of the last read. */
   block(label: string): ContextBlock | null {
     this.#assertTried();
-    return this.#blocks.get(foldLabel(label))?.snapshot() ?? null;
+    const block = this.#blocks.get(foldLabel(label));
+    return block === undefined || this.#added.has(block) ? null : block.snapshot();
   }
 
   /** All blocks as last read, in the order they were added. Errors as for `block`. */
   blocks(): ContextBlock[] {
     this.#assertTried();
-    return [...this.#blocks.values()].map((block) => block.snapshot());
+    return this.#shown().map((block) => block.snapshot());
   }
 
   /**
@@ -92,36 +103,38 @@ export class SessionContext implements ContextAccess {
    * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `PROVIDER_FAILED`; then nothing was changed.
    */
   async replace(label: string, content: string, options: WriteOptions = {}): Promise<ContextBlock> {
-    const block = this.#find(label);
-    await this.#settle();
-    await block.replace(content, options);
-    return block.snapshot();
+    return this.#settling(this.#find(label).replace(content, options));
   }
 
   /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
-    const block = this.#find(label);
-    await this.#settle();
-    await block.append(text);
-    return block.snapshot();
+    return this.#settling(this.#find(label).append(text));
   }
 
   /** The frozen system prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
   async freezePrompt(): Promise<string> {
-    const { prompt, rendered } = await this.#prompt.freeze(async () => {
-      await this.load();
-      return renderPrompt(this.blocks());
-    });
-    if (!rendered) await this.#adopt(prompt);
+    // A frozen prompt spares reading from the host's providers; ours are read in any case, as the model may have written
+    // them since.
+    const blocks = this.#prompt.known === null ? this.#ask([...this.#blocks.values()]) : null;
+    const { prompt, rendered } = await this.#prompt.freeze(() => this.#render(blocks));
+    if (!rendered) await this.#adopt(prompt, blocks);
     return prompt;
   }
 
-  /** Reads every block anew, renders the prompt and stores it as the frozen one; with `store`, that does. */
-  refreshPrompt(store?: (prompt: string) => Promise<void>): Promise<string> {
-    return this.#prompt.refresh(async () => {
-      await readAll([...this.#blocks.values()]);
-      return renderPrompt(this.blocks());
-    }, store);
+  /** Reads every block anew, renders the prompt and stores it as the frozen one. */
+  refreshPrompt(): Promise<string> {
+    const blocks = this.#readAll([...this.#blocks.values()]);
+    return this.#prompt.refresh(async () => renderPrompt(await blocks));
+  }
+
+  /**
+   * Renders the prompt anew when `cleared` is done, if one is frozen or it dropped one. Where a provider fails, nothing is
+   * frozen any more.
+   */
+  renewPrompt(cleared: Promise<boolean>): Promise<void> {
+    const mayBeFrozen = this.#prompt.known !== null || this.#prompt.isKept;
+    const blocks = mayBeFrozen ? this.#ask([...this.#blocks.values()]) : null;
+    return this.#prompt.renew(cleared, () => this.#render(blocks, true));
   }
 
   /**
@@ -153,15 +166,14 @@ export class SessionContext implements ContextAccess {
    * latest user message. Null when nothing did, or nothing is frozen.
    */
   async reminder(): Promise<string | null> {
+    const reminding = [...this.#blocks.values()].filter((block) => block.reminds);
+    const asked = this.#ask(reminding);
     const frozen = await this.#prompt.read();
-    const reminding = frozen === null ? [] : [...this.#blocks.values()].filter((block) => block.reminds);
-    await readAll(reminding);
+    const blocks = frozen === null ? [] : await this.#answers(asked, true);
     await this.#settle();
-    if (frozen === null || reminding.length === 0) return null;
+    if (frozen === null || blocks.length === 0) return null;
     const shown = new Map(parsePrompt(frozen).map((block) => [block.label, block.content]));
-    const changed = reminding
-      .map((block) => block.snapshot())
-      .filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
+    const changed = blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
     if (changed.length === 0) return null;
     return [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
@@ -222,7 +234,7 @@ export class SessionContext implements ContextAccess {
         `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`,
       );
     }
-    return new LiveBlock(config, provider.forSession?.(this.#sessionId) ?? provider);
+    return new LiveBlock(config, provider.forSession?.(this.#sessionId) ?? provider, this.#open);
   }
 
   #find(label: string): LiveBlock {
@@ -236,26 +248,73 @@ export class SessionContext implements ContextAccess {
   // Reads the blocks of which nothing is known. A provider that fails does not fail calls that do without it: its block
   // keeps the error, and throws it where its content is asked for.
   async #settle(): Promise<void> {
-    const unknown = [...this.#blocks.values()].filter((block) => !block.tried);
+    const unknown = this.#shown().filter((block) => !block.tried);
     for (const result of await Promise.allSettled(unknown.map((block) => block.read()))) {
       if (result.status === "rejected" && !StemmaError.isInstance(result.reason, "PROVIDER_FAILED"))
         throw result.reason;
     }
   }
 
-  // A frozen prompt spares reading from the providers. Blocks that are kept in our own stores are read nevertheless, as
-  // the model may have written them since; the others are taken as the prompt shows them.
-  async #adopt(prompt: string): Promise<void> {
-    const pending = [...this.#blocks.values()].filter((block) => !block.loaded);
-    if (pending.length === 0) return;
+  // A write is handed over before what is not known yet is read.
+  async #settling<T>(write: Promise<T>): Promise<T> {
+    const [written, settled] = await Promise.allSettled([write, this.#settle()]);
+    if (written.status === "rejected") throw written.reason;
+    if (settled.status === "rejected") throw settled.reason;
+    return written.value;
+  }
+
+  // Asks our own providers now. Those of the host's are asked when it comes to that, after the writes called before now.
+  #ask(blocks: readonly LiveBlock[]): readonly Asked[] {
+    return blocks.map((block) => {
+      if (!block.isOwn) return { block, content: null, turn: block.turn() };
+      const content = block.read();
+      // Told to whoever needs the content.
+      content.catch(() => {});
+      return { block, content, turn: null };
+    });
+  }
+
+  // With `anew`, the host's providers are asked for what is known already too.
+  #answers(asked: readonly Asked[], anew: boolean): Promise<ContextBlock[]> {
+    const answer = async ({ block, content, turn }: Asked) => {
+      if (content !== null) return content;
+      if (turn !== null) await turn;
+      return anew || !block.loaded ? block.read() : block.snapshot();
+    };
+    return this.#calling(asked, () => all(asked.map(answer)));
+  }
+
+  async #render(asked: readonly Asked[] | null, anew = false): Promise<string> {
+    return renderPrompt(await this.#answers(asked ?? this.#ask([...this.#blocks.values()]), anew));
+  }
+
+  #readAll(blocks: readonly LiveBlock[]): Promise<ContextBlock[]> {
+    const read = this.#calling(
+      blocks.map((block) => ({ block })),
+      () => all(blocks.map((block) => block.read())),
+    );
+    read.catch(() => {});
+    return read;
+  }
+
+  #calling<T>(asked: readonly { readonly block: LiveBlock }[], call: () => Promise<T>): Promise<T> {
+    return asked.every(({ block }) => block.isOwn) ? call() : this.#prompt.calling(call);
+  }
+
+  // What the host's providers hold is taken as the prompt shows it.
+  async #adopt(prompt: string, asked: readonly Asked[] | null): Promise<void> {
+    if (asked === null) return;
     const shown = new Map(parsePrompt(prompt).map((block) => [block.label, block.content]));
-    const own = pending.filter((block) => isOwn(block));
-    for (const block of pending) if (!isOwn(block)) block.assume(shown.get(block.folded) ?? "");
-    await readAll(own);
+    for (const { block } of asked) if (!block.isOwn) block.assume(shown.get(block.folded) ?? "");
+    await all(asked.flatMap(({ content }) => content ?? []));
+  }
+
+  #shown(): LiveBlock[] {
+    return [...this.#blocks.values()].filter((block) => !this.#added.has(block));
   }
 
   #assertTried(): void {
-    for (const block of this.#blocks.values()) if (!block.tried) throw notLoaded();
+    for (const block of this.#shown()) if (!block.tried) throw notLoaded();
   }
 }
 
@@ -284,12 +343,18 @@ function shown(previews: readonly Preview[]): ContextBlock[] {
 
 const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
 
-function isOwn({ provider }: LiveBlock): boolean {
-  return provider instanceof StoreContextProvider || provider instanceof AgentSearchProvider;
+/** A block whose content was asked for, or will be once `turn` has come. */
+interface Asked {
+  readonly block: LiveBlock;
+  readonly content: Promise<ContextBlock> | null;
+  readonly turn: Promise<void> | null;
 }
 
 // Waits for all of them, so that no read goes on behind a failed call.
-async function readAll(blocks: readonly LiveBlock[]): Promise<void> {
-  const results = await Promise.allSettled(blocks.map((block) => block.read()));
-  for (const result of results) if (result.status === "rejected") throw result.reason;
+async function all<T>(calls: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(calls);
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
 }

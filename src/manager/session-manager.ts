@@ -252,14 +252,17 @@ export class SessionManager {
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
     assertText(sessionId, ID);
     assertText(summary, "The summary of compactAndSplit()");
-    const name = newName ?? (await this.get(sessionId))?.name ?? sessionId;
     const first = encodeMessage({
       id: crypto.randomUUID(),
       role: "assistant",
       parts: [{ type: "text", text: `[Context from previous session]\n\n${summary}` }],
       metadata: { summaryOf: sessionId },
     });
-    return this.#store.sessions.split(sessionId, first, newSession(name, {}));
+    const { name, ...continuation } = newSession(newName ?? "", {});
+    return this.#store.sessions.split(sessionId, first, {
+      ...continuation,
+      name: newName === undefined ? undefined : name,
+    });
   }
 
   /** See `Session.addCompaction`. */

@@ -53,6 +53,12 @@ export function isSummaryMessage(message: { id: string }): boolean {
   return message.id.startsWith(SUMMARY_ID_PREFIX);
 }
 
+/** The same for what a host gives, which may be no message at all. */
+export function isSummary(value: unknown): boolean {
+  const id = (value as Partial<SessionMessage> | null | undefined)?.id;
+  return typeof id === "string" && isSummaryMessage({ id });
+}
+
 // What was read of the objects that `givenMessage` made, until it is taken.
 const serialised = new WeakMap<object, string>();
 
@@ -111,7 +117,7 @@ export function assertMessage(value: object): asserts value is SessionMessage {
   if (id.length > MAX_ID_LENGTH) throw invalid(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
   assertStorableText(id, "A message id");
   if (isSummaryMessage({ id })) {
-    throw invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
+    throw reservedId(id);
   }
   if (typeof role !== "string" || role === "") throw invalid("A message needs a role: a non-empty string.", id);
   assertStorableText(role, "A message role");
@@ -144,6 +150,11 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The error for the id of a summary that the session does not have. */
+export function reservedId(id: string): StemmaError {
+  return invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
 }
 
 function invalid(message: string, messageId?: string): StemmaError {

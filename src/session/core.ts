@@ -1,8 +1,10 @@
-import { isWritable, type WritableContextProvider } from "../context/provider.js";
+import type { PromptStore } from "../context/frozen-prompt.js";
+import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { promptKey, type Store } from "../storage/contract.js";
+import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
@@ -22,7 +24,7 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly expandableSummaries: boolean;
-  /** Removes all messages and renders anew what prompt was frozen: both, or neither. */
+  /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read, none is any more. */
   clear(): Promise<void>;
 }
 
@@ -39,6 +41,11 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     configs: config.context,
     wire: store === null ? null : (label) => new WiredContextProvider(store, sessionId, label),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
+    promptOrder:
+      config.cachedPrompt === true && store !== null
+        ? { queue: orderOf(store), key: `render\0${sessionId}` }
+        : undefined,
+    open: () => backend.ready(),
     skills: kept === null ? messagesHold : storeSkillLog(kept.store, sessionId),
     sessionId,
   });
@@ -50,16 +57,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,
   });
-  const clear = async (): Promise<void> => {
-    if ((await context.knownPrompt()) === null) return backend.clear();
-    if (config.cachedPrompt === true) {
-      await context.refreshPrompt((prompt) => backend.clear(prompt));
-    } else {
-      // Kept elsewhere: a failure may leave a fresh prompt, but never one that tells of messages that are gone.
-      await context.refreshPrompt();
-      await backend.clear();
-    }
-  };
+  // Cleared now, in the order of the calls; the prompt follows.
+  const clear = (): Promise<void> => context.renewPrompt(backend.clear());
   return { backend, context, compactor, events, expandableSummaries: config.expandableSummaries, clear };
 }
 
@@ -67,7 +66,7 @@ function promptStoreFor(
   cachedPrompt: SessionConfig["cachedPrompt"],
   store: Store | null,
   sessionId: string,
-): WritableContextProvider | null {
+): PromptStore | null {
   if (cachedPrompt === false) return null;
   if (cachedPrompt === true) {
     if (store !== null) return storedPrompt(store, sessionId);
@@ -79,10 +78,11 @@ function promptStoreFor(
   throw new StemmaError("INVALID_ARGUMENT", {}, "withCachedPrompt() takes a provider with get() and set().");
 }
 
-function storedPrompt(store: Store, sessionId: string): WritableContextProvider {
+function storedPrompt(store: Store, sessionId: string): PromptStore {
   const key = promptKey(sessionId);
   return {
     get: async () => (await store.blocks.get(key))?.content ?? null,
     set: (content, options) => store.blocks.set(key, storablePrompt(content), options),
+    drop: () => store.blocks.delete(key),
   };
 }

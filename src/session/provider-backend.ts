@@ -1,20 +1,31 @@
-import { enqueue } from "../context/provider-call.js";
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
 import { digestMessage, digestRange } from "../model/digest.js";
-import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
+import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { applyOverlays } from "../model/overlay.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
+import { queueOf } from "../queue.js";
 import type { CompactionGuard, StoredCompaction, TreeNode } from "../storage/contract.js";
 import type { CompactionRequest, SessionBackend, SessionProvider } from "./provider.js";
 
 /**
  * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
- * themselves is done in several calls, and is no more atomic than they are; within a process the writes to one provider
- * run one after another.
+ * themselves is done in several calls, and is no more atomic than they are. Within a process each call of ours is one
+ * turn: those that read run together, one that writes is alone, in the order in which they were made.
  */
 export function providerBackend(provider: SessionProvider, sessionId: string): SessionBackend {
+  const queue = queueOf(provider);
+  const reading =
+    <A extends unknown[], R>(read: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      queue.read("", () => read(...args));
+  const writing =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      queue.write("", () => write(...args));
+
+  // Within a turn, nothing below waits for another one.
   const message = async (id: string) => (await provider.getMessage(id)) ?? null;
 
   const compactions = async () => [...(await provider.getCompactions())];
@@ -29,6 +40,13 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     const leafId = await named(given ?? undefined);
     if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
     return applyOverlays(await provider.getHistory(leafId), await compactions());
+  };
+
+  // Only ids of overlays that are really this session's are passed over; others are refused as reserved.
+  const withoutSummaries = async (messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> => {
+    if (!messages.some(isSummary)) return messages;
+    const ids = new Set((await compactions()).map(({ id }) => SUMMARY_ID_PREFIX + id));
+    return messages.filter((each) => !isSummary(each) || !ids.has(each.id));
   };
 
   const insert = async (given: SessionMessage, parent: string | null | undefined): Promise<boolean> => {
@@ -52,24 +70,21 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     return from >= 0 && digestRange(visible.slice(from, to + 1).map(digestMessage)) === digest;
   };
 
-  const inTurn =
-    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
-    (...args: A): Promise<R> =>
-      enqueue(provider, () => write(...args));
-
   return {
     sessionId,
     ready: async () => {},
-    message,
-    history: async (leafId, onCorrupt) => {
+    message: reading(message),
+    history: reading(async (leafId, onCorrupt) => {
       const messages = await history(leafId);
       return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: [] }) : messages;
+    }),
+    stream: ({ leafId, newestFirst }) => {
+      const messages = queue.read("", () => history(leafId));
+      // Whoever iterates is told of a failure; perhaps nobody does.
+      messages.catch(() => {});
+      return streamOf(messages, newestFirst ?? false);
     },
-    stream: async function* ({ leafId, newestFirst }) {
-      const messages = await history(leafId ?? undefined);
-      yield* newestFirst ? messages.reverse() : messages;
-    },
-    recent: async (maxBytes, minMessages) => {
+    recent: reading(async (maxBytes, minMessages) => {
       if (provider.getRecentHistory !== undefined) {
         const recent = await provider.getRecentHistory(null, maxBytes, minMessages);
         return { ...recent, messages: applyOverlays(recent.messages, await compactions()) };
@@ -84,18 +99,21 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
         start -= 1;
       }
       return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
-    },
-    rowStats: async () => (await provider.getHistoryRowStats?.(null)) ?? null,
-    leaf: async () => (await provider.getLatestLeaf()) ?? null,
-    branches: async (given) => {
+    }),
+    rowStats: reading(async () => (await provider.getHistoryRowStats?.(null)) ?? null),
+    leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
+    branches: reading(async (given) => {
       const messageId = await named(given);
       if ((await message(messageId)) === null) throw notFound(messageId);
       return [...(await provider.getBranches(messageId))];
-    },
-    pathLength: async (leafId) => provider.getPathLength(await named(leafId)),
-    visibleTokens: async () => (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
-    tree: async () => treeOf(await provider.getHistory()),
-    append: inTurn(async (messages, parentId) => {
+    }),
+    pathLength: reading(async (leafId) => provider.getPathLength(await named(leafId))),
+    visibleTokens: reading(async () =>
+      (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
+    ),
+    tree: reading(async () => treeOf(await provider.getHistory())),
+    append: writing(async (given, parentId) => {
+      const messages = await withoutSummaries(given);
       // Before anything is written.
       for (const each of messages) encodeMessage(each);
       const insertedIds: string[] = [];
@@ -104,35 +122,39 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
         if (await insert(each, parent)) insertedIds.push(each.id);
         parent = each.id;
       }
+      const [one] = messages;
+      const isKnown = one !== undefined && messages.length === 1 && insertedIds.length === 0;
       const lastId = messages.at(-1)?.id ?? (await provider.getLatestLeaf())?.id ?? null;
-      return { insertedIds, lastId, visibleTokens: null };
+      return { insertedIds, lastId, visibleTokens: null, stored: isKnown ? await message(one.id) : undefined };
     }),
-    upsert: inTurn(async (given, parentId) => {
+    upsert: writing(async (given, parentId) => {
+      if ((await withoutSummaries([given])).length === 0) return { inserted: false, visibleTokens: null };
       encodeMessage(given);
       const inserted = await insert(given, parentId);
       if (!inserted) await provider.updateMessage(given);
       return { inserted, visibleTokens: null };
     }),
-    update: inTurn(async (given) => {
+    update: writing(async (given) => {
       encodeMessage(given);
       if ((await message(given.id)) === null) throw notFound(given.id);
       await provider.updateMessage(given);
     }),
-    delete: inTurn(async (ids) => {
+    delete: writing(async (ids) => {
       const known: string[] = [];
       for (const id of ids) if ((await message(id)) !== null) known.push(id);
       if (known.length > 0) await provider.deleteMessages(known);
       return known;
     }),
-    clear: inTurn(async () => {
+    clear: writing(async () => {
       await provider.clearMessages();
+      return false;
     }),
     setActiveLeaf: async () => {
       const text = "This provider has no active leaf of its own; append with a parentId instead.";
       throw new StemmaError("STORE_UNSUPPORTED", {}, text);
     },
-    compactions,
-    addCompaction: inTurn(async (request) => {
+    compactions: reading(compactions),
+    addCompaction: writing(async (request) => {
       const existing = await compactions();
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
       if (request.expect !== undefined && !(await holds(request, request.expect))) throw stale();
@@ -144,7 +166,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
         added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
       );
     }),
-    originals: async (compactionId) => {
+    originals: reading(async (compactionId) => {
       const compaction = (await compactions()).find(({ id }) => id === compactionId);
       if (compaction === undefined) {
         const text = `No compaction "${compactionId}" is in this session.`;
@@ -153,8 +175,8 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
       const path = await provider.getHistory(compaction.toMessageId);
       const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
       return from < 0 ? [] : path.slice(from);
-    },
-    search: async (query, { limit, offset = 0, ...filters }) => {
+    }),
+    search: reading(async (query, { limit, offset = 0, ...filters }) => {
       if (provider.searchMessages === undefined) {
         throw new StemmaError("SEARCH_UNAVAILABLE", {}, "This session's provider has no searchMessages().");
       }
@@ -164,8 +186,12 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
         throw new StemmaError("SEARCH_UNAVAILABLE", { option: unknown }, text);
       }
       return (await provider.searchMessages(query, offset + limit)).slice(offset);
-    },
+    }),
   };
+}
+
+async function* streamOf(messages: Promise<SessionMessage[]>, newestFirst: boolean): AsyncIterable<SessionMessage> {
+  yield* newestFirst ? (await messages).reverse() : await messages;
 }
 
 function notFound(messageId: string): StemmaError {

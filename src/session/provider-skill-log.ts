@@ -1,8 +1,8 @@
-import { enqueue } from "../context/provider-call.js";
 import { encodeMessage } from "../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { createLoadFinder, hideUnloaded, type LoadFinder, recordLoad, recordUnload } from "../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../model/skills.js";
+import { queueOf } from "../queue.js";
 import type { SkillLog } from "../tools/access.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 
@@ -27,9 +27,9 @@ export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
     load: async (label, key, toolCallId) => {
       state = recordLoad(state, label, key, toolCallId);
     },
-    loaded: () => enqueue(provider, async () => [...loadsIn(await provider.getHistory()).loads].reverse()),
+    loaded: () => queueOf(provider).read("", async () => [...loadsIn(await provider.getHistory()).loads].reverse()),
     unload: (label, key) =>
-      enqueue(provider, async () => {
+      queueOf(provider).write("", async () => {
         const path = [...(await provider.getHistory())];
         const loaded = loadsIn(path)
           .callsOf(label, key)
@@ -49,9 +49,10 @@ export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
       append: async (messages, parentId) => backend.append(messages.map(emptied), parentId),
       upsert: async (message, parentId) => backend.upsert(emptied(message), parentId),
       update: async (message) => backend.update(emptied(message)),
-      clear: async (prompt) => {
-        await backend.clear(prompt);
+      clear: async () => {
+        const dropped = await backend.clear();
         state = NO_SKILLS;
+        return dropped;
       },
     }),
   };

@@ -82,6 +82,8 @@ export interface AppendedMessages {
   readonly lastId: string | null;
   /** Estimated tokens of the visible history up to there; null when it must be measured. */
   readonly visibleTokens: number | null;
+  /** Of a call with one message whose id was known: what is stored under that id. */
+  readonly stored?: SessionMessage | null | undefined;
 }
 
 export interface CompactionRequest {
@@ -105,7 +107,10 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
   readonly corrupt: readonly string[];
 };
 
-/** What a session needs of its provider: the documented methods, and what the session offers beyond them. */
+/**
+ * What a session needs of its provider: the documented methods, and what the session offers beyond them. Calls take effect
+ * in the order in which they are made, awaited or not.
+ */
 export interface SessionBackend {
   /** The session's id; "" for the unnamed one. */
   readonly sessionId: string;
@@ -122,13 +127,15 @@ export interface SessionBackend {
   pathLength(leafId: string | undefined): Promise<number>;
   visibleTokens(): Promise<number>;
   tree(): Promise<TreeNode[]>;
+  /** Passes over the session's own summaries. */
   append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
+  /** The same. */
   upsert(message: SessionMessage, parentId: string | null | undefined): Promise<UpsertResult>;
   update(message: SessionMessage): Promise<void>;
   /** Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<readonly string[]>;
-  /** A `prompt` becomes the frozen one in the same write, where the session's store keeps it. */
-  clear(prompt?: string): Promise<void>;
+  /** Drops the frozen prompt that the session's store keeps in the same write. Resolves to whether there was one. */
+  clear(): Promise<boolean>;
   setActiveLeaf(id: string): Promise<void>;
   compactions(): Promise<StoredCompaction[]>;
   addCompaction(request: CompactionRequest): Promise<StoredCompaction>;

@@ -8,6 +8,7 @@ import { StemmaError } from "../errors.js";
 import {
   givenMessage,
   type HistoryMessage,
+  isSummary,
   isSummaryMessage,
   type SessionMessage,
   SUMMARY_ID_PREFIX,
@@ -55,7 +56,9 @@ const ON_CORRUPT = ["skip", "throw", undefined];
 /**
  * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
  * made of them. Configure it by chaining; its first other call starts it, and a builder call after that is
- * `SESSION_STARTED`. Every call that writes is all or nothing. Any call on a closed store is `STORE_CLOSED`.
+ * `SESSION_STARTED`. Every call that writes is all or nothing. Calls take effect in the order in which they are made,
+ * awaited or not, by whichever object for the session: a read sees what was written before it. Functions that you give it
+ * may call it, and wait. Any call on a closed store is `STORE_CLOSED`.
  */
 export class Session {
   #provider: SessionProvider;
@@ -179,12 +182,9 @@ export class Session {
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
     assertOptionalId(parentId, PARENT);
     const given = givenMessage(message);
-    const { insertedIds } = await this.#append([given], parentId);
+    const { insertedIds, stored } = await this.#append([given], parentId);
     const inserted = insertedIds.length > 0;
-    if (!inserted && !isOwnSummary(given)) {
-      const stored = await this.#started.backend.message(given.id);
-      return { inserted, message: stored ?? given };
-    }
+    if (!inserted && !isSummary(given)) return { inserted, message: stored ?? given };
     return {
       inserted,
       // Made only for whoever looks: nearly nobody does.
@@ -222,8 +222,8 @@ export class Session {
     assertOptionalId(parentId, PARENT);
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
-    if (isOwnSummary(given) && (await this.#withoutOwnSummaries([given])).length === 0) return false;
     const { inserted, visibleTokens } = await backend.upsert(given, parentId);
+    if (isSummary(given)) return false;
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(visibleTokens);
     return inserted;
@@ -239,7 +239,10 @@ export class Session {
     await compactor.afterChange();
   }
 
-  /** Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. */
+  /**
+   * Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. When that
+   * cannot be rendered, no prompt is frozen any more, which does not fail the call.
+   */
   async clearMessages(): Promise<void> {
     const { clear, events, compactor } = this.#started;
     await clear();
@@ -277,7 +280,10 @@ export class Session {
     return this.#started.backend.history(leafId ?? undefined, options.onCorrupt ?? "throw");
   }
 
-  /** The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. */
+  /**
+   * The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. It sees what was
+   * written before this call, whenever it is read; of what is written later, edits and deletes on later pages.
+   */
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
     assertOptions(options, "history()");
     assertOptionalId(options.leafId, LEAF);
@@ -374,7 +380,7 @@ export class Session {
   ): Promise<ContextBlock> {
     assertText(label, "The label of replaceContextBlock()");
     assertOptions(options, "replaceContextBlock()");
-    return (await this.#context()).replace(label, content, options);
+    return this.#inContext((context) => context.replace(label, content, options));
   }
 
   /**
@@ -383,13 +389,13 @@ export class Session {
    */
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
     assertText(label, "The label of appendContextBlock()");
-    return (await this.#context()).append(label, content);
+    return this.#inContext((context) => context.append(label, content));
   }
 
   /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
     assertOptions(options, "addContext()");
-    return (await this.#context()).add(label, options);
+    return this.#inContext((context) => context.add(label, options));
   }
 
   /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
@@ -403,23 +409,23 @@ export class Session {
    * False when it is not loaded.
    */
   async unloadSkill(label: string, key: string): Promise<boolean> {
-    return (await this.#context()).skills?.unload(label, key) ?? false;
+    return this.#inContext(async ({ skills }) => (await skills?.unload(label, key)) ?? false);
   }
 
   /** The documents that are loaded, each as `label:key`. */
   async getLoadedSkillKeys(): Promise<Set<string>> {
-    const loaded = (await (await this.#context()).skills?.loaded()) ?? [];
+    const loaded = await this.#inContext(async ({ skills }) => (await skills?.loaded()) ?? []);
     return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
   /** The system prompt: rendered once, and the same from then on until it is refreshed. */
   async freezeSystemPrompt(): Promise<string> {
-    return (await this.#context()).freezePrompt();
+    return this.#inContext((context) => context.freezePrompt());
   }
 
   /** Reads all blocks, renders the prompt anew and freezes that. */
   async refreshSystemPrompt(): Promise<string> {
-    return (await this.#context()).refreshPrompt();
+    return this.#inContext((context) => context.refreshPrompt());
   }
 
   /**
@@ -427,14 +433,14 @@ export class Session {
    * latest user message, so that the cached prefix stays whole. Null when nothing did.
    */
   async reminder(): Promise<string | null> {
-    return (await this.#context()).reminder();
+    return this.#inContext((context) => context.reminder());
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
   tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
-    const tools = await (await this.#context()).tools();
+    const tools = await this.#inContext((context) => context.tools());
     if (!expandableSummaries) return tools;
     return {
       ...tools,
@@ -492,11 +498,14 @@ export class Session {
     return this.#core;
   }
 
-  // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same.
-  async #context(): Promise<SessionContext> {
+  // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same. What
+  // the call hands to the store comes before what is called next, so it does not wait for that.
+  async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
     const { backend, context } = this.#started;
-    await backend.ready();
-    return context;
+    const [ready, result] = await Promise.allSettled([backend.ready(), call(context)]);
+    if (ready.status === "rejected") throw ready.reason;
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
   }
 
   #configure(change: Partial<SessionConfig>): this {
@@ -513,26 +522,13 @@ export class Session {
 
   async #append(messages: readonly SessionMessage[], parentId: string | null | undefined) {
     const { backend, events, compactor } = this.#started;
-    // Not awaited without need: calls made in one turn run in the order in which they were made.
-    const own = messages.some(isOwnSummary) ? await this.#withoutOwnSummaries(messages) : messages;
-    const result = await backend.append(own, parentId);
+    const result = await backend.append(messages, parentId);
     if (result.insertedIds.length > 0) {
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
-
-  // Only ids of overlays that are really this session's are passed over; others are refused as reserved.
-  async #withoutOwnSummaries(messages: readonly SessionMessage[]): Promise<SessionMessage[]> {
-    const ids = new Set((await this.#started.backend.compactions()).map(({ id }) => SUMMARY_ID_PREFIX + id));
-    return messages.filter((message) => !isOwnSummary(message) || !ids.has(message.id));
-  }
-}
-
-function isOwnSummary(message: unknown): boolean {
-  const id = (message as Partial<SessionMessage> | null | undefined)?.id;
-  return typeof id === "string" && isSummaryMessage({ id });
 }
 
 function storedForm(message: SessionMessage): SessionMessage {

@@ -1,5 +1,5 @@
 import { encodeMessage } from "../model/codec.js";
-import type { SessionMessage } from "../model/message.js";
+import { isSummary, type SessionMessage } from "../model/message.js";
 import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import type { Store } from "../storage/contract.js";
@@ -9,6 +9,16 @@ import type { CompactionRequest, HistoryOptions, SessionBackend } from "./provid
 /** A session kept in a store. */
 export function storeBackend(store: Store, sessionId: string): SessionBackend {
   assertSessionId(sessionId);
+  const append = async (
+    messages: readonly SessionMessage[],
+    parentId: string | null | undefined,
+    summaries?: readonly SessionMessage[],
+  ) => {
+    const options = summaries && { summaryIds: summaries.map(({ id }) => id) };
+    const result = await store.messages.append(sessionId, messages.map(encodeMessage), parentId, options);
+    const insertedIds = messages.filter((_, index) => result.inserted[index]).map(({ id }) => id);
+    return { ...result, insertedIds };
+  };
   return {
     sessionId,
     ready: () => store.migrate(),
@@ -27,14 +37,22 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     visibleTokens: () => store.history.tokens(sessionId),
     tree: () => store.history.tree(sessionId),
     append: async (messages, parentId) => {
-      const result = await store.messages.append(sessionId, messages.map(encodeMessage), parentId);
-      const insertedIds = messages.filter((_, index) => result.inserted[index]).map(({ id }) => id);
-      return { insertedIds, lastId: result.lastId, visibleTokens: result.visibleTokens };
+      if (messages.some(isSummary))
+        return append(
+          messages.filter((each) => !isSummary(each)),
+          parentId,
+          messages.filter(isSummary),
+        );
+      return append(messages, parentId);
     },
-    upsert: async (message, parentId) => store.messages.upsert(sessionId, encodeMessage(message), parentId),
+    upsert: async (message, parentId) => {
+      if (!isSummary(message)) return store.messages.upsert(sessionId, encodeMessage(message), parentId);
+      await append([], undefined, [message]);
+      return { inserted: false, visibleTokens: null };
+    },
     update: async (message) => store.messages.update(sessionId, encodeMessage(message)),
     delete: (ids) => store.messages.delete(sessionId, ids),
-    clear: (prompt) => store.messages.clear(sessionId, prompt === undefined ? undefined : storablePrompt(prompt)),
+    clear: () => store.messages.clear(sessionId),
     setActiveLeaf: (id) => store.messages.setActiveLeaf(sessionId, id),
     compactions: () => store.compactions.list(sessionId),
     addCompaction: async ({ summary, fromMessageId, toMessageId, expect }: CompactionRequest) => {

@@ -70,8 +70,8 @@ export abstract class StoreSessionProvider implements SessionProvider {
     await this.backend.delete(messageIds);
   }
 
-  clearMessages(): Promise<void> {
-    return this.backend.clear();
+  async clearMessages(): Promise<void> {
+    await this.backend.clear();
   }
 
   addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {

@@ -3,10 +3,12 @@ import type { EncodedMessage } from "../model/codec.js";
 import type { HistoryMessage, SessionMessage } from "../model/message.js";
 import type { SearchQuery } from "../model/query.js";
 import type { SkillState } from "../model/skills.js";
+import type { Queue } from "../queue.js";
 
 /**
  * A store holds many sessions. Every method that writes is all or nothing, and is serialised with the other writers of
- * the same session, whatever process they run in. A store that is not SQL implements this interface; a SQL one
+ * the same session, whatever process they run in. Calls for one session take effect in the order in which they were made,
+ * awaited or not: a read sees the writes made before it, and none made after it. A store that is not SQL implements this interface; a SQL one
  * implements a connection and a dialect (`sql/store.ts`) and gets all of it.
  */
 export interface Store {
@@ -25,6 +27,8 @@ export interface Store {
    * `capabilities.check` is false. Errors: `SESSION_NOT_FOUND`.
    */
   check?(options?: CheckOptions): Promise<CheckReport>;
+  /** What orders the calls of stores on one client. Missing where two stores have none in common. */
+  readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;
   /** Releases the connection. Every later call fails with `STORE_CLOSED`. Idempotent. */
@@ -102,6 +106,11 @@ export type CheckRule =
 /** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
 export type ParentRef = string | null | undefined;
 
+export interface AppendOptions {
+  /** Ids of synthetic messages that the caller passed over. One that no summary of the session has: `INVALID_MESSAGE`. */
+  readonly summaryIds?: readonly string[] | undefined;
+}
+
 export interface AppendResult {
   /** For each message given: whether it was inserted; false when its id was already known. */
   readonly inserted: readonly boolean[];
@@ -109,6 +118,8 @@ export interface AppendResult {
   readonly lastId: string | null;
   /** Estimated tokens of the visible history up to there; null when it must be measured (`history.tokens`). */
   readonly visibleTokens: number | null;
+  /** Of a call with one message whose id was known: what is stored under that id. */
+  readonly stored?: SessionMessage | null | undefined;
 }
 
 export interface UpsertResult {
@@ -134,9 +145,14 @@ export interface MessageStore {
   /**
    * Attaches `messages` as one chain below `parent`; the last one inserted becomes the active leaf. A known id stays
    * where and as it is, and the chain goes on from it; a call that inserts nothing changes nothing.
-   * Errors: `PARENT_NOT_FOUND`.
+   * Errors: `PARENT_NOT_FOUND`, and those of `options`.
    */
-  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Promise<AppendResult>;
+  append(
+    sessionId: string,
+    messages: readonly EncodedMessage[],
+    parent: ParentRef,
+    options?: AppendOptions,
+  ): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`. */
   update(sessionId: string, message: EncodedMessage): Promise<void>;
   /** Updates a known id in place, else appends below `parent`. Errors: `PARENT_NOT_FOUND`. */
@@ -144,10 +160,10 @@ export interface MessageStore {
   /** Removes messages; children move to the parent, overlays shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(sessionId: string, ids: readonly string[]): Promise<string[]>;
   /**
-   * Removes every message, overlay and loaded-skill state of the session; keeps its registry row and its blocks. A `prompt`
-   * becomes the frozen one in the same write.
+   * Removes every message, overlay and loaded-skill state of the session, and its frozen prompt; keeps its registry row
+   * and its blocks. Resolves to whether a prompt was frozen.
    */
-  clear(sessionId: string, prompt?: string): Promise<void>;
+  clear(sessionId: string): Promise<boolean>;
   /**
    * Writes a whole tree, each message below its own parent, with its overlays, active leaf, registry entry and usage. What
    * is known already stays as it is.
@@ -208,7 +224,10 @@ export interface HistoryStore {
   children(sessionId: string, id: string): Promise<SessionMessage[]>;
   /** The visible history from the root to the leaf: overlays applied, unloaded skills emptied. */
   path(sessionId: string, options: ReadOptions): Promise<SessionMessage[]>;
-  /** The same, page by page, never holding more than a page; oldest first, or newest first. */
+  /**
+   * The same, page by page, never holding more than a page; oldest first, or newest first. Reading begins with the call:
+   * it sees what was written before, also if the pages are asked for later.
+   */
   stream(
     sessionId: string,
     options: ReadOptions & { newestFirst?: boolean | undefined },
@@ -340,6 +359,9 @@ export interface NewSession {
   source?: string | undefined;
 }
 
+/** A session that goes on with another one. */
+export type Continuation = Omit<NewSession, "name"> & { readonly name?: string | undefined };
+
 export interface SessionStore {
   /** Registers a session. An id that is already registered is returned as it is. */
   create(session: NewSession): Promise<SessionInfo>;
@@ -358,8 +380,8 @@ export interface SessionStore {
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
   /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
-  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`. Errors: `SESSION_NOT_FOUND`. */
-  split(id: string, first: EncodedMessage, continuation: NewSession): Promise<SessionInfo>;
+  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`. Errors: `SESSION_NOT_FOUND`. */
+  split(id: string, first: EncodedMessage, continuation: Continuation): Promise<SessionInfo>;
   /** Reads the loaded-skill state, applies `change` and stores what it returns. `newest` is the number of the newest message, 0 when there is none. Resolves to the new state. */
   updateSkills(id: string, change: (state: SkillState, newest: number) => SkillState): Promise<SkillState>;
   skills(id: string): Promise<SkillState>;

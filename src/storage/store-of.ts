@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { type Queue, queueOf } from "../queue.js";
 import type { Store } from "./contract.js";
 import { agentStore, isSqlHost } from "./sqlite/agent-sql.js";
 
@@ -6,6 +7,11 @@ import { agentStore, isSqlHost } from "./sqlite/agent-sql.js";
 export function isStore(value: unknown): value is Store {
   if (typeof value !== "object" || value === null) return false;
   return ["messages", "history", "compactions", "sessions", "blocks", "entries"].every((family) => family in value);
+}
+
+/** What puts calls that belong together in order: the same for stores on one client. */
+export function orderOf(store: Store): Queue {
+  return store.order ?? queueOf(store);
 }
 
 const stores = new WeakMap<object, Store>();

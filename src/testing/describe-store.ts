@@ -13,6 +13,7 @@ import { history } from "./history.js";
 import { isolation } from "./isolation.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
+import { order } from "./order.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
@@ -37,6 +38,7 @@ const TOPICS: readonly Topic[] = [
   searchOptions,
   embeddings,
   concurrency,
+  order,
   isolation,
   faults,
   migrations,

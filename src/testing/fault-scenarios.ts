@@ -133,10 +133,11 @@ export const SCENARIOS: readonly Scenario[] = [
       await session.freezeSystemPrompt();
       await session.replaceContextBlock("memory", "not in the frozen prompt yet");
     },
-    call: async ({ sessionOf }) => {
-      const session = sessionOf(MAIN).withContext("memory").withCachedPrompt();
-      return () => session.clearMessages();
-    },
+    // Of the session's call, rendering the prompt anew comes after the clear.
+    call:
+      async ({ store }) =>
+      () =>
+        store.messages.clear(MAIN),
   },
   {
     title: "setActiveLeaf",

@@ -1,6 +1,7 @@
 // One topic of the suite: its cases, one after the other.
 import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
+import { promptKey } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered, snapshot } from "./samples.js";
 import { defineTopic } from "./topic.js";
@@ -367,24 +368,21 @@ export const messages = defineTopic("messages", (it) => {
     expect(await build().freezeSystemPrompt()).toInclude("after");
   });
 
-  it("removes nothing with clearMessages when the frozen prompt cannot be rendered anew", async ({ sessionOf }) => {
-    let fails = false;
-    const soul = {
-      get: async () => {
-        if (fails) throw new Error("out of order");
-        return "kind";
-      },
+  it("leaves nothing frozen when clearMessages cannot render the prompt anew", async ({ store, sessionOf }) => {
+    let content: string | null = "before";
+    const get = async () => {
+      if (content === null) throw new Error("out of order");
+      return content;
     };
-    const session = sessionOf("s").withContext("soul", { provider: soul }).withCachedPrompt();
+    const session = sessionOf("s").withContext("soul", { provider: { get } }).withCachedPrompt();
     await session.appendMessage(message("a"));
-    const prompt = await session.freezeSystemPrompt();
-    fails = true;
-    await expectError(session.clearMessages(), "PROVIDER_FAILED");
-    expect(await historyIds(session)).toEqual(["a"]);
-    expect(await sessionOf("s").withCachedPrompt().freezeSystemPrompt()).toBe(prompt);
-    fails = false;
+    await session.freezeSystemPrompt();
+    content = null;
     await session.clearMessages();
     expect(await historyIds(session)).toEqual([]);
+    expect(await store.blocks.get(promptKey("s"))).toEqual(null);
+    content = "after";
+    expect(await session.freezeSystemPrompt()).toInclude("after");
   });
 
   it("tells subscribers what changed, after it is stored", async ({ session }) => {

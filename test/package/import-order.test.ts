@@ -9,6 +9,7 @@ const SRC = `${ROOT}src`;
 const LAYERS = [
   "errors.ts",
   "files",
+  "queue.ts",
   "model",
   "compaction",
   "storage",

@@ -1,75 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { Session, type SessionMessage, type SessionProvider } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils.js";
-
-interface Stored {
-  message: SessionMessage;
-  parentId: string | null;
-}
-
-type Overlay = Awaited<ReturnType<SessionProvider["getCompactions"]>>[number];
-
-/** A provider as a user writes one: the documented methods on a list, and nothing else. */
-function createProvider() {
-  const rows: Stored[] = [];
-  const overlays: Overlay[] = [];
-  const find = (id: string | null | undefined) => rows.find(({ message }) => message.id === id);
-  const path = (leafId = rows.at(-1)?.message.id) => {
-    const found: SessionMessage[] = [];
-    for (let row = find(leafId); row; row = find(row.parentId)) found.unshift(row.message);
-    return found;
-  };
-  return {
-    getMessage: (id: string) => find(id)?.message ?? null,
-    getHistory: (leafId?: string) => path(leafId),
-    getLatestLeaf: () => rows.at(-1)?.message ?? null,
-    getBranches: (messageId: string) => rows.filter((row) => row.parentId === messageId).map((row) => row.message),
-    getPathLength: (leafId?: string) => path(leafId).length,
-    appendMessage(message: SessionMessage, parentId?: string | null) {
-      rows.push({ message, parentId: parentId === undefined ? (rows.at(-1)?.message.id ?? null) : parentId });
-    },
-    updateMessage(message: SessionMessage) {
-      const row = find(message.id);
-      if (row) row.message = message;
-    },
-    deleteMessages(ids: string[]) {
-      for (const id of ids) {
-        const row = find(id) as Stored;
-        for (const child of rows) if (child.parentId === id) child.parentId = row.parentId;
-        rows.splice(rows.indexOf(row), 1);
-      }
-    },
-    clearMessages() {
-      rows.length = 0;
-      overlays.length = 0;
-    },
-    addCompaction(summary: string, fromMessageId: string, toMessageId: string) {
-      const createdAt = new Date().toISOString();
-      const overlay = { id: `overlay-${overlays.length}`, summary, fromMessageId, toMessageId, createdAt };
-      overlays.push(overlay);
-      return overlay;
-    },
-    getCompactions: () => [...overlays],
-    searchMessages: (query: string, limit = 20) =>
-      rows
-        .filter(({ message }) => JSON.stringify(message).includes(query))
-        .slice(0, limit)
-        .map(({ message }) => ({ id: message.id, role: message.role, content: JSON.stringify(message.parts) })),
-  } satisfies SessionProvider;
-}
+import { createProvider, delayed } from "./list-provider.js";
 
 /** The same methods, each answering later, the first calls later than the next ones. */
 function later(provider: ReturnType<typeof createProvider>): SessionProvider {
   let delay = 15;
-  const slow = Object.entries(provider).map(([name, method]) => [
-    name,
-    async (...values: unknown[]) => {
-      delay = Math.max(0, delay - 1);
-      await new Promise((done) => setTimeout(done, delay));
-      return (method as (...values: unknown[]) => unknown)(...values);
-    },
-  ]);
-  return Object.fromEntries(slow) as SessionProvider;
+  return delayed(provider, () => {
+    delay = Math.max(0, delay - 1);
+    return delay;
+  });
 }
 
 const say = (id: string, text = `text of ${id}`) => ({ id, role: "user", parts: [{ type: "text", text }] });

@@ -1,3 +1,4 @@
+import { Queue } from "../../queue.js";
 import type { SessionState } from "../types.js";
 
 /** How many sessions are remembered by their id alone, so that a process that serves any number of them stays level. */
@@ -16,7 +17,7 @@ export type Expected = string | null | undefined;
 export class Versions {
   readonly #ofState = new WeakMap<SessionState, string>();
   readonly #lastSeen = new Map<string, string | null>();
-  readonly #queues = new Map<string, Promise<void>>();
+  readonly #queue = new Queue();
 
   expected(state: SessionState): Expected {
     const seen = this.#lastSeen.get(state.id);
@@ -44,17 +45,7 @@ export class Versions {
 
   /** One after the other for each session: our own writes are no conflict. */
   exclusive<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#queues.get(id) ?? Promise.resolve()).then(work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    this.#queues.set(id, settled);
-    // The map holds sessions that are being written, no others.
-    settled.then(() => {
-      if (this.#queues.get(id) === settled) this.#queues.delete(id);
-    });
-    return done;
+    return this.#queue.write(id, work);
   }
 
   #remember(id: string, version: string | null): void {

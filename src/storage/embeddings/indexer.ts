@@ -1,8 +1,9 @@
 import { StemmaError } from "../../errors.js";
 import type { SearchQuery } from "../../model/query.js";
+import { Queue } from "../../queue.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
 import type { Runner } from "../engine/runner.js";
-import { type RankMessages, rankByWords, searchMessages } from "../operations/search/search.js";
+import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { Background, report } from "./background-worker.js";
 import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type Waiting } from "./backlog.js";
@@ -43,6 +44,7 @@ export class VectorWork {
   readonly #store: OpenStore["store"];
   readonly #runner: Runner;
   readonly #sql: OpenStore["sql"];
+  readonly #search: OpenStore["search"];
   readonly #dialect: VectorDialect;
   readonly #embedder: Embedder;
   readonly #options: EmbedOptions;
@@ -53,12 +55,13 @@ export class VectorWork {
   #own: number | null = null;
   #prepared: Promise<{ readonly similarity: string | null }> | null = null;
   #memory: VectorMemory | null = null;
-  #loading: Promise<void> = Promise.resolve();
+  readonly #loading = new Queue();
 
   constructor(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions) {
     this.#store = open.store;
     this.#runner = open.runner;
     this.#sql = open.sql;
+    this.#search = open.search;
     this.#dialect = dialect;
     this.#embedder = embedder;
     this.#options = options;
@@ -186,8 +189,7 @@ export class VectorWork {
       return null;
     });
     this.background.wake();
-    if (rank === null) return this.#store.history.search(query, request);
-    return this.#runner.read(() => searchMessages(this.#sql, query, request, rank));
+    return this.#search(query, request, rank ?? undefined);
   }
 
   // Null where there is nothing to compare: then words alone decide.
@@ -226,7 +228,7 @@ export class VectorWork {
 
   // Searches that come together load one after the other; others are served between pages.
   #load(embedder: number, dimensions: number): Promise<VectorMemory> {
-    const loaded = this.#loading.then(async () => {
+    return this.#loading.write("", async () => {
       if (this.#memory?.embedder !== embedder) {
         this.#memory = new VectorMemory(embedder, dimensions, this.#options.memory ?? MEMORY);
       }
@@ -235,11 +237,6 @@ export class VectorWork {
         await new Promise((resolve) => setTimeout(resolve));
       return memory;
     });
-    this.#loading = loaded.then(
-      () => {},
-      () => {},
-    );
-    return loaded;
   }
 }
 

@@ -15,7 +15,7 @@ export interface SyncConnection {
   column?(statement: Statement): unknown[];
   /** The rows as arrays of their values, where the engine has a faster way to them than through objects. */
   tuples?(statement: Statement): unknown[][];
-  /** How many rows an INSERT wrote, where the engine tells without RETURNING. */
+  /** How many rows a statement wrote, where the engine tells without RETURNING. */
   count?(statement: Statement): number;
   /** Runs `work` in one transaction, rolled back when it throws. */
   transaction<T>(mode: TransactionMode, work: () => T): T;

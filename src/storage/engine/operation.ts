@@ -11,7 +11,7 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /**
    * The form of the answer: rows unless said otherwise. Some engines give `tuples` (rows as arrays of their values) and
-   * `column` (the values of the only column) faster. `count` is the number of rows that an INSERT wrote.
+   * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote.
    */
   readonly as?: "tuples" | "column" | "count";
 }
@@ -33,7 +33,7 @@ export function* tuples<T extends readonly SqlValue[]>(sql: string, ...values: S
   return (yield { sql, values, as: "tuples" }) as unknown as T[];
 }
 
-/** Runs an INSERT or an UPDATE without RETURNING. Gives how many rows it wrote. */
+/** Runs an INSERT, an UPDATE or a DELETE without RETURNING. Gives how many rows it wrote. */
 export function* count(sql: string, values: readonly SqlValue[]): Operation<number> {
   return (yield { sql, values, as: "count" }) as unknown as number;
 }

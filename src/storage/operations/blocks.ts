@@ -3,7 +3,7 @@ import { appendText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { count, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { dateSession, isoNow } from "./session-row.js";
 import { upgradedLabel } from "./upgraded-rows.js";
@@ -62,17 +62,11 @@ export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxToken
   return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 }, hasRow);
 }
 
-/** See `BlockStore.delete`. */
-export function* deleteBlock(key: BlockKey): Operation<void> {
-  yield* run(
-    `DELETE FROM cf_agents_context_blocks
-     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`,
-    key.sessionId,
-    key.kind,
-    key.label,
-    UPGRADED_ROWS,
-    upgradedLabel(key),
-  );
+/** See `BlockStore.delete`. Gives whether it was there. */
+export function* deleteBlock(key: BlockKey): Operation<boolean> {
+  const query = `DELETE FROM cf_agents_context_blocks
+     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
+  return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
 }
 
 /** Errors: `BLOCK_OVER_BUDGET`. */

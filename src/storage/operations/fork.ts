@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
-import type { NewSession, SessionInfo } from "../contract.js";
+import type { Continuation, NewSession, SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { copyEntries } from "./entries.js";
@@ -31,11 +31,11 @@ export function* splitSession(
   sql: Dialect,
   id: string,
   opening: EncodedMessage,
-  continuation: NewSession,
+  continuation: Continuation,
 ): Operation<SessionInfo> {
   const source = yield* getSession(id);
   yield* run("UPDATE assistant_sessions SET end_reason = ?, updated_at = ? WHERE id = ?", "compaction", isoNow(), id);
-  yield* continueSession(source, continuation);
+  yield* continueSession(source, { ...continuation, name: continuation.name ?? source.name });
   yield* appendMessages(sql, continuation.id, [opening], null);
   yield* copyBlocks(sql, id, continuation.id);
   return yield* getSession(continuation.id);

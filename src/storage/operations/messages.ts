@@ -4,7 +4,7 @@ import { searchDocument } from "../../model/text.js";
 import { type AppendResult, type ImportedTree, type ParentRef, promptKey, type UpsertResult } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
-import { writeBlock } from "./blocks.js";
+import { deleteBlock } from "./blocks.js";
 import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
@@ -111,12 +111,13 @@ export function* setActiveLeaf(sessionId: string, messageId: string): Operation<
 }
 
 /** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
-export function* clearMessages(sql: Dialect, sessionId: string, prompt: string | undefined): Operation<void> {
+export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const { no } = yield* openTip(sessionId);
-  if (prompt !== undefined) yield* writeBlock(sql, promptKey(sessionId), prompt, undefined);
+  const wasFrozen = yield* deleteBlock(promptKey(sessionId));
   yield* removeRows(sql, no);
   yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
   yield* touchSession(no, null, null);
+  return wasFrozen;
 }
 
 /** Removes everything that is kept by a session's number. */

@@ -1,44 +1,91 @@
 import type { SessionMessage } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
 import type { ReadOptions } from "../contract.js";
-import type { Runner } from "../engine/runner.js";
-import { openView, readPage } from "./history.js";
+import type { Operation } from "../engine/operation.js";
+import { openView, readPage, type View } from "./history.js";
+import type { Piece } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
+const FIRST_PAGE = 32;
 const MAX_PAGE = 512;
 
+export interface StreamOptions extends ReadOptions {
+  readonly newestFirst?: boolean | undefined;
+}
+
+type Read = <T>(operation: () => Operation<T>) => Promise<T>;
+
+interface Page {
+  readonly view: View;
+  readonly messages: readonly SessionMessage[];
+  readonly bytes: number;
+  /** What is left to read, the next piece last. */
+  readonly rest: readonly Piece[];
+}
+
 /**
- * See `HistoryStore.stream`. The path is found when reading starts; each page is a transaction of its own, so a message
- * that is edited or deleted before its page is read is seen as it is then.
+ * See `HistoryStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
+ * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
-export async function* streamPath(
-  runner: Runner,
+export function streamPath(
+  read: Read,
   sessionId: string,
-  options: ReadOptions & { newestFirst?: boolean | undefined },
+  options: StreamOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
-  const view = await runner.read(() => openView(sessionId, options.leafId, options.onCorrupt));
-  if (view === null) return;
-  const newestFirst = options.newestFirst ?? false;
-  const pieces = newestFirst ? view.pieces.slice().reverse() : view.pieces;
-  let limit = 32;
-  for (const piece of pieces) {
+  const first = read(() => openStream(sessionId, options));
+  // Whoever iterates is told of a failure; perhaps nobody does.
+  first.catch(() => {});
+  return streamPages(read, first, options);
+}
+
+async function* streamPages(
+  read: Read,
+  first: Promise<Page | null>,
+  options: StreamOptions,
+): AsyncGenerator<SessionMessage, void, undefined> {
+  let page = await first;
+  for (let limit = FIRST_PAGE; page !== null; ) {
+    yield* page.messages;
+    const { view, rest, messages, bytes } = page;
+    if (rest.length === 0) return;
+    // Pages hold about as many bytes as each other, whatever the size of a message.
+    const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
+    limit = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
+    page = await read(() => readPieces(view, rest, limit, options));
+  }
+}
+
+function* openStream(sessionId: string, options: StreamOptions): Operation<Page | null> {
+  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
+  if (view === null) return null;
+  const pieces = options.newestFirst ? view.pieces : view.pieces.slice().reverse();
+  return yield* readPieces(view, pieces, FIRST_PAGE, options);
+}
+
+// Reads `limit` messages, of as many pieces as it takes.
+function* readPieces(
+  view: View,
+  pieces: readonly Piece[],
+  limit: number,
+  { newestFirst = false, onCorrupt }: StreamOptions,
+): Operation<Page> {
+  const rest = pieces.slice();
+  const messages: SessionMessage[] = [];
+  let bytes = 0;
+  while (messages.length < limit) {
+    const piece = rest.pop();
+    if (piece === undefined) break;
     if ("overlay" in piece) {
-      yield summaryMessage(piece.overlay);
+      messages.push(summaryMessage(piece.overlay));
       continue;
     }
-    const range = { ...piece.range };
-    for (let more = true; more; ) {
-      const page = await runner.read(() => readPage(view, range, { newestFirst, limit }, options.onCorrupt));
-      yield* page.messages;
-      if (newestFirst) range.hi = (page.last ?? 0) - 1;
-      else range.lo = (page.last ?? 0) + 1;
-      more = page.full;
-      // Pages hold about as many bytes as each other, whatever the size of a message.
-      const size = page.bytes.reduce((sum, bytes) => sum + bytes, 0);
-      limit = Math.max(
-        1,
-        Math.min(MAX_PAGE, limit * 2, Math.floor((PAGE_BYTES * page.bytes.length) / Math.max(size, 1))),
-      );
-    }
+    const { range } = piece;
+    const page = yield* readPage(view, range, { newestFirst, limit: limit - messages.length }, onCorrupt);
+    for (const message of page.messages) messages.push(message);
+    for (const size of page.bytes) bytes += size;
+    if (!page.full) continue;
+    const last = page.last as number;
+    rest.push({ range: newestFirst ? { ...range, hi: last - 1 } : { ...range, lo: last + 1 } });
   }
+  return { view, messages, bytes, rest };
 }

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { queueOf } from "../../queue.js";
 import type { Row, SqlValue } from "../engine/operation.js";
 import { type BareConnection, bareQuery } from "./bare-connection.js";
 
@@ -187,13 +188,9 @@ function bareDriver(connection: object, run: BareConnection["query"]): PostgresD
   };
 }
 
-const queues = new WeakMap<object, Promise<unknown>>();
-
 // One connection holds one transaction: others wait for its end.
 function alone<T>(client: object, work: () => Promise<T>): Promise<T> {
-  const done = (queues.get(client) ?? Promise.resolve()).then(work);
-  queues.set(client, done.then(ignore, ignore));
-  return done;
+  return queueOf(client).write("", work);
 }
 
 const NO_JIT = "SET LOCAL jit = off";

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { Queue } from "../../queue.js";
 import type { Store } from "../contract.js";
 import { type OpenStore, openSqlStore } from "../sql-store.js";
 import { isStore } from "../store-of.js";
@@ -20,6 +21,7 @@ export function openPostgres(
   options: PostgresOptions = {},
   close: () => Promise<void> = async () => {},
   migrations = POSTGRES_MIGRATIONS,
+  order?: Queue,
 ): OpenStore {
   const schema = schemaOf(options);
   const connection = connectPostgres(driver, schema, close);
@@ -36,7 +38,23 @@ export function openPostgres(
     durable: true,
     transactions: true,
     isPrepared,
+    order,
   });
+}
+
+/** A store on a client that a user opened: its calls are in one order with those of every store on that client. */
+export function openClient(source: PostgresSource, options: PostgresOptions = {}): OpenStore {
+  return openPostgres(postgresDriver(source), options, undefined, undefined, orderOf(source, schemaOf(options)));
+}
+
+const orders = new WeakMap<object, Map<string | null, Queue>>();
+
+function orderOf(source: PostgresSource, schema: string | null): Queue {
+  const known = orders.get(source) ?? new Map<string | null, Queue>();
+  orders.set(source, known);
+  const order = known.get(schema) ?? new Queue();
+  known.set(schema, order);
+  return order;
 }
 
 const stores = new WeakMap<object, Store>();
@@ -44,7 +62,7 @@ const stores = new WeakMap<object, Store>();
 /** The store on a client, the same each time; a store is its own. Errors: `STORE_UNSUPPORTED`. */
 export function postgresStoreOf(source: PostgresSource | Store): Store {
   if (isStore(source)) return source;
-  const store = stores.get(source) ?? openPostgres(postgresDriver(source)).store;
+  const store = stores.get(source) ?? openClient(source).store;
   stores.set(source, store);
   return store;
 }

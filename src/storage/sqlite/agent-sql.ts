@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { queueOf } from "../../queue.js";
 import type { Store } from "../contract.js";
 import type { SyncConnection } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
@@ -30,7 +31,11 @@ export const MAX_TEXT_BYTES = 1_900_000;
 export function agentStore(host: SqlHost): Store {
   const connection = connectAgent(host);
   const dialect = sqliteDialect({ name: "agent", maxTextBytes: MAX_TEXT_BYTES, search: true });
-  return sqlStore(connection, dialect, { transactions: transactionOf(host) !== null, durable: true });
+  return sqlStore(connection, dialect, {
+    transactions: transactionOf(host) !== null,
+    durable: true,
+    order: queueOf(host),
+  });
 }
 
 // Bytes are vectors, which a store on an agent does not keep.

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../../errors.js";
+import type { SessionMessage } from "../../../model/message.js";
 import {
   type BlockKey,
   type EntryScope,
@@ -51,7 +52,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       durable: !(storage instanceof MemorySessionStorage),
     },
     messages: {
-      append: (id, list, parent) => write([id], () => messages.append(id, list, parent)),
+      append: (id, list, parent, options) => write([id], () => messages.append(id, list, parent, options)),
       update: (id, message) =>
         write([id], async () => {
           await messages.update(id, message);
@@ -69,11 +70,12 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
           held.removed(id, removed);
           return removed;
         }),
-      clear: (id, prompt) =>
+      clear: (id) =>
         write([id], async () => {
-          await messages.clear(id, prompt);
-          if (prompt !== undefined) noteBlock(held, promptKey(id));
+          const wasFrozen = await messages.clear(id);
+          held.keys(id).blocks.delete(blockName(promptKey(id)));
           held.removed(id, null);
+          return wasFrozen;
         }),
       importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
       setActiveLeaf: (id, messageId) => write([id], () => messages.setActiveLeaf(id, messageId)),
@@ -83,14 +85,13 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       leaf: (id) => read(id, () => history.leaf(id)),
       children: (id, messageId) => read(id, () => history.children(id, messageId)),
       path: (id, options) => read(id, () => history.path(id, options)),
-      async *stream(id, options) {
+      stream(id, options) {
+        // From the call on: its first page is read then, in the order of the calls.
         held.retain(id);
-        try {
-          await read(id, async () => {});
-          yield* history.stream(id, options);
-        } finally {
-          await held.release(id);
-        }
+        const opened = read(id, async () => ({ messages: history.stream(id, options) }));
+        // Whoever iterates is told of a failure; perhaps nobody does.
+        opened.catch(() => {});
+        return streamOf(opened, () => held.release(id));
       },
       recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
       rowStats: (id, leafId) => read(id, () => history.rowStats(id, leafId)),
@@ -175,6 +176,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       delete: (scope, key) => write([scope.sessionId], () => entries.delete(scope, key)),
       search: (scope, query, options) => read(scope.sessionId, () => entries.search(scope, query, options)),
     },
+    order: held.order,
     reload: (id) => held.reload(id),
     retain: (id) => held.retain(id),
     release: (id) => held.release(id),
@@ -185,6 +187,17 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       await inner.close();
     },
   };
+}
+
+async function* streamOf(
+  opened: Promise<{ messages: AsyncIterable<SessionMessage> }>,
+  onEnd: () => Promise<void>,
+): AsyncIterable<SessionMessage> {
+  try {
+    yield* (await opened).messages;
+  } finally {
+    await onEnd();
+  }
 }
 
 // A block that came from the storage goes on counting its versions from there.

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
+import { Queue } from "../../../queue.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
 import type { SessionState, SessionStorage } from "../../types.js";
 import { invalidId } from "../session-id.js";
@@ -47,9 +48,10 @@ export class HeldSessions {
   readonly #held = new Map<string, Held>();
   /** How many have a session open. */
   readonly #open = new Map<string, number>();
-  readonly #queues = new Map<string, Promise<unknown>>();
   /** Calls under way that need every session in memory. */
   #callsOnAll = 0;
+  /** One call after the other for each session, as each may load and save it. */
+  readonly order = new Queue();
   #closed = false;
 
   constructor(
@@ -59,7 +61,7 @@ export class HeldSessions {
 
   /** Runs a call that only reads the session. */
   read<T>(id: string, call: () => Promise<T>): Promise<T> {
-    return this.#exclusive([id], async () => {
+    return this.order.write(id, async () => {
       await this.#load(id);
       return call();
     });
@@ -68,7 +70,7 @@ export class HeldSessions {
   /** Runs a call that changes the sessions `written`, and reads those in `used` beside them. */
   write<T>(written: readonly string[], call: () => Promise<T>, used: readonly string[] = []): Promise<T> {
     const ids = [...written, ...used];
-    return this.#exclusive(ids, async () => {
+    return this.order.hold({ write: ids }, async () => {
       for (let attempt = 1; ; attempt += 1) {
         for (const id of ids) await this.#load(id);
         const made: string[] = [];
@@ -88,7 +90,7 @@ export class HeldSessions {
 
   /** Removes a session from the storage. */
   remove(id: string): Promise<void> {
-    return this.#exclusive([id], async () => {
+    return this.order.write(id, async () => {
       this.assertOpen();
       await this.storage.delete(keyOf(id));
       await this.#forget(id);
@@ -97,7 +99,7 @@ export class HeldSessions {
 
   /** Forgets what is in memory of a session, so that its next use reads it from the storage. */
   reload(id: string): Promise<void> {
-    return this.#exclusive([id], () => this.#forget(id));
+    return this.order.write(id, () => this.#forget(id));
   }
 
   /** Runs a call that reads every session of the storage. */
@@ -243,7 +245,7 @@ export class HeldSessions {
     let surplus = this.#held.size - this.#open.size - MAX_IDLE;
     for (const id of this.#held.keys()) {
       if (surplus <= 0) return;
-      if (this.#open.has(id) || this.#queues.has(id)) continue;
+      if (this.#open.has(id) || this.order.has(id)) continue;
       surplus -= 1;
       this.#forgetUnused(id).catch(() => {
         // The store was closed meanwhile.
@@ -252,7 +254,7 @@ export class HeldSessions {
   }
 
   #forgetUnused(id: string): Promise<void> {
-    return this.#exclusive([id], async () => {
+    return this.order.write(id, async () => {
       if (!this.#open.has(id) && this.#callsOnAll === 0 && !this.#closed) await this.#forget(id);
     });
   }
@@ -260,22 +262,6 @@ export class HeldSessions {
   async #forget(id: string): Promise<void> {
     this.#held.delete(id);
     await this.inner.sessions.delete(id);
-  }
-
-  // One call after the other for each session, as each may load and save it.
-  #exclusive<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = Promise.all(ids.map((id) => this.#queues.get(id)));
-    const done = before.then(work);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    for (const id of ids) this.#queues.set(id, settled);
-    // The map holds sessions that are being used, no others.
-    settled.then(() => {
-      for (const id of ids) if (this.#queues.get(id) === settled) this.#queues.delete(id);
-    });
-    return done;
   }
 }
 

@@ -1,0 +1,124 @@
+/** What a work holds of a queue: several `read` the same key at once, one that may `write` it is alone. */
+export interface Locks {
+  readonly read?: readonly string[];
+  readonly write?: readonly string[];
+}
+
+interface Lane {
+  /** Works under way, and whether it is one that writes. */
+  running: number;
+  writing: boolean;
+  /** Those that came later, each knowing the next one; null while nobody waits. */
+  first: Turn | null;
+  last: Turn | null;
+}
+
+interface Turn {
+  readonly writes: boolean;
+  readonly begin: () => void;
+  next: Turn | null;
+}
+
+/**
+ * Works on keys, in the order in which they are given: one that writes a key is alone with it, those that read it run
+ * together, and nobody overtakes. A work that need not wait begins before the call returns. A key is forgotten once
+ * nobody holds it.
+ */
+export class Queue {
+  readonly #lanes = new Map<string, Lane>();
+
+  /** How many keys are held. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** True while a work on the key is under way or waits. */
+  has(key: string): boolean {
+    return this.#lanes.has(key);
+  }
+
+  read<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#run(key, false, work);
+  }
+
+  write<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#run(key, true, work);
+  }
+
+  /** Holds several keys. Each is asked for at once, so works that share keys cannot wait for each other in a circle. */
+  hold<T>({ read = [], write = [] }: Locks, work: () => Promise<T>): Promise<T> {
+    const modes = new Map([...read.map((key) => [key, false] as const), ...write.map((key) => [key, true] as const)]);
+    const turns = [...modes].map(([key, writes]) => this.#enter(key, writes)).filter((turn) => turn !== null);
+    return finish(turns.length === 0 ? work : () => Promise.all(turns).then(work), () => {
+      for (const key of modes.keys()) this.#leave(key);
+    });
+  }
+
+  #run<T>(key: string, writes: boolean, work: () => Promise<T>): Promise<T> {
+    const turn = this.#enter(key, writes);
+    return finish(turn === null ? work : () => turn.then(work), () => this.#leave(key));
+  }
+
+  // Null for a work that may begin at once.
+  #enter(key: string, writes: boolean): Promise<void> | null {
+    const lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      this.#lanes.set(key, { running: 1, writing: writes, first: null, last: null });
+      return null;
+    }
+    if (!writes && !lane.writing && lane.first === null) {
+      lane.running += 1;
+      return null;
+    }
+    return new Promise((begin) => {
+      const turn: Turn = { writes, begin, next: null };
+      if (lane.last === null) lane.first = turn;
+      else lane.last.next = turn;
+      lane.last = turn;
+    });
+  }
+
+  #leave(key: string): void {
+    const lane = this.#lanes.get(key) as Lane;
+    lane.running -= 1;
+    if (lane.running > 0) return;
+    let turn = lane.first;
+    if (turn === null) {
+      this.#lanes.delete(key);
+      return;
+    }
+    lane.writing = turn.writes;
+    // The next one that writes, or all that read before it.
+    do {
+      lane.running += 1;
+      turn.begin();
+      turn = turn.next;
+    } while (turn !== null && !lane.writing && !turn.writes);
+    lane.first = turn;
+    if (turn === null) lane.last = null;
+  }
+}
+
+function finish<T>(run: () => Promise<T>, leave: () => void): Promise<T> {
+  let done: Promise<T>;
+  try {
+    done = run();
+  } catch (error) {
+    leave();
+    return Promise.reject(error);
+  }
+  // The caller is told of a failure; the queue only needs to know that the work is over.
+  done.then(leave, leave);
+  return done;
+}
+
+const queues = new WeakMap<object, Queue>();
+
+/** The queue of an object: the same each time, for whoever shares the object. */
+export function queueOf(owner: object): Queue {
+  const known = queues.get(owner);
+  if (known !== undefined) return known;
+  const queue = new Queue();
+  queues.set(owner, queue);
+  return queue;
+}

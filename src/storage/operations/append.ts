@@ -1,0 +1,37 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import { reservedId, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import type { AppendOptions, AppendResult, ParentRef } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { column, type Operation } from "../engine/operation.js";
+import { readMessage } from "./history.js";
+import { appendMessages } from "./messages.js";
+
+/** See `MessageStore.append`. */
+export function* append(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  parent: ParentRef,
+  { summaryIds = [] }: AppendOptions,
+): Operation<AppendResult> {
+  if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
+  return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
+}
+
+/** Adds to the result of an append what is stored of a single message that was known. */
+export function* withStored(
+  append: Operation<AppendResult>,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+): Operation<AppendResult> {
+  const result = yield* append;
+  const [one] = messages;
+  if (one === undefined || messages.length > 1 || result.inserted[0] === true) return result;
+  return { ...result, stored: yield* readMessage(sessionId, one.id) };
+}
+
+function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Operation<void> {
+  const known = yield* column<string>("SELECT id FROM assistant_compactions WHERE session_id = ?", sessionId);
+  const ids = new Set(known.map((id) => SUMMARY_ID_PREFIX + id));
+  for (const id of summaryIds) if (!ids.has(id)) throw reservedId(id);
+}
