@@ -24,6 +24,9 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
   const drop = function* (): Operation<void> {
     for (const table of [TRIAL_TERMS, TRIAL, ...Object.values(TERMS)]) yield* run(`DROP TABLE IF EXISTS ${table}`);
   };
+  // Only a table in "temp" may name the schema of the index.
+  const vocabularyOf = (table: string, of: string) =>
+    schema === "temp" ? `'${of}', '${table}', 'instance'` : `'${table}', 'instance'`;
   return {
     integrity: integrity ? findFaults : null,
     reindex: () => run("REINDEX"),
@@ -34,10 +37,10 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       const table = yield* first<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = ?", TABLES.messages);
       const made = String(table?.sql).replace(/^CREATE VIRTUAL TABLE \S+/, `CREATE VIRTUAL TABLE ${schema}.${TRIAL}`);
       yield* run(made);
-      yield* run(`CREATE VIRTUAL TABLE ${schema}.${TRIAL_TERMS} USING fts5vocab('${schema}', '${TRIAL}', 'instance')`);
+      yield* run(`CREATE VIRTUAL TABLE ${schema}.${TRIAL_TERMS} USING fts5vocab(${vocabularyOf(TRIAL, schema)})`);
       for (const index of ["messages", "entries"] as const) {
         yield* run(
-          `CREATE VIRTUAL TABLE ${schema}.${TERMS[index]} USING fts5vocab('main', '${TABLES[index]}', 'instance')`,
+          `CREATE VIRTUAL TABLE ${schema}.${TERMS[index]} USING fts5vocab(${vocabularyOf(TABLES[index], "main")})`,
         );
       }
     },
