@@ -1,11 +1,13 @@
 import { StemmaError } from "./errors.js";
 import { queueOf } from "./queue.js";
+import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import type { SyncConnection } from "./storage/engine/connection.js";
 import type { Row } from "./storage/engine/operation.js";
 import { openSqlStore } from "./storage/sql-store.js";
 import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
+import { sqliteCheck } from "./storage/sqlite/check.js";
 import { sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
@@ -51,7 +53,7 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     order: queueOf(ctx),
   });
   return embeddable(
-    open,
+    checkable(open, sqliteCheck({ schema: "main", integrity: false })),
     { ...sqliteVectors, findSimilarity: null },
     {
       memory: VECTOR_BYTES,

@@ -1,6 +1,8 @@
 import { StemmaError } from "./errors.js";
+import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
+import { postgresCheck } from "./storage/postgres/check.js";
 import type { PostgresSource } from "./storage/postgres/client.js";
 import { printSchema } from "./storage/postgres/schema.js";
 import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
@@ -25,13 +27,14 @@ export type { PostgresOptions } from "./storage/postgres/store.js";
  * Errors at the first use: `DRIVER_MISSING`, `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
-  if (typeof source !== "string") return embeddable(openClient(source, options), postgresVectors);
+  if (typeof source !== "string")
+    return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
     const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
     throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
   const { driver, close } = openUrl(source);
-  return embeddable(openPostgres(driver, options, close), postgresVectors);
+  return embeddable(checkable(openPostgres(driver, options, close), postgresCheck), postgresVectors);
 }
 
 /**

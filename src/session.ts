@@ -68,6 +68,10 @@ export type {
   TokenCounterInput as SessionTokenCounterInput,
 } from "./session/token-count.js";
 export type {
+  CheckOptions,
+  CheckProblem,
+  CheckReport,
+  CheckRule,
   FoundMessage,
   HistoryRowStat,
   MetadataValue,

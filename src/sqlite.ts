@@ -2,9 +2,11 @@ import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { StemmaError } from "./errors.js";
 import { queueOf } from "./queue.js";
+import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import { openSqlStore } from "./storage/sql-store.js";
+import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { watchFile } from "./storage/sqlite/file-identity.js";
@@ -51,7 +53,8 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
     isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(client),
   };
-  return embeddable(openSqlStore(connection, dialect, opening), sqliteVectors);
+  const check = sqliteCheck({ schema: "temp", integrity: true });
+  return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
 }
 
 function openFile(path: string, options: SqliteOptions): SqliteClient {

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { registerCheck } from "./commands/check.js";
 import { registerCompact } from "./commands/compact.js";
 import { registerDelete } from "./commands/delete.js";
 import { registerExport } from "./commands/export.js";
@@ -27,6 +28,7 @@ const COMMANDS: readonly Register[] = [
   registerDelete,
   registerImport,
   registerExport,
+  registerCheck,
   registerMigrate,
 ];
 

@@ -73,7 +73,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store: Store = {
     name: sql.name,
-    capabilities: { search: sql.search !== null, embeddings: false, durable, transactions },
+    capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
     messages: {
       append: (id, list, parent, appendOptions = {}) =>
         hot?.mayAppend(list, parent) && appendOptions.summaryIds === undefined

@@ -1,5 +1,6 @@
 import { branches } from "./branches.js";
 import { capabilities } from "./capabilities.js";
+import { check } from "./check.js";
 import { compacting } from "./compacting.js";
 import { compaction } from "./compaction.js";
 import { concurrency } from "./concurrency.js";
@@ -41,6 +42,7 @@ const TOPICS: readonly Topic[] = [
   isolation,
   faults,
   migrations,
+  check,
 ];
 
 /** The functions of a test runner: those of vitest, node:test, bun:test, jest and mocha fit. */

@@ -17,6 +17,8 @@ export interface StoreTarget {
   readonly capabilities?: Partial<StoreCapabilities>;
   /** Makes the stored form of a message unreadable, behind the store's back. */
   corrupt?(store: Store, sessionId: string, messageId: string): Awaitable<void>;
+  /** Runs a statement of SQL on the tables of the documented names, behind the store's back. */
+  damage?(store: Store, sql: string): Awaitable<void>;
   /**
    * Opens a store like `open` whose engine calls `before` ahead of every statement, the beginning and the end of
    * transactions included. What `before` throws must fail that statement.
@@ -27,12 +29,14 @@ export interface StoreTarget {
 }
 
 /** What a case may need beyond a store that opens. */
-export type Need = keyof StoreCapabilities | "corrupt" | "openWithFaults";
+export type Need = keyof StoreCapabilities | "corrupt" | "damage" | "openWithFaults";
 
 const REASONS: Record<Need, string> = {
   search: "the store has no search",
   embeddings: "the store takes no embedder",
   transactions: "the store cannot make several statements one atomic write",
+  check: "the store cannot check itself",
+  damage: "the target has no damage() to change rows with",
   durable: "the store keeps nothing after it is closed",
   corrupt: "the target has no corrupt() to damage a stored message with",
   openWithFaults: "the target has no openWithFaults() to fail statements with",
@@ -50,12 +54,13 @@ export function capabilitiesOf(target: StoreTarget): StoreCapabilities {
     search: true,
     embeddings: true,
     transactions: true,
+    check: true,
     durable: target.reopen !== undefined,
     ...target.capabilities,
   };
 }
 
 function has(target: StoreTarget, need: Need): boolean {
-  if (need === "corrupt" || need === "openWithFaults") return target[need] !== undefined;
+  if (need === "corrupt" || need === "damage" || need === "openWithFaults") return target[need] !== undefined;
   return capabilitiesOf(target)[need];
 }

@@ -55,6 +55,10 @@ export function postgresTarget(name: string, database: () => TestDatabase): Stor
          WHERE session_id = '${sessionId}' AND id = '${messageId}'`,
       );
     },
+    damage: async (store, sql) => {
+      const qualified = sql.replace(/\b(?:assistant|cf_agents)_\w+/g, (table) => `${schemaOf.get(store)}.${table}`);
+      await database().query(qualified);
+    },
     openWithFaults: async (before) => open(database().failing(before), await emptySchema()),
     dump: (store) => dumpSchema(database(), schemaOf.get(store) as string),
   };

@@ -64,7 +64,7 @@ function targetOf(
     name,
     open: () => open(make()),
     ...(beside === null ? {} : { reopen: (store: Store) => open(beside(storageOf(store))) }),
-    capabilities: { embeddings: false, durable: beside !== null },
+    capabilities: { embeddings: false, check: false, durable: beside !== null },
     openWithFaults(before) {
       const storage = make();
       return open(storage, withFaults(storage, before));

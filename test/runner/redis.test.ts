@@ -159,7 +159,7 @@ describe.skipIf(findRedis() === null)(
     describeStore(
       {
         name: "a store on RedisSessionStorage",
-        capabilities: { embeddings: false },
+        capabilities: { embeddings: false, check: false },
         open: () => open(`${crypto.randomUUID()}:`),
         reopen: (store) => open(prefixes.get(store) ?? ""),
       },

@@ -49,7 +49,7 @@ it("runs a write in the transactionSync of the agent, or of the storage that it 
   }
 });
 
-const capabilities = { embeddings: false };
+const capabilities = { embeddings: false, check: false };
 describeStore({ ...fileTarget("agent", folder, openDatabase, open), capabilities }, { describe, it });
 
 const target = fileTarget("agent without transactionSync", folder, openDatabase, (path, before) =>

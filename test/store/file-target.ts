@@ -39,6 +39,7 @@ export function fileTarget(
     reopen: (store) => open(pathOf(store)),
     corrupt: (store, sessionId, messageId) =>
       withClient(store, (client) => corruptMessage(client, sessionId, messageId)),
+    damage: (store, sql) => withClient(store, (client) => void client.prepare(sql).run()),
     openWithFaults: (before) => open(nextPath(), before),
     dump: (store) => withClient(store, dumpTables),
   } satisfies StoreTarget;

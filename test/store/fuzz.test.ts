@@ -66,6 +66,7 @@ class FuzzRun {
       if (this.#chance(0.05)) this.#store = sqlite(this.#database);
     }
     expect(this.#database.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect((await this.#store.check?.())?.problems).toEqual([]);
     this.#database.close();
     return limit;
   }

@@ -2,9 +2,9 @@ import { StemmaError } from "../../errors.js";
 import { decodeMessage, type EncodedMessage, PendingMessage, splitContent } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/text.js";
-import type { CorruptMessage } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import type { CorruptHandler } from "./damage.js";
 
 /**
  * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
@@ -35,7 +35,8 @@ export function* storeContent(sql: Dialect, no: number, n: number, message: Enco
   return splitContent(message, key);
 }
 
-function* storePieces(sql: Dialect, no: number, hash: string, data: string): Operation<void> {
+/** Writes a text that stands outside its row, in pieces that fit. */
+export function* storePieces(sql: Dialect, no: number, hash: string, data: string): Operation<void> {
   const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
   let part = 0;
   for (let start = 0; start < data.length || part === 0; part += 1) {
@@ -77,8 +78,6 @@ export interface ContentRow {
 }
 
 export type ContentTuple = readonly [n: number, content: string];
-
-type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
 
 /**
  * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
@@ -193,17 +192,25 @@ function keysOf(decoded: Decoded): string[] {
 // Engines bind at least a hundred values to a statement.
 const KEYS_AT_ONCE = 90;
 
-function* readMedia(no: number, keys: readonly string[]): Operation<Map<string, string>> {
+/** What stands outside rows of session `no`, by its keys. */
+export function* readMedia(no: number, keys: readonly string[]): Operation<Map<string, string>> {
   const data = new Map<string, string>();
+  const missing = new Set<string>();
   const wanted = [...new Set(keys)];
   for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
-    const pieces = yield* all<{ hash: string; data: string }>(
-      `SELECT hash, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
+    const pieces = yield* all<{ hash: string; part: number; data: string }>(
+      `SELECT hash, part, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
       no,
       ...some,
     );
-    for (const piece of pieces) data.set(piece.hash, (data.get(piece.hash) ?? "") + piece.data);
+    for (const [index, piece] of pieces.entries()) {
+      const before = pieces[index - 1]?.hash === piece.hash ? pieces[index - 1]?.part : -1;
+      // What lacks a piece is as good as not there.
+      if (piece.part !== Number(before) + 1) missing.add(piece.hash);
+      data.set(piece.hash, (data.get(piece.hash) ?? "") + piece.data);
+    }
   }
+  for (const hash of missing) data.delete(hash);
   return data;
 }

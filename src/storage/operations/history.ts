@@ -8,10 +8,12 @@ import type { HistoryRowStat, ReadOptions, RecentHistory, TreeNode } from "../co
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
+import { assertOrder, type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import {
+  assertWithin,
   findNamed,
   findTip,
   messageNotFound,
@@ -29,8 +31,14 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
     id,
   );
   if (row === undefined) return null;
-  const tip = (yield* findTip(sessionId)) as Tip;
-  return yield* readContent(tip.no, row);
+  const tip = yield* findTip(sessionId);
+  assertWithin(tip, { n: row.n, id });
+  const message = yield* readContent((tip as Tip).no, row);
+  // Of a row that was written without an id, an upgrade made one up.
+  if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
+    throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
+  }
+  return message;
 }
 
 /** See `HistoryStore.leaf`. */
@@ -43,7 +51,9 @@ export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
 /** See `HistoryStore.children`. */
 export function* readChildren(sessionId: string, id: string): Operation<SessionMessage[]> {
   const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
-  const { no } = (yield* findTip(sessionId)) as Tip;
+  const tip = yield* findTip(sessionId);
+  assertWithin(tip, place);
+  const { no } = tip as Tip;
   const branches = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
     no,
@@ -53,13 +63,17 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
   const starts = [{ branch: place.branch, lo: place.n + 1 }, ...branches];
   const rows: ContentTuple[] = [];
   for (const { branch, lo } of starts) {
-    const [row] = yield* tuples<ContentTuple>(
-      "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+    const [row] = yield* tuples<readonly [...ContentTuple, parentId: string | null]>(
+      "SELECT n, content, parent_id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
       lo,
       ceilingOf(no),
       branch,
     );
-    if (row !== undefined) rows.push(row);
+    // Where the message's own branch ends, none follows; a branch that began below it has one.
+    if (row === undefined ? branch !== place.branch : row[2] !== place.id) {
+      throw damaged({ messageId: place.id }, `What hangs below message "${place.id}" does not say so.`);
+    }
+    if (row !== undefined) rows.push([row[0], row[1]]);
   }
   rows.sort(([a], [b]) => a - b);
   return readable(yield* readRows(no, rows));
@@ -73,26 +87,53 @@ export interface View {
   readonly skills: SkillState;
 }
 
-/** Finds the visible path to `leafId`, or to the active leaf. Errors: `MESSAGE_NOT_FOUND`. */
-export function* openView(sessionId: string, leafId: string | undefined): Operation<View | null> {
+/** Finds the visible path to `leafId`, or to the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+export function* openView(
+  sessionId: string,
+  leafId: string | undefined,
+  onCorrupt?: CorruptHandler,
+): Operation<View | null> {
   const tip = yield* findTip(sessionId);
   if (tip === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
-  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  const leaf = yield* resolveLeaf(sessionId, tip, leafId, onCorrupt);
   if (leaf === null) return null;
-  return { no: tip.no, leaf, pieces: yield* visiblePieces(tip.no, leaf), skills: skillsOf(tip) };
+  return { no: tip.no, leaf, pieces: yield* visiblePieces(tip.no, leaf, onCorrupt), skills: skillsOf(tip, onCorrupt) };
 }
 
-/** The skill state that a session's row holds. */
-export function skillsOf(row: SessionRow): SkillState {
-  return row.skills === null ? NO_SKILLS : (JSON.parse(row.skills) as SkillState);
+/** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
+export function skillsOf(row: SessionRow, onCorrupt?: CorruptHandler): SkillState {
+  if (row.skills === null) return NO_SKILLS;
+  const state = parseSkills(row.skills);
+  if (state !== null) return state;
+  const why = "Which skills the session loaded cannot be read.";
+  reportDamage(onCorrupt, "", damaged({ sessionNumber: row.no }, why));
+  return NO_SKILLS;
 }
+
+/** The skill state of its JSON, or null for what is none. */
+export function parseSkills(json: unknown): SkillState | null {
+  try {
+    const state = JSON.parse(String(json)) as SkillState;
+    const all = [...state.loaded, ...state.unloaded];
+    const isState = all.every(
+      ({ label, key, toolCallIds }) =>
+        typeof label === "string" && typeof key === "string" && Array.isArray(toolCallIds),
+    );
+    return isState && state.unloaded.every(({ through }) => typeof through === "number") ? state : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Begins the ids that an upgrade gave to rows without one. */
+const MADE_UP_ID = "agents-row-";
 
 // What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
 const ROWS_AT_ONCE = 1024;
 
 /** See `HistoryStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
-  const view = yield* openView(sessionId, options.leafId);
+  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
   return view === null ? [] : yield* readView(sql, view, options);
 }
 
@@ -144,6 +185,8 @@ export function* readPage(
     range.branch,
     page.limit,
   );
+  const last = rows.at(-1)?.[0] ?? null;
+  assertOrder(last === null || (last >= range.lo && last <= range.hi));
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
   const read = yield* readRows(view.no, rows, onCorrupt);
@@ -155,7 +198,7 @@ export function* readPage(
     const asStored = message === stored && !isMarked(content);
     bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
   }
-  return { messages, bytes, last: rows.at(-1)?.[0] ?? null, full: rows.length === page.limit };
+  return { messages, bytes, last, full: rows.length === page.limit };
 }
 
 /** See `HistoryStore.recent`. */
@@ -166,7 +209,7 @@ export function* readRecent(
 ): Operation<RecentHistory> {
   const newestFirst: SessionMessage[] = [];
   let total = 0;
-  const view = yield* openView(sessionId, options.leafId);
+  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
   const done = (truncated: boolean): RecentHistory => ({
     messages: newestFirst.reverse(),
     truncated,
@@ -235,12 +278,18 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   if (leaf === null) return 0;
   const known = currentTotal(tip, leaf);
   if (known !== null) return known;
-  const pieces = yield* visiblePieces(tip.no, leaf);
-  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(pieces));
-  for (const piece of pieces) if ("overlay" in piece) total += Number(piece.overlay.tokens);
+  const total = yield* measureTokens(sql, tip.no, leaf);
   if (tip.stale === null || leaf.n > tip.stale) {
     yield* run("UPDATE assistant_messages SET total = ? WHERE n = ?", total, leaf.n);
   }
+  return total;
+}
+
+/** Adds up the tokens of the visible history to `leaf`. */
+export function* measureTokens(sql: Dialect, no: number, leaf: Place): Operation<number> {
+  const pieces = yield* visiblePieces(no, leaf);
+  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(pieces));
+  for (const piece of pieces) if ("overlay" in piece) total += Number(piece.overlay.tokens);
   return total;
 }
 
@@ -272,6 +321,7 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
   const tip = yield* findTip(sessionId);
   if (tip === null) return [];
   const nodes: TreeNode[] = [];
+  const known = new Set<string>();
   let from = floorOf(tip.no);
   for (;;) {
     const rows = yield* all<TreeRow>(
@@ -281,6 +331,10 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
       ceilingOf(tip.no),
     );
     for (const row of rows) {
+      if (row.parent_id !== null && !known.has(row.parent_id)) {
+        throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
+      }
+      known.add(row.id);
       const message = yield* readContent(tip.no, row, () => {});
       const text = message === null ? "(cannot be read)" : searchableText(message);
       const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
@@ -289,6 +343,6 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
     }
     const last = rows.at(-1);
     if (last === undefined) return nodes;
-    from = last.n + 1;
+    from = rowAfter(last.n, from);
   }
 }

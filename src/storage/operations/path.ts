@@ -1,7 +1,9 @@
+import { SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { selectOverlays } from "../../model/overlay.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
-import { ceilingOf, floorOf } from "./row-id.js";
+import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
+import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
 import type { Place } from "./session-row.js";
 
 /**
@@ -25,10 +27,11 @@ export interface OverlayRow {
 /** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
 export type Piece = { readonly range: Segment } | { readonly overlay: OverlayRow };
 
+// UNION, not UNION ALL: damaged rows may make a circle.
 const CHAIN = `
   WITH RECURSIVE chain (branch, lo, parent_branch, parent_n) AS (
     SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ? AND branch = ?
-    UNION ALL
+    UNION
     SELECT b.branch, b.lo, b.parent_branch, b.parent_n
     FROM chain c JOIN assistant_branches b ON b.no = ? AND b.branch = c.parent_branch
   )
@@ -36,17 +39,33 @@ const CHAIN = `
 
 type BranchRow = [branch: number, lo: number, parentBranch: number | null, parentN: number | null];
 
-/** The path that ends with `leaf`, oldest range first. */
-export function* findSegments(no: number, leaf: { n: number; branch: number }): Operation<Segment[]> {
+/**
+ * The path that ends with `leaf`, oldest range first. Errors: `CORRUPT_MESSAGE` where the rows of its branches do not fit
+ * together; with `onCorrupt` that is told, and what is left of the path is given.
+ */
+export function* findSegments(
+  no: number,
+  leaf: { n: number; branch: number },
+  onCorrupt?: CorruptHandler,
+): Operation<Segment[]> {
   const segments: Segment[] = [];
   let branch: number | null = leaf.branch;
   let hi = leaf.n;
   if (branch !== 0) {
     for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(CHAIN, no, branch, no)) {
+      // Row ids grow along a path.
+      if (own !== branch || lo > hi || sessionOf(lo) !== no || (parentBranch === null) !== (parentN === null)) break;
       segments.push({ branch: own, lo, hi });
       branch = parentBranch;
       hi = parentN ?? 0;
     }
+  }
+  if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(no))) {
+    const details = { sessionNumber: no, branch };
+    reportDamage(onCorrupt, "", damaged(details, `Branch ${branch} of a path is not where its rows say it is.`));
+    // Those of its messages that say so themselves.
+    if (!segments.some((segment) => segment.branch === branch)) segments.push({ branch, lo: floorOf(no), hi });
+    return segments.reverse();
   }
   // The first branch of a session needs no row.
   if (branch === 0) segments.push({ branch, lo: floorOf(no), hi });
@@ -54,11 +73,11 @@ export function* findSegments(no: number, leaf: { n: number; branch: number }): 
 }
 
 /** The path that ends with `leaf` as a reader sees it: overlays in the place of the ranges they cover. */
-export function* visiblePieces(no: number, leaf: Place): Operation<Piece[]> {
-  const segments = yield* findSegments(no, leaf);
-  const overlays = yield* all<OverlayRow & { branch: number }>(
+export function* visiblePieces(no: number, leaf: Place, onCorrupt?: CorruptHandler): Operation<Piece[]> {
+  const segments = yield* findSegments(no, leaf, onCorrupt);
+  const overlays = yield* all<OverlayRow & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
-     FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+     FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
      WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
     floorOf(no),
     ceilingOf(no),
@@ -66,9 +85,16 @@ export function* visiblePieces(no: number, leaf: Place): Operation<Piece[]> {
   if (overlays.length === 0) return segments.map((range) => ({ range }));
   const byBranch = new Map(segments.map((segment) => [segment.branch, segment]));
   // Whoever has an overlay's end on its path has its whole range there.
-  const onPath = overlays.filter(({ branch, to_n }) => {
-    const segment = byBranch.get(branch);
-    return segment !== undefined && segment.lo <= to_n && to_n <= segment.hi;
+  const onPath = overlays.filter(({ id, branch, from_n, to_n }) => {
+    // An upgrade may have brought along one whose range is gone.
+    if (from_n === null && to_n === null) return false;
+    const segment = branch === null ? undefined : byBranch.get(branch);
+    const endsHere = segment !== undefined && segment.lo <= to_n && to_n <= segment.hi;
+    if (branch !== null && !endsHere) return false;
+    if (endsHere && from_n <= to_n && segments.some(({ lo, hi }) => lo <= from_n && from_n <= hi)) return true;
+    const why = `The range of summary "${id}" is not where its row says it is.`;
+    reportDamage(onCorrupt, SUMMARY_ID_PREFIX + id, damaged({ sessionNumber: no, compactionId: id }, why));
+    return false;
   });
   return cover(
     segments,

@@ -4,7 +4,7 @@ import { StemmaError } from "../../errors.js";
  * A message's row id `n` packs its session's number with the message's number in the session, so that one session is
  * one contiguous range of the table and order is the row id, never a clock.
  */
-const SPAN = 2 ** 28;
+export const SPAN = 2 ** 28;
 const MAX_SESSIONS = 2 ** 53 / SPAN - 1;
 
 /** The row id below every message of session `no`. */

@@ -1,7 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { count, first, type Operation, run, tuples } from "../engine/operation.js";
-import { floorOf, SESSION_RANGE } from "./row-id.js";
+import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
+import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 
 /** What a session's row holds beside its registry fields. */
 export interface SessionRow {
@@ -74,7 +75,8 @@ export function* dateSession(sessionId: string): Operation<void> {
   if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
 }
 
-function* makeRow(sessionId: string): Operation<void> {
+/** Registers a session, unless it is. */
+export function* makeRow(sessionId: string): Operation<void> {
   const now = isoNow();
   yield* run(
     "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -102,17 +104,41 @@ export function* findNamed(sessionId: string, id: string): Operation<Place | nul
   return place ?? (yield* findPlace(sessionId, id));
 }
 
-/** Where the active leaf is, or null in a session without one. */
-export function* activeLeaf(tip: Tip): Operation<Place | null> {
+/** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
+export function* activeLeaf(tip: Tip, onCorrupt?: CorruptHandler): Operation<Place | null> {
   if (tip.leaf === null) return tip.newest;
   if (tip.leaf === 0) return null;
-  return (yield* first<Place>(`${PLACE} WHERE n = ?`, tip.leaf)) ?? null;
+  const place = sessionOf(tip.leaf) === tip.no ? yield* first<Place>(`${PLACE} WHERE n = ?`, tip.leaf) : undefined;
+  if (place !== undefined) return place;
+  reportDamage(
+    onCorrupt,
+    "",
+    damaged({ sessionNumber: tip.no }, "The active leaf of the session is no message of it."),
+  );
+  return tip.newest;
 }
 
-/** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`. */
-export function* resolveLeaf(sessionId: string, tip: Tip, leafId: string | undefined): Operation<Place | null> {
-  if (leafId === undefined) return yield* activeLeaf(tip);
-  return (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+/** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+export function* resolveLeaf(
+  sessionId: string,
+  tip: Tip,
+  leafId: string | undefined,
+  onCorrupt?: CorruptHandler,
+): Operation<Place | null> {
+  if (leafId === undefined) return yield* activeLeaf(tip, onCorrupt);
+  const place = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  assertWithin(tip, place);
+  return place;
+}
+
+/** Errors: `CORRUPT_MESSAGE` for a row of a session that stands among those of another number. */
+export function assertWithin(session: { readonly no: number } | null, { n, id }: { n: number; id: string }): void {
+  if (session?.no === sessionOf(n)) return;
+  const why =
+    session === null
+      ? `Message "${id}" is there, but its session's row is not.`
+      : `Message "${id}" stands among the rows of another session.`;
+  throw damaged({ messageId: id }, why);
 }
 
 /** Stores what changed in a session's row other than by a plain append. */

@@ -56,7 +56,7 @@ async function* streamPages(
 }
 
 function* openStream(sessionId: string, options: StreamOptions): Operation<Page | null> {
-  const view = yield* openView(sessionId, options.leafId);
+  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
   if (view === null) return null;
   const pieces = options.newestFirst ? view.pieces : view.pieces.slice().reverse();
   return yield* readPieces(view, pieces, FIRST_PAGE, options);

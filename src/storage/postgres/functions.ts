@@ -129,7 +129,8 @@ END $$`;
 /**
  * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
  * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
- * summaries, whose key is `s` and the id of their overlay. It sees one state throughout.
+ * summaries, whose key is `s` and the id of their overlay. Where the rows do not fit together a row has the key `x`, and what is
+ * wrong the shared operation tells. It sees one state throughout.
  */
 export const PATH = `CREATE OR REPLACE FUNCTION assistant_path(p_session TEXT, p_leaf TEXT)
 RETURNS TABLE (key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
@@ -153,7 +154,7 @@ BEGIN
       WHERE m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
   END IF;
   RETURN QUERY SELECT NULL::TEXT,
-    json_build_object('no', session.no, 'leaf', leaf.n, 'skills', session.skills)::TEXT;
+    json_build_object('no', session.no, 'leaf', leaf.n, 'chosen', session.leaf, 'skills', session.skills)::TEXT;
   IF leaf.n IS NULL THEN RETURN; END IF;
 
   IF leaf.branch = 0 AND NOT EXISTS (
@@ -163,13 +164,21 @@ BEGIN
       WHERE m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
   ELSE
     FOR piece IN
-      WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n) AS (
-        SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n
+      WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, known) AS (
+        SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n, leaf.branch = 0 OR b.no IS NOT NULL
           FROM (SELECT) AS one LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = leaf.branch
-        UNION ALL
-        SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n
+        -- UNION, not UNION ALL: damaged rows may make a circle.
+        UNION
+        SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n,
+               c.parent_branch = 0 OR b.no IS NOT NULL
           FROM chain c LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = c.parent_branch
           WHERE c.parent_branch IS NOT NULL
+      ), broken AS (
+        SELECT FROM chain s WHERE NOT s.known OR s.lo > s.hi OR (s.parent_branch IS NULL) <> (s.parent_n IS NULL)
+        UNION ALL
+        SELECT FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
+          WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
+          AND (m.n IS NULL OR coalesce(c.from_n > c.to_n, TRUE) OR c.from_n < lowest)
       ), overlays AS (
         -- Whoever has an overlay's end on its path has its whole range there.
         SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
@@ -192,9 +201,14 @@ BEGIN
         WHERE s.lo <= s.hi
       UNION ALL
       SELECT NULL, o.from_n, NULL, o.id, o.summary FROM overlays o JOIN chosen c ON c.age = o.age AND c.taken
+      UNION ALL
+      SELECT NULL, 0, NULL, NULL, NULL WHERE EXISTS (SELECT FROM broken)
       ORDER BY lo
     LOOP
-      IF piece.id IS NOT NULL THEN
+      IF piece.lo = 0 THEN
+        RETURN QUERY SELECT 'x', NULL;
+        RETURN;
+      ELSIF piece.id IS NOT NULL THEN
         RETURN QUERY SELECT 's' || piece.id, piece.summary;
       ELSE
         RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m

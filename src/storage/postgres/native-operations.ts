@@ -10,6 +10,7 @@ import { all, first, type Operation, type SqlValue } from "../engine/operation.j
 import { readContents, storableText } from "../operations/content.js";
 import { skillsOf } from "../operations/history.js";
 import { importMessages } from "../operations/messages.js";
+import { sessionOf } from "../operations/row-id.js";
 import { isoNow, messageNotFound } from "../operations/session-row.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
@@ -35,11 +36,12 @@ export const postgresHotPaths: HotPaths = {
     return resultOf(yield* appendRows(sessionId, rows));
   },
 
-  *path(sessionId, { leafId }) {
+  *path(sessionId, { leafId, onCorrupt }) {
     if (!isMessageId(leafId ?? "")) return null;
     const rows = yield* all<PathRow>("SELECT key, content FROM assistant_path(?, ?)", sessionId, leafId ?? null);
     const head = rows.shift();
-    const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as typeof NOWHERE);
+    const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as PathHead);
+    if (isDamaged(session, rows)) return null;
     if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
     const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
     let isCorrupt = false;
@@ -49,7 +51,7 @@ export const postgresHotPaths: HotPaths = {
     // Which message it is, the shared operation tells.
     if (isCorrupt) return null;
     if (stored.length === rows.length && session.skills === null) return messages as SessionMessage[];
-    const skills = skillsOf({ ...session, stale: null });
+    const skills = skillsOf({ ...session, stale: null }, onCorrupt);
     let next = 0;
     return rows.map((row) => {
       if (isSummary(row)) return summaryMessage({ id: row.key.slice(1), summary: row.content });
@@ -82,7 +84,21 @@ interface PathRow {
 
 const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
 
-const NOWHERE: { readonly no: number; readonly leaf: number | null; readonly skills: string | null } = {
+// What is wrong, the shared operation tells.
+function isDamaged({ no, leaf, chosen = 0 }: PathHead, rows: readonly PathRow[]): boolean {
+  if (leaf === null ? chosen !== null && chosen !== 0 : sessionOf(leaf) !== no) return true;
+  return rows.some(({ key }) => key === "x");
+}
+
+interface PathHead {
+  readonly no: number;
+  readonly leaf: number | null;
+  /** The leaf that was chosen; 0 for none. */
+  readonly chosen?: number | null;
+  readonly skills: string | null;
+}
+
+const NOWHERE: PathHead = {
   no: 0,
   leaf: null,
   skills: null,

@@ -52,6 +52,9 @@ const common = {
     const statement = "UPDATE assistant_messages SET content = substr(content, 1, 10) WHERE session_id = ? AND id = ?";
     here().ctx.storage.sql.exec(statement, sessionId, messageId);
   },
+  damage: (_store: unknown, sql: string) => {
+    here().ctx.storage.sql.exec(sql);
+  },
   dump,
 };
 
@@ -72,7 +75,7 @@ const targets: StoreTarget[] = [
   {
     ...common,
     name: "agent",
-    capabilities: { embeddings: false },
+    capabilities: { embeddings: false, check: false },
     open: async () => {
       await empty();
       return agentStore(new Agent());

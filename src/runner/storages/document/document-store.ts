@@ -47,6 +47,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
     capabilities: {
       search: true,
       embeddings: false,
+      check: false,
       transactions: true,
       durable: !(storage instanceof MemorySessionStorage),
     },

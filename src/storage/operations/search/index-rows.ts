@@ -2,6 +2,7 @@ import { documentOf } from "../../../model/text.js";
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../../engine/operation.js";
 import { type ContentTuple, readRows } from "../content.js";
+import { assertOrder } from "../damage.js";
 import { entryDocument } from "../entries.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 
@@ -88,6 +89,7 @@ function* endOfPage(table: string, after: number, to: number): Operation<number 
   for (const [n, size] of rows) {
     characters += size;
     if (last !== null && characters > CHARACTERS) break;
+    assertOrder(n > after);
     last = n;
   }
   return last;

@@ -69,6 +69,9 @@ function* readFound(row: HitRow): Operation<FoundMessage> {
   };
 }
 
+// What was found is found, also where the rows around it are damaged.
+const passOver = (): void => {};
+
 interface OverlayEnd {
   readonly id: string;
   readonly from_n: number;
@@ -91,7 +94,7 @@ function* overlaysOver(rows: readonly HitRow[]): Operation<Map<number, string[]>
     for (const overlay of overlays) {
       const within = own.filter(({ n }) => overlay.from_n <= n && n <= overlay.to_n);
       if (within.length === 0) continue;
-      const path = yield* findSegments(no, { n: overlay.to_n, branch: overlay.branch });
+      const path = yield* findSegments(no, { n: overlay.to_n, branch: overlay.branch }, passOver);
       for (const row of within) {
         if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), overlay.id]);
       }
@@ -110,11 +113,11 @@ function pathsThrough(asked: readonly Segment[] | null): (row: HitRow) => Operat
     let path = active.get(no);
     if (path === undefined) {
       const tip = yield* findTip(row.session_id);
-      const leaf = tip === null ? null : yield* activeLeaf(tip);
-      path = leaf === null ? [] : yield* findSegments(no, leaf);
+      const leaf = tip === null ? null : yield* activeLeaf(tip, passOver);
+      path = leaf === null ? [] : yield* findSegments(no, leaf, passOver);
       active.set(no, path);
     }
-    return isOnPath(path, row) ? path : yield* findSegments(no, { n: ceilingOf(no), branch: row.branch });
+    return isOnPath(path, row) ? path : yield* findSegments(no, { n: ceilingOf(no), branch: row.branch }, passOver);
   };
 }
 

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import { StemmaError } from "../../errors.js";
+import type { CheckProblem, CheckReport } from "../../storage/contract.js";
+import { withStore, writeJson } from "../context.js";
+import type { Io } from "../io.js";
+import { nonEmpty } from "../options.js";
+import { columns, oneLine } from "../text.js";
+
+/** Adds `stemma check`. As JSON: the report of `store.check()`. Exit code 1 when something stays damaged. */
+export function registerCheck(program: Command, io: Io): void {
+  program
+    .command("check")
+    .description("Look for damage: every row of every table, and the search index. Exit code 1 when some is left.")
+    .option("--repair", "mend what can be mended; no message that can be read is removed")
+    .option("--session <id>", "only this session, by its whole id", nonEmpty)
+    .action(async (options: { repair?: boolean; session?: string }, command: Command) => {
+      await withStore(command, io, "read", async ({ store, json }) => {
+        if (store.check === undefined) {
+          throw new StemmaError("STORE_UNSUPPORTED", { store: store.name }, "This store cannot check itself.");
+        }
+        const report = await store.check({ repair: options.repair ?? false, sessionId: options.session });
+        if (!report.ok) io.fail();
+        if (json) return writeJson(io, report);
+        await io.write(describeReport(report, options.repair ?? false));
+      });
+    });
+}
+
+function describeReport({ ok, checked, problems, repaired }: CheckReport, repair: boolean): string {
+  const rows = Object.entries(checked).map(([table, count]) => [table, String(count)]);
+  const found = problems.map(lineOf);
+  const left = problems.length - repaired;
+  const end = ok
+    ? problems.length === 0
+      ? "Nothing is damaged."
+      : `Everything that was damaged is mended: ${problems.length}.`
+    : `${left} of ${problems.length} problems are left.${repair ? "" : " `stemma check --repair` mends what it can."}`;
+  return `${columns([["TABLE", "ROWS"], ...rows])}\n${found.length === 0 ? "" : `${columns(found)}\n`}${end}\n`;
+}
+
+function lineOf({ rule, sessionId, id, message, repaired }: CheckProblem): string[] {
+  const where = [sessionId, id].filter((name) => name !== null).map((name) => oneLine(name));
+  return [repaired ? "mended" : "damaged", rule, where.join(" / "), oneLine(message)];
+}

@@ -1,0 +1,42 @@
+import type { Dialect, SearchIndex } from "../engine/dialect.js";
+import type { Operation } from "../engine/operation.js";
+
+/** What a check asks an engine, each in its own words. */
+export interface CheckDialect {
+  /** What the engine finds wrong with its own file; null where it cannot be asked. */
+  readonly integrity: (() => Operation<EngineFault[]>) | null;
+  /** Makes the engine's own indexes of our tables anew. */
+  reindex(): Operation<void>;
+  /** SQL for how many numbers the column `v.vector` holds. */
+  readonly vectorLength: string;
+  /** Looking into a search index makes tables for a while. */
+  readonly indexCheckWrites: boolean;
+  /** For each document that an index holds of the rows from `lo` to `hi`: its row, and a fingerprint of its terms. */
+  indexed(index: SearchIndex, lo: number, hi: number): Operation<Map<number, number>>;
+  /** The same of documents, as they would be indexed. Those without a term are left out. */
+  expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number, number>>;
+  /** Called before the two above, and after them. */
+  open(): Operation<void>;
+  close(): Operation<void>;
+  /** Takes out of the search index what stands in the way of making it anew. */
+  emptyIndex(): Operation<void>;
+}
+
+export interface Document {
+  readonly n: number;
+  readonly text: string;
+}
+
+export interface EngineFault {
+  readonly message: string;
+  /** What makes it right: the engine's own index, the search index, the rules that look at rows; nothing of ours. */
+  readonly mend: "reindex" | "search" | "rows" | "nothing";
+}
+
+/** A number that tells one sequence of terms from others, whatever the order in which they are added. */
+export function addTerm(sum: number, term: string, position: number): number {
+  let hash = 0x811c9dc5 ^ Math.imul(position + 1, 0x9e3779b1);
+  for (let index = 0; index < term.length; index += 1) hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return (sum + ((hash ^ (hash >>> 13)) >>> 0)) % 2 ** 52;
+}

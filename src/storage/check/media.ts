@@ -1,0 +1,113 @@
+import { sha256 } from "../../model/sha256.js";
+import { all, type Operation, tuples } from "../engine/operation.js";
+import { assertOrder } from "../operations/damage.js";
+import { ceilingOf, floorOf } from "../operations/row-id.js";
+import type { Findings } from "./findings.js";
+import { type ScannedMessage, textOf } from "./scan.js";
+
+/** How far the references of a session were read. */
+interface Refs {
+  readonly no: number;
+  from: number;
+}
+
+export const openRefs = (no: number): Refs => ({ no, from: floorOf(no) });
+
+/** Holds the references of a page of messages against what their contents name; after the last page, those that are left. */
+export function* checkRefs(
+  sessionId: string,
+  refs: Refs,
+  page: readonly ScannedMessage[],
+  found: Findings,
+): Operation<void> {
+  const { no, from } = refs;
+  const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
+  const first = from === floorOf(no) ? 0 : from;
+  const query = "SELECT n, hash FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?";
+  const rows = yield* tuples<[n: number, hash: string]>(query, no, first, to);
+  found.count("assistant_media_refs", rows.length);
+  const byRow = new Map<number, Set<string>>();
+  for (const [n, hash] of rows) byRow.set(n, (byRow.get(n) ?? new Set()).add(hash));
+  for (const { row, said } of page) {
+    const has = byRow.get(row.n) ?? new Set();
+    byRow.delete(row.n);
+    // What an unreadable message needs is not known.
+    if (said === null || (has.size === said.keys.length && said.keys.every((key) => has.has(key)))) continue;
+    found.add("media", "assistant_media_refs", sessionId, row.id, "What stands outside its row is not what it names.");
+  }
+  for (const n of byRow.keys()) {
+    found.add("media", "assistant_media_refs", sessionId, null, `Row ${n}, which media are kept for, is not there.`);
+  }
+  refs.from = to === Number.MAX_SAFE_INTEGER ? ceilingOf(no) + 1 : to + 1;
+}
+
+interface PieceRow {
+  readonly hash: string;
+  readonly part: number;
+  readonly data: string;
+}
+
+const PIECES_AT_ONCE = 16;
+
+/** One text that stands outside its row. */
+export interface StoredMedia {
+  readonly hash: string;
+  readonly data: string;
+  /** No piece is missing. */
+  readonly isWhole: boolean;
+}
+
+/** Reads what stands outside the rows of session `no`, one text after the other. */
+export function* scanMedia(no: number, visit: (media: StoredMedia) => void): Operation<void> {
+  let hash = "";
+  let part = -1;
+  let texts: string[] = [];
+  let isWhole = true;
+  const ends = new Set<string>();
+  const end = (): void => {
+    if (texts.length > 0) visit({ hash, data: texts.join(""), isWhole });
+  };
+  for (;;) {
+    const rows: PieceRow[] = yield* all<PieceRow>(
+      `SELECT hash, part, data FROM assistant_media WHERE no = ? AND (hash > ? OR hash = ? AND part > ?)
+       ORDER BY hash, part LIMIT ${PIECES_AT_ONCE}`,
+      no,
+      hash,
+      hash,
+      part,
+    );
+    for (const row of rows) {
+      if (row.hash !== hash || texts.length === 0) {
+        end();
+        [hash, texts, isWhole] = [row.hash, [], true];
+        part = -1;
+      }
+      isWhole &&= row.part === part + 1 && typeof row.data === "string";
+      texts.push(textOf(row.data));
+      part = row.part;
+    }
+    if (rows.length === 0) return end();
+    const place = JSON.stringify([hash, part]);
+    assertOrder(!ends.has(place));
+    ends.add(place);
+  }
+}
+
+/** True for a text that is what its key says; the key of a content that was moved out says nothing of it. */
+export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
+  return isWhole && (String(hash).startsWith("row:") || sha256(data) === hash);
+}
+
+export function* checkMedia(
+  { no, id }: { readonly no: number; readonly id: string },
+  found: Findings,
+): Operation<void> {
+  const referred = "SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?";
+  const used = new Set((yield* tuples<[string]>(referred, no)).map(([hash]) => hash));
+  yield* scanMedia(no, (media) => {
+    found.count("assistant_media", 1);
+    const name = String(media.hash);
+    if (!isTrue(media)) found.add("media", "assistant_media", id, null, `The data ${name} is not what its hash says.`);
+    else if (!used.has(name)) found.add("media", "assistant_media", id, null, `No message shows the data ${name}.`);
+  });
+}

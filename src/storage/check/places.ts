@@ -1,0 +1,170 @@
+import { all, column, first, type Operation, run } from "../engine/operation.js";
+import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
+import { isoNow, openTip } from "../operations/session-row.js";
+import type { Findings } from "./findings.js";
+
+/** Rows of messages that say they are of a session in whose range they do not stand. */
+export interface Misplaced {
+  /** The number of the range in which they stand. */
+  readonly no: number;
+  readonly session_id: string;
+  /** The id that the registry has for that number; null where it has none. */
+  readonly owner: string | null;
+  readonly count: number;
+  readonly id: string;
+}
+
+const ofSession = (sessionId: string | undefined, own: string) =>
+  sessionId === undefined ? "" : ` AND (${own} = ? OR s.id = ?)`;
+
+const valuesOf = (sessionId: string | undefined) => (sessionId === undefined ? [] : [sessionId, sessionId]);
+
+/** Finds them, by range and session. */
+export function findMisplaced(
+  table: "assistant_messages" | "assistant_compactions",
+  sessionId?: string,
+): Operation<Misplaced[]> {
+  return all<Misplaced>(
+    `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
+     FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
+     WHERE (s.id IS NULL OR s.id <> m.session_id)${ofSession(sessionId, "m.session_id")}
+     GROUP BY m.n / ${SPAN}, m.session_id, s.id ORDER BY 1, 2`,
+    ...valuesOf(sessionId),
+  );
+}
+
+export function* checkPlaces(sessionId: string | undefined, found: Findings): Operation<void> {
+  for (const table of ["assistant_messages", "assistant_compactions"] as const) {
+    for (const { session_id, owner, count, id } of yield* findMisplaced(table, sessionId)) {
+      const where = owner === null ? "no session of the registry" : `session "${owner}"`;
+      const which = Number(count) === 1 ? `Row "${id}"` : `${count} rows, "${id}" the first by its id,`;
+      found.add(
+        "place",
+        table,
+        String(session_id),
+        Number(count) === 1 ? String(id) : null,
+        `${which} stand in the range of ${where}.`,
+      );
+    }
+  }
+}
+
+/** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
+export function* repairMisplaced(group: Misplaced): Operation<void> {
+  const { no, session_id: id, owner } = group;
+  const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
+  const isUsable = no >= 1 && no < 2 ** 25;
+  if (owner === null && named === undefined && isUsable) return yield* register(no, id);
+  if (owner === null) {
+    if (named !== undefined && isUsable && (yield* isEmpty(named.no))) {
+      return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", no, id);
+    }
+    return yield* moveMessages(group, yield* idsOf(group));
+  }
+  const own = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND session_id = ? LIMIT 1";
+  const isMixed = (yield* first(own, floorOf(no), ceilingOf(no), owner)) !== undefined;
+  if (!isMixed && (named === undefined || (yield* isEmpty(named.no)))) {
+    // The registry's id is what was changed; a row of the old id without messages was made since.
+    if (named !== undefined) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named.no);
+    return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, no);
+  }
+  const adopted = isMixed ? yield* idsOfOwner(group, owner, named === undefined) : [];
+  for (const messageId of adopted) {
+    yield* run("UPDATE assistant_messages SET session_id = ? WHERE session_id = ? AND id = ?", owner, id, messageId);
+  }
+  yield* moveMessages(group, yield* idsOf(group));
+}
+
+/** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
+export function* repairMisplacedSummaries({ no, session_id: id, owner }: Misplaced): Operation<void> {
+  const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
+  const ids = yield* column<string>(
+    `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
+    no,
+    id,
+  );
+  for (const summaryId of ids) {
+    if (named === undefined) {
+      const known = "SELECT 1 FROM assistant_compactions WHERE session_id = ? AND id = ?";
+      if (owner === null || (yield* first(known, owner, summaryId)) !== undefined) continue;
+      const adopt = "UPDATE assistant_compactions SET session_id = ? WHERE session_id = ? AND id = ?";
+      yield* run(adopt, owner, id, summaryId);
+      continue;
+    }
+    const range = [floorOf(named.no), ceilingOf(named.no)] as const;
+    const last = yield* first<{ n: number | null }>(
+      "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
+      ...range,
+    );
+    const n = nextPosition(named.no, last?.n ?? range[0]);
+    yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", n, id, summaryId);
+  }
+}
+
+function* register(no: number, id: string): Operation<void> {
+  const times = yield* first<{ first: string | null; last: string | null }>(
+    "SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE n BETWEEN ? AND ?",
+    floorOf(no),
+    ceilingOf(no),
+  );
+  yield* run(
+    "INSERT INTO assistant_sessions (no, id, name, created_at, updated_at, stale) VALUES (?, ?, ?, ?, ?, ?)",
+    no,
+    id,
+    id,
+    times?.first ?? isoNow(),
+    times?.last ?? isoNow(),
+    // What the totals were worth is not known any more.
+    ceilingOf(no),
+  );
+}
+
+function* isEmpty(no: number): Operation<boolean> {
+  const some = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? LIMIT 1";
+  return (yield* first(some, floorOf(no), ceilingOf(no))) === undefined;
+}
+
+function idsOf({ no, session_id }: Misplaced): Operation<string[]> {
+  const query = `SELECT id FROM assistant_messages WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`;
+  return column<string>(query, no, session_id);
+}
+
+// Of the rows in another session's range those that are its own: their parents are there, or the session that they name is not.
+function idsOfOwner({ no, session_id }: Misplaced, owner: string, all: boolean): Operation<string[]> {
+  return column<string>(
+    `SELECT m.id FROM assistant_messages m WHERE m.n / ${SPAN} = ? AND m.session_id = ?
+     AND (${all ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
+     AND NOT EXISTS (SELECT 1 FROM assistant_messages o WHERE o.session_id = ? AND o.id = m.id) ORDER BY m.n`,
+    no,
+    session_id,
+    ...(all ? [] : [owner]),
+    owner,
+  );
+}
+
+// Puts rows behind the newest of the session that they name, with what stands outside them. Where they belong in its tree is
+// found when the session is mended.
+function* moveMessages({ no, session_id: id }: Misplaced, ids: readonly string[]): Operation<void> {
+  if (ids.length === 0) return;
+  const tip = yield* openTip(id);
+  let newest = tip.newest?.n ?? floorOf(tip.no);
+  for (const messageId of ids) {
+    const old = yield* first<{ n: number }>(
+      "SELECT n FROM assistant_messages WHERE session_id = ? AND id = ?",
+      id,
+      messageId,
+    );
+    newest = nextPosition(tip.no, newest);
+    yield* run("UPDATE assistant_messages SET n = ? WHERE session_id = ? AND id = ?", newest, id, messageId);
+    const from = old?.n ?? 0;
+    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", tip.no, newest, no, from);
+  }
+  yield* run(
+    `INSERT INTO assistant_media (no, hash, part, data) SELECT ?, d.hash, d.part, d.data FROM assistant_media d
+     WHERE d.no = ? AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?) ON CONFLICT DO NOTHING`,
+    tip.no,
+    no,
+    tip.no,
+  );
+  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, tip.no);
+}

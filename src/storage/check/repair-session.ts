@@ -1,0 +1,147 @@
+import { summaryMessage } from "../../model/overlay.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import type { Dialect } from "../engine/dialect.js";
+import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { isoNow } from "../operations/session-row.js";
+import { type Findings, isText, isTime, isWhole } from "./findings.js";
+import { repairMedia } from "./repair-media.js";
+import { type Bone, mendParents, readBones, writeTree } from "./repair-tree.js";
+import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
+import { faultsOf, MADE_UP_ID, readBranches, readSummaries, type SessionRecord, type SummaryRow } from "./session.js";
+
+/** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
+export function* repairSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
+  const { no } = session;
+  yield* repairRecord(session);
+  if (found.has("content") || found.has("media")) yield* repairMedia(sql, no);
+  const bones = yield* readBones(no);
+  yield* repairFields(sql, session, bones);
+  const branches = yield* readBranches(no);
+  yield* mendParents(sql, no, bones, branches);
+  if (found.has("tree") || found.has("fields")) {
+    yield* writeTree(no, bones, branches);
+    // A row that was moved left what stands outside it behind.
+    yield* repairMedia(sql, no);
+  }
+  yield* repairSummaries(session, bones);
+  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", no);
+  const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n }) => n === leaf.leaf);
+  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", no);
+  // Totals are measured anew when they are asked for.
+  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, no);
+}
+
+function* repairRecord(session: SessionRecord): Operation<void> {
+  const set = (column: string, value: SqlValue) =>
+    run(`UPDATE assistant_sessions SET ${column} = ? WHERE no = ?`, value, session.no);
+  for (const column of faultsOf(session)) {
+    if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
+    else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());
+    else if (/tokens|cost/.test(column)) yield* set(column, 0);
+    else yield* set(column, null);
+  }
+}
+
+function* repairFields(sql: Dialect, session: SessionRecord, bones: readonly Bone[]): Operation<void> {
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  const names: Names = { taken: new Set(bones.map(({ id }) => id)), parents: new Set(bones.map((b) => b.parent_id)) };
+  yield* scanMessages(sql, session.no, function* (page) {
+    for (const scanned of page) {
+      const { row, said } = scanned;
+      const set = (column: string, value: SqlValue) =>
+        run(`UPDATE assistant_messages SET ${column} = ? WHERE n = ?`, value, row.n);
+      if (!isText(row.content)) yield* set("content", textOf(row.content));
+      if (!isTime(row.created_at)) yield* set("created_at", said?.datedAt ?? isoNow());
+      if (!(row.total === null || isWhole(row.total))) yield* set("total", null);
+      if (said === null) {
+        if (!isWhole(row.tokens)) yield* set("tokens", 0);
+        continue;
+      }
+      if (row.tokens !== said.tokens) yield* set("tokens", said.tokens);
+      if (row.dated_at !== said.datedAt) yield* set("dated_at", said.datedAt);
+      if (row.role !== said.message.role) {
+        if (isText(said.message.role)) yield* set("role", said.message.role);
+        else yield* set("content", withField(row.content, "role", row.role));
+      }
+      if (row.text_content !== undefined && row.text_content !== said.text) yield* set("text_content", said.text);
+      const id = yield* repairId(scanned, names);
+      const bone = byRow.get(row.n);
+      if (bone !== undefined) bone.id = id;
+    }
+  });
+}
+
+interface Names {
+  readonly taken: Set<string>;
+  readonly parents: ReadonlySet<string | null>;
+}
+
+// A row and its content name different messages: what others hang below is the right one, else what a reader saw.
+function* repairId({ row, said }: ScannedMessage, { taken, parents }: Names): Operation<string> {
+  const inside = said?.message.id;
+  if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
+  const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
+  if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
+    yield* run("UPDATE assistant_messages SET id = ? WHERE n = ?", inside, row.n);
+    taken.add(inside);
+    return inside;
+  }
+  const content = withField(row.content, "id", row.id);
+  yield* run("UPDATE assistant_messages SET content = ? WHERE n = ?", content, row.n);
+  return row.id;
+}
+
+const isName = (id: unknown): id is string => isText(id) && id !== "";
+
+function withField(content: unknown, field: string, value: string): string {
+  return JSON.stringify({ ...JSON.parse(textOf(content)), [field]: value });
+}
+
+function* repairSummaries({ no, id: sessionId }: SessionRecord, bones: readonly Bone[]): Operation<void> {
+  const byId = new Map(bones.map((bone) => [bone.id, bone]));
+  const byRow = new Map(bones.map((bone) => [bone.n, bone]));
+  for (const row of yield* readSummaries(no)) {
+    const { from, to } = rangeOf(row, byId, byRow);
+    const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
+    yield* run(
+      `UPDATE assistant_compactions SET session_id = ?, summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
+         tokens = ?, created_at = ? WHERE n = ?`,
+      sessionId,
+      textOf(row.summary),
+      from?.n ?? null,
+      from?.id ?? textOf(row.from_message_id),
+      to?.n ?? null,
+      to?.id ?? textOf(row.to_message_id),
+      tokens,
+      isTime(row.created_at) ? row.created_at : isoNow(),
+      row.n,
+    );
+  }
+}
+
+interface Range {
+  readonly from: Bone | null;
+  readonly to: Bone | null;
+}
+
+// The ends by their ids or by their rows, whichever lie on one path; a range that is gone keeps its words and covers nothing.
+function rangeOf(row: SummaryRow, byId: ReadonlyMap<string, Bone>, byRow: ReadonlyMap<number, Bone>): Range {
+  const none = { from: null, to: null };
+  if (row.from_n === null && row.to_n === null) return none;
+  const ends = [
+    [byId.get(row.from_message_id), byId.get(row.to_message_id)],
+    [byRow.get(row.from_n ?? 0), byRow.get(row.to_n ?? 0)],
+    [byId.get(row.from_message_id), byRow.get(row.to_n ?? 0)],
+    [byRow.get(row.from_n ?? 0), byId.get(row.to_message_id)],
+  ];
+  for (const [from, to] of ends) {
+    if (from !== undefined && to !== undefined && isOnPath(from, to)) return { from, to };
+  }
+  return none;
+}
+
+function isOnPath(from: Bone, to: Bone): boolean {
+  for (let bone: Bone | null = to; bone !== null && bone.n >= from.n; bone = bone.parent)
+    if (bone === from) return true;
+  return false;
+}

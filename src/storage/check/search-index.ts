@@ -1,0 +1,116 @@
+import { documentOf } from "../../model/text.js";
+import type { Dialect, SearchIndex } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { readContents } from "../operations/content.js";
+import { assertOrder, rowAfter } from "../operations/damage.js";
+import { entryDocument } from "../operations/entries.js";
+import { sessionOf } from "../operations/row-id.js";
+import type { CheckDialect, Document } from "./dialect.js";
+import { textOf } from "./scan.js";
+
+/** A row of the index that does not hold what the document says. `text` is null where there is no such document. */
+export interface Differing {
+  readonly n: number;
+  readonly text: string | null;
+  readonly sessionId: string | null;
+  /** The message's id, or the entry's key. */
+  readonly id: string | null;
+}
+
+interface IndexedRow {
+  readonly n: number;
+  readonly session_id: string;
+  readonly id: string;
+  readonly key: string;
+  readonly content: string;
+}
+
+const PAGE = 500;
+/** How many documents are compared with one look at the whole index. */
+const WINDOW = 200_000;
+
+/** The end of the next window after the row `lo`; the last one has no end. */
+export function* windowEnd(index: SearchIndex, lo: number): Operation<number> {
+  const query = `SELECT n FROM ${TABLES[index]} WHERE n >= ? ORDER BY n LIMIT 1 OFFSET ${WINDOW - 1}`;
+  const end = Number((yield* all<{ n: number }>(query, lo))[0]?.n ?? Number.MAX_SAFE_INTEGER);
+  assertOrder(end >= lo);
+  return end;
+}
+
+const TABLES = { messages: "assistant_messages", entries: "cf_agents_search_entries" } as const;
+
+/** The rows from `lo` to `hi` of an index that differ from their documents, and how many documents there are. */
+export function* compareIndex(
+  sql: Dialect,
+  check: CheckDialect,
+  index: SearchIndex,
+  lo: number,
+  hi: number,
+): Operation<{ differing: Differing[]; documents: number }> {
+  yield* check.open();
+  const indexed = yield* check.indexed(index, lo, hi);
+  const differing: Differing[] = [];
+  let documents = 0;
+  for (let from = lo; ; ) {
+    const rows = yield* all<IndexedRow>(
+      index === "messages"
+        ? `SELECT n, session_id, id, content FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`
+        : `SELECT n, session_id, key AS id, key, content FROM cf_agents_search_entries WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+      from,
+      hi,
+    );
+    const texts = index === "messages" ? yield* textsOf(rows) : rows.map((row) => entryDocument(row));
+    const readable = rows.flatMap(({ n }, place): Document[] => {
+      const text = texts[place];
+      return typeof text === "string" ? [{ n, text }] : [];
+    });
+    const expected = yield* check.expected(sql, readable);
+    documents += readable.length;
+    for (const [place, { n, session_id, id }] of rows.entries()) {
+      const text = texts[place] ?? null;
+      // A message that became unreadable is found by what it said.
+      const isRight = text === null || indexed.get(n) === expected.get(n);
+      if (!isRight) differing.push({ n, text, sessionId: session_id, id });
+      indexed.delete(n);
+    }
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    from = rowAfter(last.n, from);
+  }
+  for (const n of indexed.keys()) differing.push({ n, text: null, sessionId: null, id: null });
+  yield* check.close();
+  return { differing, documents };
+}
+
+// Null for a message that cannot be read.
+function* textsOf(rows: readonly IndexedRow[]): Operation<(string | null)[]> {
+  const texts: (string | null)[] = [];
+  for (let start = 0; start < rows.length; ) {
+    const no = sessionOf((rows[start] as IndexedRow).n);
+    let end = start;
+    while (end < rows.length && sessionOf((rows[end] as IndexedRow).n) === no) end += 1;
+    const contents = rows.slice(start, end).map(({ content }) => textOf(content));
+    for (const message of yield* readContents(no, contents, null, () => {})) {
+      texts.push(message === null ? null : attempt(() => documentOf(message)));
+    }
+    start = end;
+  }
+  return texts;
+}
+
+function attempt(read: () => string): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Indexes anew what differs. */
+export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
+  if (sql.search === null) return;
+  for (const { n, text } of differing) {
+    if (text === null) yield* sql.search.remove(index, n, n);
+    else yield* sql.search.replace(index, [{ n, document: text }]);
+  }
+}

@@ -1,0 +1,155 @@
+import { summaryMessage } from "../../model/overlay.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { measureTokens, parseSkills } from "../operations/history.js";
+import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
+import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
+import { checkMedia, checkRefs, openRefs } from "./media.js";
+import { type ScannedMessage, scanMessages } from "./scan.js";
+import { type BranchRow, TreeCheck } from "./tree.js";
+
+/** A row of `assistant_sessions`. */
+export interface SessionRecord {
+  readonly no: number;
+  readonly id: string;
+  readonly name: string;
+  readonly parent_session_id: string | null;
+  readonly model: string | null;
+  readonly source: string | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly estimated_cost: number;
+  readonly end_reason: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly leaf: number | null;
+  readonly stale: number | null;
+  readonly skills: string | null;
+}
+
+export interface SummaryRow {
+  readonly n: number;
+  readonly id: string;
+  readonly session_id: string;
+  readonly summary: string;
+  readonly from_message_id: string;
+  readonly to_message_id: string;
+  readonly created_at: string;
+  readonly from_n: number | null;
+  readonly to_n: number | null;
+  readonly tokens: number;
+}
+
+/** Holds everything that is kept by a session's number against the rules. */
+export function* checkSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
+  const { no, id } = session;
+  found.count("assistant_sessions", 1);
+  checkRecord(session, found);
+  const branches = yield* readBranches(no);
+  const summaries = yield* readSummaries(no);
+  found.count("assistant_branches", branches.length);
+  found.count("assistant_compactions", summaries.length);
+  const wanted = [session.leaf ?? 0, ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0])];
+  const tree = new TreeCheck(session, branches, wanted, found);
+  const refs = openRefs(no);
+  yield* scanMessages(sql, no, function* (page) {
+    found.count("assistant_messages", page.length);
+    for (const scanned of page) {
+      checkFields(id, scanned, found);
+      tree.visit(scanned.row);
+    }
+    yield* checkRefs(id, refs, page, found);
+  });
+  tree.end();
+  if (session.leaf !== null && session.leaf !== 0 && !tree.passed.has(session.leaf)) {
+    found.add("session", "assistant_sessions", id, null, "The active leaf is no message of the session.");
+  }
+  for (const summary of summaries) checkSummary(id, summary, tree, found);
+  yield* checkMedia(session, found);
+  // Only rows that fit together can be added up.
+  if (found.has("tree") || found.has("summary")) return;
+  for (const place of tree.measured) {
+    if ((yield* measureTokens(sql, no, place)) === place.total) continue;
+    found.add("totals", "assistant_messages", id, place.id, "The sum of tokens up to it is not right.");
+  }
+}
+
+export function readBranches(no: number): Operation<BranchRow[]> {
+  return all<BranchRow>("SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ?", no);
+}
+
+export function readSummaries(no: number): Operation<SummaryRow[]> {
+  const columns = "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens";
+  const query = `SELECT ${columns} FROM assistant_compactions WHERE n BETWEEN ? AND ? ORDER BY n`;
+  return all<SummaryRow>(query, floorOf(no), ceilingOf(no));
+}
+
+/** What is wrong with the fields of a registry row, by their columns. */
+export function faultsOf(session: SessionRecord): string[] {
+  const { no, leaf, stale, skills } = session;
+  const isOwn = (n: number) => Number.isSafeInteger(n) && sessionOf(n) === no;
+  const rules: Record<string, boolean> = {
+    id: isText(session.id),
+    name: isText(session.name),
+    parent_session_id: isTextOrNull(session.parent_session_id),
+    model: isTextOrNull(session.model),
+    source: isTextOrNull(session.source),
+    end_reason: isTextOrNull(session.end_reason),
+    input_tokens: Number.isFinite(session.input_tokens),
+    output_tokens: Number.isFinite(session.output_tokens),
+    estimated_cost: Number.isFinite(session.estimated_cost),
+    created_at: isTime(session.created_at),
+    updated_at: isTime(session.updated_at),
+    leaf: leaf === null || leaf === 0 || isOwn(leaf),
+    stale: stale === null || isOwn(stale),
+    skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
+  };
+  return Object.keys(rules).filter((column) => !rules[column]);
+}
+
+function checkRecord(session: SessionRecord, found: Findings): void {
+  for (const column of faultsOf(session)) {
+    found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
+  }
+}
+
+/** Begins the ids that an upgrade gave to rows without one. */
+export const MADE_UP_ID = "agents-row-";
+
+function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {
+  const report = (message: string) => found.add("fields", "assistant_messages", sessionId, String(row.id), message);
+  if (!isText(row.id) || row.id === "") report("Its id is no text.");
+  if (!isTime(row.created_at)) report("When it was written is no time.");
+  if (!isText(row.content)) report("Its content is no text.");
+  if (!isWhole(row.tokens) || !(row.total === null || isWhole(row.total))) report("Its tokens are no number.");
+  if (said === null) {
+    found.add("content", "assistant_messages", sessionId, String(row.id), "It cannot be read.");
+    return;
+  }
+  const { message } = said;
+  if (message.id !== row.id && !String(row.id).startsWith(MADE_UP_ID)) {
+    report(`Its content is of the message "${message.id}".`);
+  }
+  if (message.role !== row.role) report("Its role is not that of its content.");
+  if (said.tokens !== row.tokens) report("Its tokens are not those of its content.");
+  if (said.datedAt !== row.dated_at) report("Its date is not that of its content.");
+  if (row.text_content !== undefined && row.text_content !== said.text) report("Its text is not that of its content.");
+}
+
+function checkSummary(sessionId: string, row: SummaryRow, tree: TreeCheck, found: Findings): void {
+  const report = (message: string) => found.add("summary", "assistant_compactions", sessionId, String(row.id), message);
+  if (![row.id, row.summary, row.from_message_id, row.to_message_id].every(isText)) {
+    report("It is no text.");
+    return;
+  }
+  if (row.session_id !== sessionId) report("It stands among the rows of another session.");
+  if (!isTime(row.created_at)) report("When it was made is no time.");
+  if (row.tokens !== estimateMessageTokens(summaryMessage(row))) report("Its tokens are not those of its text.");
+  if (row.from_n === null && row.to_n === null) return;
+  const from = tree.passed.get(row.from_n ?? 0);
+  const to = tree.passed.get(row.to_n ?? 0);
+  if (from === undefined || to === undefined || !tree.isOnPath(from, to)) report("Its range is not there.");
+  else if (from.id !== row.from_message_id || to.id !== row.to_message_id)
+    report("Its range has other ends than it names.");
+}

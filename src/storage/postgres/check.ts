@@ -1,0 +1,58 @@
+import { documentTerms } from "../../model/terms.js";
+import { addTerm, type CheckDialect } from "../check/dialect.js";
+import type { SearchIndex } from "../engine/dialect.js";
+import { all, run } from "../engine/operation.js";
+
+const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
+const PAGE = 1_000;
+
+/** What a check asks Postgres: it looks after its own files and indexes. */
+export const postgresCheck: CheckDialect = {
+  integrity: null,
+  *reindex() {},
+  vectorLength: "cardinality(v.vector)",
+  indexCheckWrites: false,
+  *open() {},
+  *close() {},
+  *indexed(index, lo, hi) {
+    const found = new Map<number, number>();
+    for (let from = lo; ; ) {
+      const rows = yield* all<{ n: number; length: number; terms: string }>(
+        `SELECT n, length, to_json(terms)::text AS terms FROM ${TABLES[index]} WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+        from,
+        hi,
+      );
+      for (const { n, length, terms } of rows) {
+        const list = JSON.parse(terms) as string[];
+        const sum = sumOf(list, length);
+        if (sum !== null) found.set(n, sum);
+      }
+      const last = rows.at(-1);
+      if (last === undefined) return found;
+      from = last.n + 1;
+    }
+  },
+  // biome-ignore lint/correctness/useYield: the terms are made here, not in the database
+  *expected(_sql, documents) {
+    const found = new Map<number, number>();
+    for (const { n, text } of documents) {
+      const terms = documentTerms(text);
+      const sum = sumOf(terms, terms.length);
+      if (sum !== null) found.set(n, sum);
+    }
+    return found;
+  },
+  *emptyIndex() {
+    // Rows that are there are written over, since an owner's columns stand in them.
+    for (const index of ["messages", "entries"] as const) {
+      yield* run(`DELETE FROM ${TABLES[index]} WHERE n NOT IN (SELECT r.n FROM ${ROWS[index]} r)`);
+    }
+  },
+};
+
+// A document without a term may be there or not.
+function sumOf(terms: readonly string[], length: number): number | null {
+  if (terms.length === 0 && length === 0) return null;
+  return terms.reduce((sum, term, position) => addTerm(sum, String(term), position), length);
+}

@@ -1,0 +1,194 @@
+import { StemmaError } from "../../errors.js";
+import { addTerm, type CheckDialect, type EngineFault } from "../check/dialect.js";
+import type { SearchIndex } from "../engine/dialect.js";
+import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { createSearchTables, dropSearchTables } from "./search.js";
+
+const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
+
+// What the documents would be indexed as stands in an index of its own for a while, made as the real one is.
+const TRIAL = "assistant_check_fts";
+const TRIAL_TERMS = "assistant_check_terms";
+const TERMS: Record<SearchIndex, string> = {
+  messages: "assistant_check_messages",
+  entries: "assistant_check_entries",
+};
+
+/** How many entries of an index are read at once, about. */
+const ENTRIES = 20_000;
+
+type Entry = [doc: number, term: string, offset: number];
+
+/** What a check asks SQLite. `schema`: where tables can be made for a while. */
+export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; integrity: boolean }): CheckDialect {
+  const drop = function* (): Operation<void> {
+    for (const table of [TRIAL_TERMS, TRIAL, ...Object.values(TERMS)]) yield* run(`DROP TABLE IF EXISTS ${table}`);
+  };
+  // Only a table in "temp" may name the schema of the index.
+  const vocabularyOf = (table: string, of: string) =>
+    schema === "temp" ? `'${of}', '${table}', 'instance'` : `'${table}', 'instance'`;
+  return {
+    integrity: integrity ? findFaults : null,
+    reindex: () => run("REINDEX"),
+    vectorLength: "length(v.vector) / 4",
+    indexCheckWrites: schema === "main",
+    *open() {
+      yield* drop();
+      const table = yield* first<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = ?", TABLES.messages);
+      const made = String(table?.sql).replace(/^CREATE VIRTUAL TABLE \S+/, `CREATE VIRTUAL TABLE ${schema}.${TRIAL}`);
+      yield* run(made);
+      yield* run(`CREATE VIRTUAL TABLE ${schema}.${TRIAL_TERMS} USING fts5vocab(${vocabularyOf(TRIAL, schema)})`);
+      for (const index of ["messages", "entries"] as const) {
+        yield* run(
+          `CREATE VIRTUAL TABLE ${schema}.${TERMS[index]} USING fts5vocab(${vocabularyOf(TABLES[index], "main")})`,
+        );
+      }
+    },
+    close: drop,
+    *indexed(index, lo, hi) {
+      const found = new Map<number, number>();
+      const lengths = new Map<number, number>();
+      let from = "";
+      for (;;) {
+        // Up to the term with which so many entries are reached.
+        const end = yield* first<{ term: string }>(
+          `SELECT term FROM ${TERMS[index]} WHERE term > ? ORDER BY term LIMIT 1 OFFSET ${ENTRIES}`,
+          from,
+        );
+        const until = end === undefined ? "" : " AND term <= ?";
+        const entries = yield* tuples<Entry>(
+          `SELECT doc, term, "offset" FROM ${TERMS[index]} WHERE term > ?${until}`,
+          from,
+          ...(end === undefined ? [] : [end.term]),
+        );
+        add(found, entries, lo, hi, lengths);
+        const term = entries.at(-1)?.[1];
+        if (term !== undefined) yield* probe(index, term);
+        if (end === undefined) {
+          yield* holdLengths(index, lengths, lo, hi);
+          return found;
+        }
+        if (end.term <= from) throw damagedIndex("gives its terms in no order");
+        from = end.term;
+      }
+    },
+    *expected(sql, documents) {
+      const found = new Map<number, number>();
+      if (sql.search === null || documents.length === 0) return found;
+      for (const { n, text } of documents) {
+        if (text !== "") yield* renamed(sql.search.add("messages", n, text));
+      }
+      const entries = yield* tuples<Entry>(`SELECT doc, term, "offset" FROM ${TRIAL_TERMS}`);
+      add(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      yield* run(`INSERT INTO ${TRIAL} (${TRIAL}) VALUES ('delete-all')`);
+      return found;
+    },
+    *emptyIndex() {
+      yield* dropSearchTables();
+      yield* createSearchTables();
+    },
+  };
+}
+
+function add(
+  found: Map<number, number>,
+  entries: readonly Entry[],
+  lo: number,
+  hi: number,
+  lengths?: Map<number, number>,
+): void {
+  for (const [doc, term, offset] of entries) {
+    if (doc < lo || doc > hi) continue;
+    found.set(doc, addTerm(found.get(doc) ?? 0, term, offset));
+    lengths?.set(doc, (lengths.get(doc) ?? 0) + 1);
+  }
+}
+
+// A search goes to a term by other pages than a look at all terms, and ranks by what no such look reads.
+function* probe(index: SearchIndex, term: string): Operation<void> {
+  const query = `SELECT rowid FROM ${TABLES[index]} WHERE ${TABLES[index]} MATCH ? ORDER BY rank LIMIT 1`;
+  if ((yield* first(query, `"${term.replaceAll('"', '""')}"`)) === undefined)
+    throw damagedIndex("does not find its terms");
+}
+
+// The ranking divides by the number of terms of each document, and by their average: each stands in a table of its own.
+function* holdLengths(
+  index: SearchIndex,
+  lengths: ReadonlyMap<number, number>,
+  lo: number,
+  hi: number,
+): Operation<void> {
+  const query = `SELECT id, hex(sz) AS size FROM ${TABLES[index]}_docsize WHERE id BETWEEN ? AND ?`;
+  let left = lengths.size;
+  let rows = 0;
+  let sum = 0;
+  for (const [n, size] of yield* tuples<[n: number, size: string]>(query, lo, hi)) {
+    const length = lengths.get(n) ?? 0;
+    if (readVarints(size).join() !== String(length)) throw damagedIndex("has wrong lengths of documents");
+    rows += 1;
+    sum += length;
+    if (length > 0) left -= 1;
+  }
+  if (left !== 0) throw damagedIndex("lacks lengths of documents");
+  const totals = yield* first<{ count: number; block: string | null }>(
+    `SELECT count(*) AS count, (SELECT hex(block) FROM ${TABLES[index]}_data WHERE id = 1) AS block FROM ${TABLES[index]}_docsize`,
+  );
+  const present = totals?.count ?? 0;
+  if (present === 0) return;
+  const [count = 0, total = 0] = readVarints(totals?.block ?? "");
+  // FTS5 goes on counting documents that were deleted.
+  if (count < present || (rows === present && total < sum)) throw damagedIndex("has wrong totals");
+}
+
+// Numbers as SQLite writes them: seven bits in each byte, of which all but a number's last have the highest bit set.
+function readVarints(hex: string): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  for (let at = 0; at < hex.length; at += 2) {
+    const byte = Number.parseInt(hex.slice(at, at + 2), 16);
+    value = value * 128 + (byte & 127);
+    if (byte >= 128) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  return numbers;
+}
+
+function damagedIndex(how: string): StemmaError {
+  return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
+}
+
+// What an operation does with the index of messages, on the other one.
+function* renamed(operation: Operation<void>): Operation<void> {
+  let step = operation.next();
+  while (!step.done) {
+    const rows = yield { ...step.value, sql: step.value.sql.replaceAll(TABLES.messages, TRIAL) };
+    step = operation.next(rows);
+  }
+}
+
+const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/;
+const SEARCH_FAULT = /inverted index for FTS5|^fts5: /;
+const VALUE_FAULT = /^(?:NULL|TEXT|NUMERIC|REAL|INT|BLOB|non-\w+) value (?:in|missing from)/i;
+
+function* findFaults(): Operation<EngineFault[]> {
+  const rows = yield* all<Record<string, unknown>>("PRAGMA integrity_check(100)");
+  const messages = rows.map((row) => String(Object.values(row)[0])).filter((message) => message !== "ok");
+  const types = yield* all<{ name: string; type: string }>(TYPES);
+  const changed = types.map(({ name, type }) => `The definition of ${name} is damaged: it is of type "${type}".`);
+  return [
+    ...messages.map((message) => ({ message, mend: mendOf(message) })),
+    ...changed.map((message) => ({ message, mend: "nothing" as const })),
+  ];
+}
+
+// A type that is none changes what the engine makes of the values that are written; names are given as they stand there.
+const TYPES = `SELECT t.name || '.' || c.name AS name, c.type AS type FROM sqlite_master t, pragma_table_info(t.name) c
+  WHERE t.type = 'table' AND t.sql NOT LIKE '%VIRTUAL%' AND (t.name LIKE 'assistant%' OR t.name LIKE 'cf_agents%')
+  AND t.name NOT LIKE '%fts%' AND (c.type NOT IN ('TEXT', 'INTEGER', 'REAL', 'BLOB') OR c.name <> lower(c.name))`;
+
+function mendOf(message: string): EngineFault["mend"] {
+  if (INDEX_FAULT.test(message)) return "reindex";
+  if (SEARCH_FAULT.test(message)) return "search";
+  return VALUE_FAULT.test(message) ? "rows" : "nothing";
+}

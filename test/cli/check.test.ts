@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { CheckReport } from "../../src/storage/contract.js";
+import { openDatabase } from "../store/databases.js";
+import { jsonl } from "./read.js";
+import { type CommandLine, commandLine, temporaryFolder } from "./run.js";
+
+const folder = temporaryFolder();
+
+async function filled(name: string): Promise<CommandLine> {
+  const stemma = commandLine(folder, name);
+  const line = (id: string, parentId: string | null) => ({
+    message: { id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] },
+    parentId,
+  });
+  const session = { stemma: 1, session: { id: "s", name: "The session" } };
+  await stemma.ok("import", stemma.file(`${name}.jsonl`, jsonl([session, line("a", null), line("b", "a")])));
+  return stemma;
+}
+
+function change(stemma: CommandLine, sql: string): void {
+  const database = openDatabase(stemma.db);
+  database.prepare(sql).run();
+  database.close();
+}
+
+describe("stemma check", () => {
+  it("ends with 0 where nothing is damaged, and says how much it looked at", async () => {
+    const stemma = await filled("sound.db");
+    expect(await stemma.ok("check")).toMatch(/assistant_messages +2\n[\s\S]*Nothing is damaged\.\n$/);
+    expect(await stemma.json("check")).toMatchObject({ ok: true, problems: [], repaired: 0 });
+  });
+
+  it("ends with 1 while something is damaged, and with 0 once it is mended", async () => {
+    const stemma = await filled("damaged.db");
+    change(stemma, "UPDATE assistant_messages SET branch = 3 WHERE id = 'b'");
+    const found = await stemma.run("check");
+    expect([found.code, found.err]).toEqual([1, ""]);
+    expect(found.out).toMatch(/damaged +tree +s \/ b [\s\S]*1 of 1 problems are left\. `stemma check --repair` mends/);
+    const mended = await stemma.run("check", "--repair");
+    expect(mended.code).toBe(0);
+    expect(mended.out).toMatch(/mended +tree +s \/ b [\s\S]*Everything that was damaged is mended: 1\.\n$/);
+    expect(await stemma.ok("check")).toContain("Nothing is damaged.");
+  });
+
+  it("keeps telling of a message that cannot be read", async () => {
+    const stemma = await filled("unreadable.db");
+    change(stemma, "UPDATE assistant_messages SET content = '{' WHERE id = 'b'");
+    for (const args of [["check"], ["check", "--repair"], ["check", "--session", "s"]]) {
+      const { code, out } = await stemma.run("--json", ...args);
+      const report = JSON.parse(out) as CheckReport;
+      expect([code, report.ok]).toEqual([1, false]);
+      expect(report.problems).toMatchObject([{ rule: "content", sessionId: "s", id: "b", repaired: false }]);
+    }
+    expect(await stemma.run("check", "--session", "none")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Session not found"),
+    });
+  });
+});
