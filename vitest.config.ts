@@ -5,29 +5,69 @@ import { defineConfig } from "vitest/config";
 import { entryPoints } from "./scripts/entry-points.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const hasNative = loadsBetterSqlite();
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+/** What `npm test` runs: kinds of tests that start no process of their own but one Postgres server. */
+const QUICK = {
+  unit: ["src/**/*.test.ts", "test/package/{entry-points,import-order}.test.ts"],
+  runner: [
+    "test/runner/{accepted,documents-003,runner,states,store-storage}.test.ts",
+    "test/cli/{check,commands,export,import}.test.ts",
+  ],
+  contract: [
+    "test/store/{ai-sdk,arguments,content,cost,driver,faults,open,replaced,search-option,sqlite}.test.ts",
+    "test/postgres/conformance.test.ts",
+    "test/providers/{order,session-provider}.test.ts",
+    "test/upgrade/*.test.ts",
+  ],
+};
+
+/** The rest, which `npm run test:all` runs as well. */
+const SLOW = {
+  docs: ["test/docs/*.test.ts", "test/documents/*.test.ts", "test/package/api.test.ts"],
+  processes: [
+    "src/model/{quoted-results,shapes}.test.ts",
+    "src/runner/tools/attacks.test.ts",
+    "test/**/*processes.test.ts",
+    "test/runner/{chat,commit,examples,kill,long,memory}.test.ts",
+    "test/cli/{process,real-data}.test.ts",
+    "test/postgres/durability.test.ts",
+    "test/store/{flips,fuzz,large,random-queries}.test.ts",
+  ],
+};
+
+// Whatever no other project names: every store but those of `contract`.
+const engines = {
+  include: ["test/**/*.test.ts"],
+  exclude: [...Object.values(QUICK), ...Object.values(SLOW)].flat(),
+};
+
+const projects = [
+  ...Object.entries(QUICK).map(([name, include]) => ({ name, include, exclude: SLOW.processes })),
+  ...Object.entries(SLOW).map(([name, include]) => ({ name, include, exclude: [] })),
+  { name: "engines", ...engines },
+];
+
 export default defineConfig({
-  resolve: {
-    // Tests and the code of the docs name the package as its users do, and run on its sources.
-    alias: [
-      ...entryPoints(manifest).flatMap(({ specifier, source }) =>
-        specifier === null ? [] : [{ find: new RegExp(`^${specifier}$`), replacement: file(source) }],
-      ),
-      ...(loadsBetterSqlite()
-        ? []
-        : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
-    ],
-  },
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    projects: projects.map(({ name, include, exclude }) => ({
+      resolve: {
+        // Tests and the code of the docs name the package as its users do, and run on its sources.
+        alias: [
+          ...entryPoints(manifest).flatMap(({ specifier, source }) =>
+            specifier === null ? [] : [{ find: new RegExp(`^${specifier}$`), replacement: file(source) }],
+          ),
+          ...(hasNative ? [] : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
+        ],
+      },
+      test: { name, include, exclude, testTimeout: 60_000, pool: "forks" as const },
+    })),
     globalSetup: [file("test/postgres/run-folder.ts")],
-    testTimeout: 60_000,
-    pool: "forks",
     // Most of the time goes to waiting for disks and servers.
     maxWorkers: "100%",
     reporters: ["default", file("test/conformance-table.ts"), ...(process.env.CI ? ["json"] : [])],
-    outputFile: { json: "node_modules/.cache/test-results.json" },
+    outputFile: { json: process.env.TEST_RESULTS ?? "node_modules/.cache/test-results.json" },
   },
 });
 

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { describeStore } from "../../src/testing.js";
+import { afterAll, beforeAll, describe } from "vitest";
+import { describeStore } from "../describe-store.js";
 import { type OpenDatabase, openClient, openPostgresJs, openWrapped } from "./databases.js";
 import { describeServer } from "./server.js";
 import { postgresTarget } from "./target.js";
@@ -18,8 +18,8 @@ describeServer("a server", (server) => {
       });
       afterAll(() => database?.close(), 60_000);
       describeStore(
+        "postgres-clients",
         postgresTarget(name, () => database),
-        { describe, it },
       );
     });
   }

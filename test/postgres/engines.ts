@@ -24,11 +24,13 @@ export interface Engine {
   readonly binaries: string | null;
 }
 
-/** The server that npm ships, and the one of Debian, the oldest that is supported there. */
-export const ENGINES: readonly Engine[] = [
-  { name: "embedded Postgres 18", binaries: embeddedBinaries() },
-  { name: "Debian's Postgres", binaries: debianBinaries() },
-];
+/** The server that npm ships. */
+export const EMBEDDED: Engine = { name: "embedded Postgres 18", binaries: embeddedBinaries() };
+
+/** The one of Debian, the oldest that is supported there. */
+export const DEBIAN: Engine = { name: "Debian's Postgres", binaries: debianBinaries() };
+
+export const ENGINES: readonly Engine[] = [EMBEDDED, DEBIAN];
 
 /** The first server there is, for tests that need one of any version. */
 export const ENGINE: Engine = ENGINES.find(({ binaries }) => binaries !== null) ?? (ENGINES[0] as Engine);

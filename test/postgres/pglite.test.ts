@@ -1,5 +1,5 @@
-import { afterAll, describe, it } from "vitest";
-import { describeStore } from "../../src/testing.js";
+import { afterAll } from "vitest";
+import { describeStore } from "../describe-store.js";
 import { openPGlite } from "./databases.js";
 import { postgresTarget } from "./target.js";
 
@@ -8,6 +8,6 @@ const database = openPGlite();
 afterAll(() => database.close(), 60_000);
 
 describeStore(
+  "pglite",
   postgresTarget("PGlite", () => database),
-  { describe, it },
 );

@@ -6,7 +6,8 @@ import { AgentSearchProvider, type Session, SessionManager } from "../../src/ses
 import type { Store } from "../../src/storage/contract.js";
 import { TABLES } from "../../src/storage/postgres/names.js";
 import { expectError } from "../../src/testing/assert.js";
-import { describeStore, hashingEmbedder, type StoreTarget } from "../../src/testing.js";
+import { hashingEmbedder, type StoreTarget } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 import { ROOT } from "../package/manifest.js";
 import { openPool } from "./databases.js";
 import { describeOwnServer, type RunningServer } from "./server.js";
@@ -74,7 +75,7 @@ describeOwnServer("row-level security", (server) => {
         return server.query(tenants.url, `${all.join(" UNION ALL ")} ORDER BY 1, 2`);
       },
     };
-    describeStore(target, { describe, it });
+    describeStore("tenants", target);
   });
 
   describe("between two tenants of one database", () => {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
-import { afterAll, describe, it } from "vitest";
+import { afterAll } from "vitest";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import { describeStore } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 import { failingClient, fileTarget } from "../store/file-target.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-libsql-"));
@@ -19,6 +19,6 @@ function open(path: string): SqliteClient {
 }
 
 describeStore(
+  "libsql",
   fileTarget("libSQL", folder, open, (path, before = () => {}) => sqlite(failingClient(open(path), before))),
-  { describe, it },
 );

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, it } from "vitest";
+import { afterAll } from "vitest";
 import {
   FileSessionStorage,
   MemorySessionStorage,
@@ -10,7 +10,8 @@ import {
   type SessionStorage,
 } from "../../src/agent.js";
 import type { Store } from "../../src/storage/contract.js";
-import { describeStore, type StoreTarget } from "../../src/testing.js";
+import type { StoreTarget } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-storages-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -78,8 +79,8 @@ function targetOf(
 }
 
 describeStore(
+  "storages",
   targetOf("a store on MemorySessionStorage", () => new MemorySessionStorage(), null),
-  { describe, it },
 );
 
 // Every id that was used, at the number that stands for it.
@@ -116,10 +117,10 @@ function filesIn(directory: string): SessionStorage {
   return storage;
 }
 describeStore(
+  "storages",
   targetOf(
     "a store on FileSessionStorage",
     () => filesIn(newDirectory()),
     (storage) => filesIn(directories.get(storage) ?? ""),
   ),
-  { describe, it },
 );

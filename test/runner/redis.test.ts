@@ -10,7 +10,7 @@ import {
   type SessionState,
 } from "../../src/agent.js";
 import type { Store } from "../../src/storage/contract.js";
-import { describeStore } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 import { calls, collect, says, scripted } from "./mock-model.js";
 import { findRedis, type RedisServer, startRedis } from "./redis-server.js";
 import { add } from "./tools.js";
@@ -156,14 +156,11 @@ describe.skipIf(findRedis() === null)(
       prefixes.set(store, prefix);
       return store;
     };
-    describeStore(
-      {
-        name: "a store on RedisSessionStorage",
-        capabilities: { embeddings: false, check: false },
-        open: () => open(`${crypto.randomUUID()}:`),
-        reopen: (store) => open(prefixes.get(store) ?? ""),
-      },
-      { describe, it },
-    );
+    describeStore("redis", {
+      name: "a store on RedisSessionStorage",
+      capabilities: { embeddings: false, check: false },
+      open: () => open(`${crypto.randomUUID()}:`),
+      reopen: (store) => open(prefixes.get(store) ?? ""),
+    });
   },
 );

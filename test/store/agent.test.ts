@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { storeOf } from "../../src/storage/store-of.js";
-import { describeStore } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 import { openDatabase } from "./databases.js";
 import { failingClient, fileTarget } from "./file-target.js";
 
@@ -50,9 +50,9 @@ it("runs a write in the transactionSync of the agent, or of the storage that it 
 });
 
 const capabilities = { embeddings: false, check: false };
-describeStore({ ...fileTarget("agent", folder, openDatabase, open), capabilities }, { describe, it });
+describeStore("agent", { ...fileTarget("agent", folder, openDatabase, open), capabilities });
 
 const target = fileTarget("agent without transactionSync", folder, openDatabase, (path, before) =>
   open(path, before, { transactionSync: undefined }),
 );
-describeStore({ ...target, capabilities: { ...capabilities, transactions: false } }, { describe, it });
+describeStore("agent", { ...target, capabilities: { ...capabilities, transactions: false } });

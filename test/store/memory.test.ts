@@ -1,14 +1,14 @@
 import { createRequire } from "node:module";
-import { describe, it } from "vitest";
 import { memory } from "../../src/memory.js";
 import type { SqliteClient } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
-import { describeStore, type StoreTarget } from "../../src/testing.js";
+import type { StoreTarget } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
 import { corruptMessage, failingClient } from "./file-target.js";
 
 const target: StoreTarget = { name: "memory", open: () => memory(), capabilities: { durable: false } };
 
-describeStore({ ...target, ...reachingIn() }, { describe, it });
+describeStore("memory", { ...target, ...reachingIn() });
 
 /** Ways to the database that `memory()` opens by itself, where better-sqlite3 is the module that it opens it with. */
 function reachingIn(): Partial<StoreTarget> {

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, it } from "vitest";
-import { type SqliteClient, sqlite } from "../../src/sqlite.js";
-import { describeStore } from "../../src/testing.js";
+import { afterAll } from "vitest";
+import { sqlite } from "../../src/sqlite.js";
+import { describeStore } from "../describe-store.js";
 import { openDatabase } from "./databases.js";
 import { failingClient, fileTarget } from "./file-target.js";
 
@@ -13,51 +12,11 @@ const folder = mkdtempSync(join(tmpdir(), "stemma-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describeStore(
+  "sqlite",
   fileTarget("SQLite", folder, openDatabase, (path, before) =>
     before === undefined
       ? // Not `full`: no power is cut here, and the disk of a test machine is slow.
         sqlite(path, { synchronous: "normal" })
       : sqlite(failingClient(openDatabase(path), before)),
   ),
-  { describe, it },
 );
-
-// Another module, of which no more is known than `sqlite()` asks for.
-const minimal = (path: string): SqliteClient => {
-  const database = openDatabase(path);
-  return {
-    prepare: (sql) => {
-      const statement = database.prepare(sql);
-      return { all: (...values) => statement.all(...values), run: (...values) => statement.run(...values) };
-    },
-    close: () => database.close(),
-  };
-};
-
-describeStore(
-  fileTarget("SQLite client of the least shape", folder, minimal, (path, before = () => {}) =>
-    sqlite(failingClient(minimal(path), before)),
-  ),
-  { describe, it },
-);
-
-const DatabaseSync = findNodeSqlite();
-describe.skipIf(DatabaseSync === null)(DatabaseSync ? "node:sqlite" : "node:sqlite (it is not in this Node)", () => {
-  const open = (path: string): SqliteClient => {
-    const database = new (DatabaseSync as NonNullable<typeof DatabaseSync>)(path);
-    database.exec("PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
-    return database;
-  };
-  describeStore(
-    fileTarget("node:sqlite", folder, open, (path, before = () => {}) => sqlite(failingClient(open(path), before))),
-    { describe, it },
-  );
-});
-
-function findNodeSqlite(): (new (path: string) => SqliteClient & { exec(sql: string): void }) | null {
-  try {
-    return createRequire(import.meta.url)("node:sqlite").DatabaseSync;
-  } catch {
-    return null;
-  }
-}

@@ -1,0 +1,4 @@
+import { describePool } from "./conformance.js";
+import { DEBIAN } from "./engines.js";
+
+describePool("debian", DEBIAN);
