@@ -32,7 +32,7 @@ export function storeBackend(store: Store, sessionId: string): SessionBackend {
     recent: (maxBytes, minMessages) => store.history.recent(sessionId, maxBytes, { minMessages }),
     rowStats: () => store.history.rowStats(sessionId),
     leaf: () => store.history.leaf(sessionId),
-    branches: (messageId) => store.history.children(sessionId, messageId),
+    branches: (messageId) => store.history.branches(sessionId, messageId),
     pathLength: (leafId) => store.history.length(sessionId, leafId),
     visibleTokens: () => store.history.tokens(sessionId),
     tree: () => store.history.tree(sessionId),

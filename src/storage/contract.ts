@@ -221,7 +221,7 @@ export interface HistoryStore {
   /** The active leaf's message; null when the session is empty. */
   leaf(sessionId: string): Promise<SessionMessage | null>;
   /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
-  children(sessionId: string, id: string): Promise<SessionMessage[]>;
+  branches(sessionId: string, id: string): Promise<SessionMessage[]>;
   /** The visible history from the root to the leaf: overlays applied, unloaded skills emptied. */
   path(sessionId: string, options: ReadOptions): Promise<SessionMessage[]>;
   /**

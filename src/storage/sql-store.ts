@@ -47,7 +47,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const { durable, transactions, isPrepared, order = new Queue() } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { single, ready, close } = runner;
-  const { lockSession, hot } = sql;
+  const { lockSession, native } = sql;
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const read = <T>(id: string, operation: () => Operation<T>): Promise<T> =>
     turns.read(id, () => runner.read(operation));
@@ -76,8 +76,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
     messages: {
       append: (id, list, parent, appendOptions = {}) =>
-        hot?.mayAppend(list, parent) && appendOptions.summaryIds === undefined
-          ? turns.write(id, () => single(() => withStored(hot.append(id, list, parent), id, list)))
+        native?.mayAppend(list, parent) && appendOptions.summaryIds === undefined
+          ? turns.write(id, () => single(() => withStored(native.append(id, list, parent), id, list)))
           : write(id, () => append(sql, id, list, parent, appendOptions), "idempotent"),
       update: (id, message) => write(id, () => messages.updateMessage(sql, id, message)),
       upsert: (id, message, parent) => write(id, () => messages.upsertMessage(sql, id, message, parent)),
@@ -89,12 +89,12 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     history: {
       message: (id, messageId) => read(id, () => history.readMessage(id, messageId)),
       leaf: (id) => read(id, () => history.readLeaf(id)),
-      children: (id, messageId) => read(id, () => history.readChildren(id, messageId)),
+      branches: (id, messageId) => read(id, () => history.readBranches(id, messageId)),
       path: (id, readOptions) =>
         turns.read(
           id,
           async () =>
-            (hot && (await single(() => hot.path(id, readOptions)))) ??
+            (native && (await single(() => native.path(id, readOptions)))) ??
             runner.read(() => history.readPath(sql, id, readOptions)),
         ),
       stream: (id, readOptions) => streamPath((operation) => read(id, operation), id, readOptions),

@@ -241,7 +241,7 @@ class FuzzRun {
     for (const leafId of this.#times(0, 3, () => this.#messageId(model))) {
       if (leafId === null) continue;
       await this.#comparePath(id, model, leafId);
-      same(idsOf(await history.children(id, leafId)), model.children(leafId));
+      same(idsOf(await history.branches(id, leafId)), model.children(leafId));
     }
     for (const overlay of model.overlays.filter(() => this.#chance(0.2))) {
       same(await compactions.originals(id, overlay.id), model.originals(overlay.id));

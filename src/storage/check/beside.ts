@@ -1,7 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { assertOrder } from "../operations/damage.js";
-import { isoNow, makeRow } from "../operations/session-row.js";
+import { isoNow, makeRow } from "../operations/session-head.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import type { CheckDialect } from "./dialect.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";

@@ -1,6 +1,6 @@
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
-import { isoNow, openTip } from "../operations/session-row.js";
+import { isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
 
 /** Rows of messages that say they are of a session in whose range they do not stand. */
@@ -146,25 +146,25 @@ function idsOfOwner({ no, session_id }: Misplaced, owner: string, all: boolean):
 // found when the session is mended.
 function* moveMessages({ no, session_id: id }: Misplaced, ids: readonly string[]): Operation<void> {
   if (ids.length === 0) return;
-  const tip = yield* openTip(id);
-  let newest = tip.newest?.n ?? floorOf(tip.no);
+  const head = yield* openSessionHead(id);
+  let newest = head.newest?.n ?? floorOf(head.no);
   for (const messageId of ids) {
     const old = yield* first<{ n: number }>(
       "SELECT n FROM assistant_messages WHERE session_id = ? AND id = ?",
       id,
       messageId,
     );
-    newest = nextPosition(tip.no, newest);
+    newest = nextPosition(head.no, newest);
     yield* run("UPDATE assistant_messages SET n = ? WHERE session_id = ? AND id = ?", newest, id, messageId);
     const from = old?.n ?? 0;
-    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", tip.no, newest, no, from);
+    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", head.no, newest, no, from);
   }
   yield* run(
     `INSERT INTO assistant_media (no, hash, part, data) SELECT ?, d.hash, d.part, d.data FROM assistant_media d
      WHERE d.no = ? AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?) ON CONFLICT DO NOTHING`,
-    tip.no,
+    head.no,
     no,
-    tip.no,
+    head.no,
   );
-  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, tip.no);
+  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, head.no);
 }

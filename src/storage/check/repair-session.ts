@@ -2,7 +2,7 @@ import { summaryMessage } from "../../model/overlay.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { isoNow } from "../operations/session-row.js";
+import { isoNow } from "../operations/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { repairMedia } from "./repair-media.js";
 import { type Bone, mendParents, readBones, writeTree } from "./repair-tree.js";

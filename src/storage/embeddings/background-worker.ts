@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 
-export interface BackgroundOptions {
+export interface BackgroundWorkerOptions {
   /** Does a part of the work. False when there was none. */
   readonly step: () => Promise<boolean>;
   /** Told of each failure. What it throws is not looked at. */
@@ -28,16 +28,16 @@ const FINAL = ["EMBEDDER_REPLACED", "STORE_CLOSED", "DATABASE_TOO_NEW", "MIGRATI
  * Work that goes on by itself, step by step, whenever it is woken; a step that failed is tried again later. Between steps
  * nothing keeps the process alive.
  */
-export class Background {
+export class BackgroundWorker {
   lastError: unknown = null;
-  readonly #options: BackgroundOptions;
+  readonly #options: BackgroundWorkerOptions;
   #running: Promise<void> | null = null;
   #woken = false;
   #stopped = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: BackgroundOptions) {
+  constructor(options: BackgroundWorkerOptions) {
     this.#options = options;
   }
 

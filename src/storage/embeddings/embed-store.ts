@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
 import { type Embedder, parseEmbedder } from "./embedder.js";
-import { type EmbedOptions, VectorWork } from "./indexer.js";
+import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import type { VectorDialect } from "./vectors.js";
 
 /** A store that can be given an embedder. */
@@ -21,7 +21,7 @@ export function embeddable(open: OpenStore, dialect: VectorDialect, options: Emb
 
 function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions): EmbeddedStore {
   const { store } = open;
-  const work = new VectorWork(open, dialect, embedder, options);
+  const work = new EmbeddingIndexer(open, dialect, embedder, options);
   const { messages, history, sessions } = store;
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const waking = <Values extends unknown[], T>(

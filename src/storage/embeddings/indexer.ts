@@ -5,11 +5,11 @@ import type { SearchHit, SearchRequest } from "../contract.js";
 import type { Runner } from "../engine/runner.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
-import { Background, report } from "./background-worker.js";
+import { BackgroundWorker, report } from "./background-worker.js";
 import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type Waiting } from "./backlog.js";
 import type { Embedder } from "./embedder.js";
-import { VectorMemory } from "./memory-index.js";
-import { Agenda } from "./scan-queue.js";
+import { MemoryIndex } from "./memory-index.js";
+import { ScanQueue } from "./scan-queue.js";
 import { nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
 import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
 
@@ -39,8 +39,8 @@ const CLOSED =
 const REFUSAL = 600_000;
 
 /** Embeds what waits, and searches with what is embedded. */
-export class VectorWork {
-  readonly background: Background;
+export class EmbeddingIndexer {
+  readonly background: BackgroundWorker;
   readonly #store: OpenStore["store"];
   readonly #runner: Runner;
   readonly #sql: OpenStore["sql"];
@@ -48,13 +48,13 @@ export class VectorWork {
   readonly #dialect: VectorDialect;
   readonly #embedder: Embedder;
   readonly #options: EmbedOptions;
-  readonly #agenda: Agenda;
+  readonly #agenda: ScanQueue;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number, { readonly text: string; readonly until: number }>();
   readonly #queries = new Map<string, Float32Array>();
   #own: number | null = null;
   #prepared: Promise<{ readonly similarity: string | null }> | null = null;
-  #memory: VectorMemory | null = null;
+  #memory: MemoryIndex | null = null;
   readonly #loading = new Queue();
 
   constructor(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions) {
@@ -66,8 +66,8 @@ export class VectorWork {
     this.#embedder = embedder;
     this.#options = options;
     const { interval = INTERVAL } = options;
-    this.#agenda = new Agenda(interval ?? INTERVAL);
-    this.background = new Background({
+    this.#agenda = new ScanQueue(interval ?? INTERVAL);
+    this.background = new BackgroundWorker({
       step: () => this.#step(),
       onError: embedder.onError,
       interval,
@@ -227,10 +227,10 @@ export class VectorWork {
   }
 
   // Searches that come together load one after the other; others are served between pages.
-  #load(embedder: number, dimensions: number): Promise<VectorMemory> {
+  #load(embedder: number, dimensions: number): Promise<MemoryIndex> {
     return this.#loading.write("", async () => {
       if (this.#memory?.embedder !== embedder) {
-        this.#memory = new VectorMemory(embedder, dimensions, this.#options.memory ?? MEMORY);
+        this.#memory = new MemoryIndex(embedder, dimensions, this.#options.memory ?? MEMORY);
       }
       const memory = this.#memory;
       while (await this.#runner.read(() => memory.load(this.#dialect)))

@@ -24,7 +24,7 @@ export interface Near {
  * The array is a ring in the order of these numbers: newer rows come to its end, older ones before its start, and where
  * it is full the oldest makes room.
  */
-export class VectorMemory {
+export class MemoryIndex {
   readonly #capacity: number;
   #ids = new Float64Array(0);
   #messages = new Float64Array(0);

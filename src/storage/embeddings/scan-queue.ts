@@ -8,7 +8,7 @@ const AT_ONCE = 16;
  * sessions, page by page: at the start, when asked for, and when the last one is `every` milliseconds past, since others
  * write too. So what an append causes does not grow with the number of sessions.
  */
-export class Agenda {
+export class ScanQueue {
   readonly #every: number;
   readonly #written = new Set<string>();
   /** The last to be looked at first. */

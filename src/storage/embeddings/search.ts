@@ -1,10 +1,10 @@
-import { fuseRankings } from "../../model/fuse.js";
 import type { Ranked } from "../../model/rank.js";
+import { fuseRankings } from "../../model/reciprocal-rank-fusion.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
 import type { RankMessages } from "../operations/search/search.js";
 import type { Scope } from "../operations/search/search-scope.js";
-import { createBest, type Near, product, type VectorMemory } from "./memory-index.js";
+import { createBest, type MemoryIndex, type Near, product } from "./memory-index.js";
 import type { VectorDialect } from "./vectors.js";
 
 /** The messages of a range that are most alike to a query, best first, each above `least`; `words` are the best ones by words. */
@@ -62,7 +62,7 @@ const READ_OF_RANGE = 5_000;
 export function nearestInMemory(
   sql: Dialect,
   dialect: VectorDialect,
-  memory: VectorMemory,
+  memory: MemoryIndex,
   query: Float32Array,
   least: number,
 ): FindNearest {

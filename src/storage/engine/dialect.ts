@@ -25,7 +25,7 @@ export interface Dialect {
   /** Makes other writers of a session wait until the transaction ends; null where a transaction excludes them all. */
   readonly lockSession: ((sessionId: string) => Operation<void>) | null;
   /** What this engine does better whole; whatever is missing is done by the operations that all engines share. */
-  readonly hot?: HotPaths | undefined;
+  readonly native?: NativeOperations | undefined;
   /** The names of a table's columns; none when there is no such table. */
   columns(table: string): Operation<string[]>;
   /**
@@ -39,7 +39,7 @@ export interface Dialect {
  * Operations of one engine that replace shared ones, and behave as they do: the conformance suite runs on both. Their
  * statements are atomic by themselves and may be repeated, so they need no transaction.
  */
-export interface HotPaths {
+export interface NativeOperations {
   /** False for what `append` leaves to the shared operation. */
   mayAppend(messages: readonly EncodedMessage[], parent: ParentRef): boolean;
   /** See `MessageStore.append`. */

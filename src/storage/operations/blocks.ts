@@ -5,7 +5,7 @@ import type { BlockKey, StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { dateSession, isoNow } from "./session-row.js";
+import { dateSession, isoNow } from "./session-head.js";
 import { upgradedLabel } from "./upgraded-rows.js";
 
 /** See `BlockStore.get`. */

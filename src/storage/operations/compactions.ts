@@ -8,9 +8,18 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView, skillsOf } from "./history.js";
-import { findSegments, piecesBetween, selectRanges, visiblePieces } from "./path.js";
+import { findSegments, selectRanges, spansBetween, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
-import { findNamed, findPlace, findTip, isoNow, openTip, type Place, type Tip, touchSession } from "./session-row.js";
+import {
+  findNamed,
+  findPosition,
+  findSessionHead,
+  isoNow,
+  type MessagePosition,
+  openSessionHead,
+  type SessionHead,
+  touchSession,
+} from "./session-head.js";
 
 interface CompactionRow {
   readonly n: number;
@@ -39,7 +48,7 @@ export function* addCompaction(
   overlay: NewCompaction & { createdAt?: string | undefined },
   guard?: CompactionGuard,
 ): Operation<StoredCompaction> {
-  const tip = yield* openTip(sessionId);
+  const head = yield* openSessionHead(sessionId);
   const from = yield* endOfRange(sessionId, overlay.fromMessageId, "from");
   const to = yield* endOfRange(sessionId, overlay.toMessageId, "to");
   if (from === null || to === null) {
@@ -47,18 +56,18 @@ export function* addCompaction(
     const missing = from === null ? overlay.fromMessageId : overlay.toMessageId;
     throw invalidRange(sessionId, overlay, `message "${missing}" is not in this session`);
   }
-  const path = yield* findSegments(tip.no, to);
+  const path = yield* findSegments(head.no, to);
   const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
   if (!onPath) {
     if (guard !== undefined) throw stale(sessionId);
     const reversed = from.n > to.n ? "the range is reversed, or " : "";
     throw invalidRange(sessionId, overlay, `${reversed}its ends are not on one path`);
   }
-  if (guard !== undefined && !(yield* holds(sql, tip, sessionId, guard, { from, to }))) throw stale(sessionId);
+  if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw stale(sessionId);
   const last = yield* first<{ n: number | null }>(
     "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
-    floorOf(tip.no),
-    ceilingOf(tip.no),
+    floorOf(head.no),
+    ceilingOf(head.no),
   );
   const stored: StoredCompaction = {
     id: overlay.id,
@@ -69,7 +78,7 @@ export function* addCompaction(
   };
   yield* run(
     `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    nextPosition(tip.no, last?.n ?? floorOf(tip.no)),
+    nextPosition(head.no, last?.n ?? floorOf(head.no)),
     stored.id,
     stored.summary,
     stored.fromMessageId,
@@ -80,7 +89,7 @@ export function* addCompaction(
     sessionId,
     estimateMessageTokens(summaryMessage(stored)),
   );
-  yield* touchSession(tip.no, tip.leaf, tip.newest?.n ?? null);
+  yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
   return stored;
 }
 
@@ -98,29 +107,31 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
 
 /** See `CompactionStore.originals`. */
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
-  const tip = yield* findTip(sessionId);
+  const head = yield* findSessionHead(sessionId);
   const row = yield* findCompaction(sessionId, id);
-  if (tip === null || row === null) {
+  if (head === null || row === null) {
     throw new StemmaError(
       "COMPACTION_NOT_FOUND",
       { sessionId, compactionId: id },
       `No compaction "${id}" is in this session.`,
     );
   }
-  const to = yield* findPlace(sessionId, row.to_message_id);
+  const to = yield* findPosition(sessionId, row.to_message_id);
   if (to === null || row.from_n === null) return [];
   const from = row.from_n;
-  const ranges = (yield* findSegments(tip.no, to))
+  const ranges = (yield* findSegments(head.no, to))
     .filter(({ hi }) => hi >= from)
     .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
-  return readable(yield* readRows(tip.no, yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges))));
+  return readable(
+    yield* readRows(head.no, yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges))),
+  );
 }
 
 /**
  * Keeps overlays on the messages that are left when `place` is about to be removed: a range that ended there ends one
  * message earlier or later, a range that was only this message goes.
  */
-export function* shrinkOverlays(no: number, place: Place, parent: Place | null): Operation<void> {
+export function* shrinkOverlays(no: number, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
   const touched = yield* all<CompactionRow>(
     `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
     floorOf(no),
@@ -147,7 +158,10 @@ export function* shrinkOverlays(no: number, place: Place, parent: Place | null):
 
 // The message after `n` on the path to the row `to`.
 function* followOnPath(no: number, to: number, n: number): Operation<{ n: number; id: string }> {
-  const end = (yield* first<Place>("SELECT n, id, branch, total FROM assistant_messages WHERE n = ?", to)) as Place;
+  const end = (yield* first<MessagePosition>(
+    "SELECT n, id, branch, total FROM assistant_messages WHERE n = ?",
+    to,
+  )) as MessagePosition;
   for (const { branch, lo, hi } of yield* findSegments(no, end)) {
     if (hi <= n) continue;
     const next = yield* first<{ n: number; id: string }>(
@@ -162,26 +176,32 @@ function* followOnPath(no: number, to: number, n: number): Operation<{ n: number
 }
 
 // An end may be named by the summary that stands for it.
-function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<Place | null> {
+function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<MessagePosition | null> {
   if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
   const overlay = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
-  return yield* findPlace(sessionId, overlay?.from_message_id ?? id);
+  return yield* findPosition(sessionId, overlay?.from_message_id ?? id);
 }
 
 // Reads the range as a history would show it now: what cannot be read is not what was seen.
-function* holds(sql: Dialect, tip: Tip, sessionId: string, guard: CompactionGuard, range: Range): Operation<boolean> {
+function* holds(
+  sql: Dialect,
+  head: SessionHead,
+  sessionId: string,
+  guard: CompactionGuard,
+  range: Range,
+): Operation<boolean> {
   const leaf = yield* findNamed(sessionId, guard.leafId);
   if (leaf === null) return false;
-  const pieces = piecesBetween(yield* visiblePieces(tip.no, leaf), range.from.n, range.to.n);
-  const view = { no: tip.no, leaf, pieces, skills: skillsOf(tip) };
+  const spans = spansBetween(yield* visibleSpans(head.no, leaf), range.from.n, range.to.n);
+  const view = { no: head.no, leaf, spans, skills: skillsOf(head) };
   const messages = yield* readView(sql, view, { onCorrupt: () => {} });
   return digestRange(messages.map(digestMessage)) === guard.digest;
 }
 
 interface Range {
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: MessagePosition;
+  readonly to: MessagePosition;
 }
 
 function invalidRange(sessionId: string, overlay: NewCompaction, why: string): StemmaError {

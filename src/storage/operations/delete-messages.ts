@@ -3,19 +3,19 @@ import { all, first, type Operation, run, tuples } from "../engine/operation.js"
 import { shrinkOverlays } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { ceilingOf } from "./row-id.js";
-import { activeLeaf, findTip, type Place, type Tip, touchSession } from "./session-row.js";
+import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
 
 /** See `MessageStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
-  let tip = yield* findTip(sessionId);
+  let head = yield* findSessionHead(sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
-    const found = tip === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
-    if (tip === null || found === undefined) continue;
-    tip = yield* deleteMessage(sql, sessionId, tip, ...placesOf(found));
+    const found = head === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
+    if (head === null || found === undefined) continue;
+    head = yield* deleteMessage(sql, sessionId, head, ...placesOf(found));
     deleted.push(id);
   }
-  if (tip !== null && deleted.length > 0) yield* touchSession(tip.no, tip.leaf, tip.stale);
+  if (head !== null && deleted.length > 0) yield* touchSession(head.no, head.leaf, head.stale);
   return deleted;
 }
 
@@ -29,17 +29,23 @@ type PlaceTuple = [n: number, id: string, branch: number, total: number | null];
 type FoundRow = [...PlaceTuple, ...(PlaceTuple | [null, null, null, null])];
 
 function placesOf([n, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
-  Place,
-  Place | null,
+  MessagePosition,
+  MessagePosition | null,
 ] {
   const parent = parentN === null ? null : { n: parentN, id: parentId, branch: parentBranch, total: parentTotal };
   return [{ n, id, branch, total }, parent];
 }
 
 // Removes one message: what hung below it hangs below its parent. Gives what the session's row is to say after that.
-function* deleteMessage(sql: Dialect, sessionId: string, tip: Tip, place: Place, parent: Place | null): Operation<Tip> {
-  const { no } = tip;
-  const active = yield* activeLeaf(tip);
+function* deleteMessage(
+  sql: Dialect,
+  sessionId: string,
+  head: SessionHead,
+  place: MessagePosition,
+  parent: MessagePosition | null,
+): Operation<SessionHead> {
+  const { no } = head;
+  const active = yield* activeLeaf(head);
   const next = yield* first<{ n: number }>(
     "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
     place.n + 1,
@@ -57,20 +63,20 @@ function* deleteMessage(sql: Dialect, sessionId: string, tip: Tip, place: Place,
   if (sql.search !== null) yield* sql.search.remove("messages", place.n, place.n);
   yield* dropContent(no, place.n);
   yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
-  const wasNewest = place.n === tip.newest?.n;
-  const newest = wasNewest ? ((yield* findTip(sessionId))?.newest ?? null) : tip.newest;
+  const wasNewest = place.n === head.newest?.n;
+  const newest = wasNewest ? ((yield* findSessionHead(sessionId))?.newest ?? null) : head.newest;
   const leaf = active?.n === place.n ? parent : active;
   return {
-    ...tip,
+    ...head,
     newest,
     // Written down only when it is not the newest row.
     leaf: newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0),
-    stale: wasNewest ? tip.stale : (newest?.n ?? null),
+    stale: wasNewest ? head.stale : (newest?.n ?? null),
   };
 }
 
 // Branches that began below `place` begin below its parent.
-function* adoptBranches(no: number, place: Place, parent: Place | null): Operation<void> {
+function* adoptBranches(no: number, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
   const children = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
     no,

@@ -7,7 +7,7 @@ import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { assertBudget } from "./blocks.js";
 import { searchOf } from "./search/search.js";
-import { dateSession, isoNow } from "./session-row.js";
+import { dateSession, isoNow } from "./session-head.js";
 import { inScope } from "./upgraded-rows.js";
 
 /** See `EntryStore.count`. */

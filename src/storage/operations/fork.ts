@@ -10,17 +10,24 @@ import { appendMessages } from "./messages.js";
 import { findSegments } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
-import { findNamed, findTip, isoNow, messageNotFound, type Place, type Tip } from "./session-row.js";
+import {
+  findNamed,
+  findSessionHead,
+  isoNow,
+  type MessagePosition,
+  messageNotFound,
+  type SessionHead,
+} from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 import { adoptBlocks } from "./upgraded-rows.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
   const source = yield* getSession(id);
-  const from = (yield* findTip(id)) as Tip;
+  const from = (yield* findSessionHead(id)) as SessionHead;
   const at = (yield* findNamed(id, atMessageId)) ?? messageNotFound(id, atMessageId);
   const info = yield* continueSession(source, fork);
-  const to = (yield* findTip(fork.id)) as Tip;
+  const to = (yield* findSessionHead(fork.id)) as SessionHead;
   yield* copyPath(sql, from, at, to.no, fork.id);
   yield* copyBlocks(sql, id, fork.id);
   return info;
@@ -56,7 +63,13 @@ function* continueSession(source: SessionInfo, next: NewSession): Operation<Sess
 
 // Copies a path as one branch of session `no`, with what stands outside its rows and the overlays that lie on it. A message
 // keeps its number within the session, so that every row id moves by the same distance.
-function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: string): Operation<void> {
+function* copyPath(
+  sql: Dialect,
+  from: SessionHead,
+  at: MessagePosition,
+  no: number,
+  sessionId: string,
+): Operation<void> {
   const segments = yield* findSegments(from.no, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
   const shift = floorOf(no) - floorOf(from.no);
@@ -117,7 +130,7 @@ function* copyPath(sql: Dialect, from: Tip, at: Place, no: number, sessionId: st
 }
 
 // An unload reaches as far on the copied path as it did on the original, and no further than that goes.
-function* copySkills(from: Tip, at: Place, no: number, shift: number): Operation<void> {
+function* copySkills(from: SessionHead, at: MessagePosition, no: number, shift: number): Operation<void> {
   if (from.skills === null) return;
   const { loaded, unloaded } = skillsOf(from);
   const copied: SkillState = {

@@ -10,18 +10,18 @@ import { all, column, first, type Operation, run, tuples } from "../engine/opera
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
 import { assertOrder, type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
-import { findSegments, type Piece, portionsOf, rangesOf, type Segment, selectRanges, visiblePieces } from "./path.js";
+import { findSegments, type PathSpan, portionsOf, rangesOf, type Segment, selectRanges, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import {
   assertWithin,
   findNamed,
-  findTip,
+  findSessionHead,
+  type MessagePosition,
   messageNotFound,
-  type Place,
   resolveLeaf,
+  type SessionHead,
   type SessionRow,
-  type Tip,
-} from "./session-row.js";
+} from "./session-head.js";
 
 /** See `HistoryStore.message`. */
 export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
@@ -31,9 +31,9 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
     id,
   );
   if (row === undefined) return null;
-  const tip = yield* findTip(sessionId);
-  assertWithin(tip, { n: row.n, id });
-  const message = yield* readContent((tip as Tip).no, row);
+  const head = yield* findSessionHead(sessionId);
+  assertWithin(head, { n: row.n, id });
+  const message = yield* readContent((head as SessionHead).no, row);
   // Of a row that was written without an id, an upgrade made one up.
   if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
     throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
@@ -43,17 +43,17 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
 
 /** See `HistoryStore.leaf`. */
 export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
-  const tip = yield* findTip(sessionId);
-  const leaf = tip === null ? null : yield* resolveLeaf(sessionId, tip, undefined);
+  const head = yield* findSessionHead(sessionId);
+  const leaf = head === null ? null : yield* resolveLeaf(sessionId, head, undefined);
   return leaf === null ? null : yield* readMessage(sessionId, leaf.id);
 }
 
-/** See `HistoryStore.children`. */
-export function* readChildren(sessionId: string, id: string): Operation<SessionMessage[]> {
+/** See `HistoryStore.branches`. */
+export function* readBranches(sessionId: string, id: string): Operation<SessionMessage[]> {
   const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
-  const tip = yield* findTip(sessionId);
-  assertWithin(tip, place);
-  const { no } = tip as Tip;
+  const head = yield* findSessionHead(sessionId);
+  assertWithin(head, place);
+  const { no } = head as SessionHead;
   const branches = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
     no,
@@ -82,8 +82,8 @@ export function* readChildren(sessionId: string, id: string): Operation<SessionM
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
 export interface View {
   readonly no: number;
-  readonly leaf: Place;
-  readonly pieces: readonly Piece[];
+  readonly leaf: MessagePosition;
+  readonly spans: readonly PathSpan[];
   readonly skills: SkillState;
 }
 
@@ -93,11 +93,11 @@ export function* openView(
   leafId: string | undefined,
   onCorrupt?: CorruptHandler,
 ): Operation<View | null> {
-  const tip = yield* findTip(sessionId);
-  if (tip === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
-  const leaf = yield* resolveLeaf(sessionId, tip, leafId, onCorrupt);
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, head, leafId, onCorrupt);
   if (leaf === null) return null;
-  return { no: tip.no, leaf, pieces: yield* visiblePieces(tip.no, leaf, onCorrupt), skills: skillsOf(tip, onCorrupt) };
+  return { no: head.no, leaf, spans: yield* visibleSpans(head.no, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
 }
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
@@ -141,7 +141,7 @@ export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions)
 export function* readView(sql: Dialect, view: View, options: ReadOptions): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
-  for (const portion of portionsOf(view.pieces, ROWS_AT_ONCE)) {
+  for (const portion of portionsOf(view.spans, ROWS_AT_ONCE)) {
     if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
     else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
   }
@@ -222,19 +222,19 @@ export function* readRecent(
     total += bytes;
     return true;
   };
-  for (const piece of (view?.pieces ?? []).slice().reverse()) {
-    if ("overlay" in piece) {
-      const message = summaryMessage(piece.overlay);
+  for (const span of (view?.spans ?? []).slice().reverse()) {
+    if ("overlay" in span) {
+      const message = summaryMessage(span.overlay);
       if (!take(message, utf8Length(JSON.stringify(message)))) return done(true);
       continue;
     }
-    let hi: number = piece.range.hi;
+    let hi: number = span.range.hi;
     // One more than is wanted tells that there are more.
     let limit = Math.min(Math.max(8, options.minMessages + 1), 256);
     for (let more = true; more; limit = Math.min(limit * 2, 256)) {
       const page = yield* readPage(
         view as View,
-        { ...piece.range, hi },
+        { ...span.range, hi },
         { newestFirst: true, limit },
         options.onCorrupt,
       );
@@ -250,46 +250,46 @@ export function* readRecent(
 
 /** See `HistoryStore.rowStats`. */
 export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
-  const tip = yield* findTip(sessionId);
-  if (tip === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
-  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, head, leafId);
   if (leaf === null) return [];
   const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
-    JOIN assistant_media p ON p.no = r.no AND p.hash = r.hash WHERE r.no = ${tip.no} AND r.n = m.n)`;
+    JOIN assistant_media p ON p.no = r.no AND p.hash = r.hash WHERE r.no = ${head.no} AND r.n = m.n)`;
   const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
-  const rows = yield* all<HistoryRowStat>(...selectRanges(sql, columns, yield* findSegments(tip.no, leaf)));
+  const rows = yield* all<HistoryRowStat>(...selectRanges(sql, columns, yield* findSegments(head.no, leaf)));
   return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
 /** See `HistoryStore.length`. */
 export function* pathLength(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
-  const tip = yield* findTip(sessionId);
-  if (tip === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
-  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, head, leafId);
   if (leaf === null) return 0;
-  return yield* sumOverRanges(sql, "count(*)", yield* findSegments(tip.no, leaf));
+  return yield* sumOverRanges(sql, "count(*)", yield* findSegments(head.no, leaf));
 }
 
 /** See `HistoryStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
-  const tip = yield* findTip(sessionId);
-  if (tip === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
-  const leaf = yield* resolveLeaf(sessionId, tip, leafId);
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
+  const leaf = yield* resolveLeaf(sessionId, head, leafId);
   if (leaf === null) return 0;
-  const known = currentTotal(tip, leaf);
+  const known = currentTotal(head, leaf);
   if (known !== null) return known;
-  const total = yield* measureTokens(sql, tip.no, leaf);
-  if (tip.stale === null || leaf.n > tip.stale) {
+  const total = yield* measureTokens(sql, head.no, leaf);
+  if (head.stale === null || leaf.n > head.stale) {
     yield* run("UPDATE assistant_messages SET total = ? WHERE n = ?", total, leaf.n);
   }
   return total;
 }
 
 /** Adds up the tokens of the visible history to `leaf`. */
-export function* measureTokens(sql: Dialect, no: number, leaf: Place): Operation<number> {
-  const pieces = yield* visiblePieces(no, leaf);
-  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(pieces));
-  for (const piece of pieces) if ("overlay" in piece) total += Number(piece.overlay.tokens);
+export function* measureTokens(sql: Dialect, no: number, leaf: MessagePosition): Operation<number> {
+  const spans = yield* visibleSpans(no, leaf);
+  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(spans));
+  for (const span of spans) if ("overlay" in span) total += Number(span.overlay.tokens);
   return total;
 }
 
@@ -318,24 +318,24 @@ interface TreeRow extends ContentRow {
 
 /** See `HistoryStore.tree`. */
 export function* readTree(sessionId: string): Operation<TreeNode[]> {
-  const tip = yield* findTip(sessionId);
-  if (tip === null) return [];
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return [];
   const nodes: TreeNode[] = [];
   const known = new Set<string>();
-  let from = floorOf(tip.no);
+  let from = floorOf(head.no);
   for (;;) {
     const rows = yield* all<TreeRow>(
       `SELECT n, id, parent_id, role, dated_at, created_at, content
        FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT 256`,
       from,
-      ceilingOf(tip.no),
+      ceilingOf(head.no),
     );
     for (const row of rows) {
       if (row.parent_id !== null && !known.has(row.parent_id)) {
         throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
       }
       known.add(row.id);
-      const message = yield* readContent(tip.no, row, () => {});
+      const message = yield* readContent(head.no, row, () => {});
       const text = message === null ? "(cannot be read)" : searchableText(message);
       const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
       const createdAt = row.dated_at ?? row.created_at;

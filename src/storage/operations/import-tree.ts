@@ -8,9 +8,9 @@ import { addUsage, createSession, getSession } from "./sessions.js";
 /** See `MessageStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
   if (tree.session !== undefined) yield* createSession({ ...tree.session, id: sessionId });
-  const inserted = yield* sql.hot === undefined
+  const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
-    : sql.hot.importMessages(sql, sessionId, tree.messages);
+    : sql.native.importMessages(sql, sessionId, tree.messages);
   for (const compaction of tree.compactions ?? []) {
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }

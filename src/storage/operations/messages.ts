@@ -10,15 +10,15 @@ import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
   activeLeaf,
   findNamed,
-  findPlace,
-  findTip,
+  findPosition,
+  findSessionHead,
   isoNow,
+  type MessagePosition,
   messageNotFound,
-  openTip,
-  type Place,
-  type Tip,
+  openSessionHead,
+  type SessionHead,
   touchSession,
-} from "./session-row.js";
+} from "./session-head.js";
 
 const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
 const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
@@ -34,22 +34,23 @@ export function* appendMessages(
   messages: readonly EncodedMessage[],
   parent: ParentRef,
 ): Operation<AppendResult> {
-  const tip = messages.length > 0 ? yield* openTip(sessionId) : yield* findTip(sessionId);
-  if (tip === null) return { inserted: [], lastId: null, visibleTokens: 0 };
+  const head = messages.length > 0 ? yield* openSessionHead(sessionId) : yield* findSessionHead(sessionId);
+  if (head === null) return { inserted: [], lastId: null, visibleTokens: 0 };
   const inserted: boolean[] = [];
-  let newest = tip.newest;
-  let last: Place | null = null;
+  let newest = head.newest;
+  let last: MessagePosition | null = null;
   for (const message of messages) {
-    const below: Place | null = inserted.length > 0 ? last : yield* findParent(sessionId, tip, parent, message.id);
-    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+    const below: MessagePosition | null =
+      inserted.length > 0 ? last : yield* findParent(sessionId, head, parent, message.id);
+    const place: MessagePosition | null = yield* insertMessage(sql, sessionId, { ...head, newest }, message, below);
     inserted.push(place !== null);
     newest = place ?? newest;
-    last = place ?? (yield* findPlace(sessionId, message.id));
+    last = place ?? (yield* findPosition(sessionId, message.id));
   }
-  const changed = newest !== tip.newest;
-  if (changed && tip.leaf !== null) yield* resetLeaf(tip.no);
-  const end: Place | null = changed ? newest : yield* activeLeaf(tip);
-  return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(tip, end) };
+  const changed = newest !== head.newest;
+  if (changed && head.leaf !== null) yield* resetLeaf(head.no);
+  const end: MessagePosition | null = changed ? newest : yield* activeLeaf(head);
+  return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(head, end) };
 }
 
 /** Writes messages, each below its own parent. Gives how many were inserted. */
@@ -58,28 +59,28 @@ export function* importMessages(
   sessionId: string,
   messages: ImportedTree["messages"],
 ): Operation<number> {
-  const tip = yield* openTip(sessionId);
-  let newest = tip.newest;
+  const head = yield* openSessionHead(sessionId);
+  let newest = head.newest;
   let inserted = 0;
-  let previous: Place | null = null;
+  let previous: MessagePosition | null = null;
   for (const { message, parentId } of messages) {
-    const below: Place | null =
+    const below: MessagePosition | null =
       previous !== null && previous.id === parentId
         ? previous
-        : yield* findParent(sessionId, tip, parentId, message.id);
-    const place: Place | null = yield* insertMessage(sql, sessionId, { ...tip, newest }, message, below);
+        : yield* findParent(sessionId, head, parentId, message.id);
+    const place: MessagePosition | null = yield* insertMessage(sql, sessionId, { ...head, newest }, message, below);
     if (place === null) continue;
     previous = newest = place;
     inserted += 1;
   }
-  if (inserted > 0 && tip.leaf !== null) yield* resetLeaf(tip.no);
+  if (inserted > 0 && head.leaf !== null) yield* resetLeaf(head.no);
   return inserted;
 }
 
 /** See `MessageStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
-  const place = (yield* findPlace(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
-  yield* replaceMessage(sql, yield* openTip(sessionId), place, message);
+  const place = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
+  yield* replaceMessage(sql, yield* openSessionHead(sessionId), place, message);
 }
 
 /** See `MessageStore.upsert`. */
@@ -89,16 +90,16 @@ export function* upsertMessage(
   message: EncodedMessage,
   parent: ParentRef,
 ): Operation<UpsertResult> {
-  const place = yield* findPlace(sessionId, message.id);
+  const place = yield* findPosition(sessionId, message.id);
   if (place === null) {
     const { visibleTokens } = yield* appendMessages(sql, sessionId, [message], parent);
     return { inserted: true, visibleTokens };
   }
-  const tip = yield* openTip(sessionId);
-  const { total, stale } = yield* replaceMessage(sql, tip, place, message);
-  const { newest } = tip;
+  const head = yield* openSessionHead(sessionId);
+  const { total, stale } = yield* replaceMessage(sql, head, place, message);
+  const { newest } = head;
   // Where another leaf was chosen, finding it would cost every upsert a statement.
-  if (tip.leaf !== null || newest === null) return { inserted: false, visibleTokens: null };
+  if (head.leaf !== null || newest === null) return { inserted: false, visibleTokens: null };
   const leaf = newest.n === place.n ? { ...place, total } : newest;
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
@@ -106,13 +107,13 @@ export function* upsertMessage(
 /** See `MessageStore.setActiveLeaf`. */
 export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
   const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
-  const tip = yield* openTip(sessionId);
-  yield* touchSession(tip.no, place.n === tip.newest?.n ? null : place.n, tip.stale);
+  const head = yield* openSessionHead(sessionId);
+  yield* touchSession(head.no, place.n === head.newest?.n ? null : place.n, head.stale);
 }
 
 /** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
-  const { no } = yield* openTip(sessionId);
+  const { no } = yield* openSessionHead(sessionId);
   const wasFrozen = yield* deleteBlock(promptKey(sessionId));
   yield* removeRows(sql, no);
   yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
@@ -132,27 +133,27 @@ export function* removeRows(sql: Dialect, no: number): Operation<void> {
 }
 
 /** The running total of a place, or null when something before it changed since it was written. */
-export function currentTotal(tip: { stale: number | null }, place: Place): number | null {
-  return tip.stale !== null && place.n <= tip.stale ? null : place.total;
+export function currentTotal(head: { stale: number | null }, place: MessagePosition): number | null {
+  return head.stale !== null && place.n <= head.stale ? null : place.total;
 }
 
 /** Writes one message below `parent`, as the session's newest row. Null when its id is known: then it writes nothing. */
 export function* insertMessage(
   sql: Dialect,
   sessionId: string,
-  tip: Tip,
+  head: SessionHead,
   message: EncodedMessage,
-  parent: Place | null,
-): Operation<Place | null> {
-  const { no, newest } = tip;
+  parent: MessagePosition | null,
+): Operation<MessagePosition | null> {
+  const { no, newest } = head;
   const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known.
-  if (!(goesOn && isWhole) && (yield* findPlace(sessionId, id)) !== null) return null;
+  if (!(goesOn && isWhole) && (yield* findPosition(sessionId, id)) !== null) return null;
   const n = nextPosition(no, newest?.n ?? floorOf(no));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(no, n, newest, parent);
-  const before = parent === null ? 0 : currentTotal(tip, parent);
+  const before = parent === null ? 0 : currentTotal(head, parent);
   const total = before === null ? null : before + tokens;
   const content = isWhole ? message.content : yield* storeContent(sql, no, n, message);
   const row = [n, id, sessionId, parent?.id ?? null, message.role, isoNow(), branch, tokens, total, message.createdAt];
@@ -166,7 +167,12 @@ export function* insertMessage(
 }
 
 // A message goes on with its parent's branch unless another message does so already.
-function* branchFor(no: number, n: number, newest: Place | null, parent: Place | null): Operation<number> {
+function* branchFor(
+  no: number,
+  n: number,
+  newest: MessagePosition | null,
+  parent: MessagePosition | null,
+): Operation<number> {
   if (newest === null) return 0;
   if (parent !== null) {
     const sibling = yield* first(
@@ -194,11 +200,16 @@ function* branchFor(no: number, n: number, newest: Place | null, parent: Place |
 }
 
 // The parent of a message that is known does not matter, so it need not be there.
-function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: string): Operation<Place | null> {
-  if (parent === undefined) return yield* activeLeaf(tip);
+function* findParent(
+  sessionId: string,
+  head: SessionHead,
+  parent: ParentRef,
+  messageId: string,
+): Operation<MessagePosition | null> {
+  if (parent === undefined) return yield* activeLeaf(head);
   if (parent === null) return null;
   const place = yield* findNamed(sessionId, parent);
-  if (place !== null || (yield* findPlace(sessionId, messageId)) !== null) return place;
+  if (place !== null || (yield* findPosition(sessionId, messageId)) !== null) return place;
   const advice = "Pass null to start a new root, or the id of a message that exists.";
   throw new StemmaError(
     "PARENT_NOT_FOUND",
@@ -210,14 +221,14 @@ function* findParent(sessionId: string, tip: Tip, parent: ParentRef, messageId: 
 // Gives the message's running total, and up to which row totals are stale now.
 function* replaceMessage(
   sql: Dialect,
-  tip: Tip,
-  place: Place,
+  head: SessionHead,
+  place: MessagePosition,
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
-  const { no, newest } = tip;
+  const { no, newest } = head;
   const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
   const change = message.tokens - (old?.tokens ?? 0);
-  const before = currentTotal(tip, place);
+  const before = currentTotal(head, place);
   const total = before === null ? null : before + change;
   yield* dropContent(no, place.n);
   const content = yield* storeContent(sql, no, place.n, message);
@@ -229,8 +240,8 @@ function* replaceMessage(
     if (document !== "") yield* sql.search.add("messages", place.n, document);
   }
   // Totals of later rows hold this message's old size; the newest row has none after it.
-  const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : tip.stale;
-  yield* touchSession(no, tip.leaf, stale);
+  const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
+  yield* touchSession(no, head.leaf, stale);
   return { total, stale };
 }
 

@@ -4,7 +4,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
 import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
 import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
-import type { Place } from "./session-row.js";
+import type { MessagePosition } from "./session-head.js";
 
 /**
  * A path is the messages from a root to a leaf. A branch is a run of messages of which each is the next one's parent; a
@@ -25,7 +25,7 @@ export interface OverlayRow {
 }
 
 /** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
-export type Piece = { readonly range: Segment } | { readonly overlay: OverlayRow };
+export type PathSpan = { readonly range: Segment } | { readonly overlay: OverlayRow };
 
 // UNION, not UNION ALL: damaged rows may make a circle.
 const CHAIN = `
@@ -73,7 +73,7 @@ export function* findSegments(
 }
 
 /** The path that ends with `leaf` as a reader sees it: overlays in the place of the ranges they cover. */
-export function* visiblePieces(no: number, leaf: Place, onCorrupt?: CorruptHandler): Operation<Piece[]> {
+export function* visibleSpans(no: number, leaf: MessagePosition, onCorrupt?: CorruptHandler): Operation<PathSpan[]> {
   const segments = yield* findSegments(no, leaf, onCorrupt);
   const overlays = yield* all<OverlayRow & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
@@ -103,27 +103,27 @@ export function* visiblePieces(no: number, leaf: Place, onCorrupt?: CorruptHandl
 }
 
 // Replaces what overlays cover; both lists are in the order of the path.
-function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): Piece[] {
-  const pieces: Piece[] = [];
+function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): PathSpan[] {
+  const spans: PathSpan[] = [];
   let next = 0;
   for (const { branch, lo, hi } of segments) {
     let start = lo;
     while (start <= hi) {
       const overlay = overlays[next];
       if (overlay === undefined || overlay.from_n > hi) {
-        pieces.push({ range: { branch, lo: start, hi } });
+        spans.push({ range: { branch, lo: start, hi } });
         break;
       }
       if (overlay.from_n >= start) {
-        if (overlay.from_n > start) pieces.push({ range: { branch, lo: start, hi: overlay.from_n - 1 } });
-        pieces.push({ overlay });
+        if (overlay.from_n > start) spans.push({ range: { branch, lo: start, hi: overlay.from_n - 1 } });
+        spans.push({ overlay });
       }
       if (overlay.to_n > hi) break;
       start = overlay.to_n + 1;
       next += 1;
     }
   }
-  return pieces;
+  return spans;
 }
 
 /** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
@@ -142,19 +142,19 @@ export function selectRanges(sql: Dialect, columns: string, ranges: readonly Seg
 }
 
 /** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one overlay. */
-export function* portionsOf(pieces: readonly Piece[], rows: number): Generator<Segment[] | OverlayRow> {
+export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | OverlayRow> {
   let portion: Segment[] = [];
   let left = rows;
-  for (const piece of pieces) {
-    if ("overlay" in piece) {
+  for (const span of spans) {
+    if ("overlay" in span) {
       if (portion.length > 0) yield portion;
       portion = [];
       left = rows;
-      yield piece.overlay;
+      yield span.overlay;
       continue;
     }
-    const { branch, hi } = piece.range;
-    for (let { lo } = piece.range; lo <= hi; ) {
+    const { branch, hi } = span.range;
+    for (let { lo } = span.range; lo <= hi; ) {
       const end = Math.min(hi, lo + left - 1);
       portion.push({ branch, lo, hi: end });
       left -= end - lo + 1;
@@ -168,16 +168,16 @@ export function* portionsOf(pieces: readonly Piece[], rows: number): Generator<S
   if (portion.length > 0) yield portion;
 }
 
-/** Of pieces those that lie between two rows of their path: ranges cut to that, summaries whole. */
-export function piecesBetween(pieces: readonly Piece[], from: number, to: number): Piece[] {
-  return pieces.flatMap((piece): Piece[] => {
-    if ("overlay" in piece) return piece.overlay.to_n >= from && piece.overlay.from_n <= to ? [piece] : [];
-    const range = { ...piece.range, lo: Math.max(piece.range.lo, from), hi: Math.min(piece.range.hi, to) };
+/** Of spans those that lie between two rows of their path: ranges cut to that, summaries whole. */
+export function spansBetween(spans: readonly PathSpan[], from: number, to: number): PathSpan[] {
+  return spans.flatMap((span): PathSpan[] => {
+    if ("overlay" in span) return span.overlay.to_n >= from && span.overlay.from_n <= to ? [span] : [];
+    const range = { ...span.range, lo: Math.max(span.range.lo, from), hi: Math.min(span.range.hi, to) };
     return range.lo <= range.hi ? [{ range }] : [];
   });
 }
 
-/** The ranges among pieces. */
-export function rangesOf(pieces: readonly Piece[]): Segment[] {
-  return pieces.flatMap((piece) => ("range" in piece ? [piece.range] : []));
+/** The ranges among spans. */
+export function rangesOf(spans: readonly PathSpan[]): Segment[] {
+  return spans.flatMap((span) => ("range" in span ? [span.range] : []));
 }

@@ -8,7 +8,7 @@ import { removeEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
 import { SESSION_RANGE } from "./row-id.js";
-import { findTip, isoNow, openTip } from "./session-row.js";
+import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
 
 // A plain append does not touch the session's row: the newest message tells when it was.
@@ -104,8 +104,8 @@ export function* addUsage(id: string, inputTokens: number, outputTokens: number,
 /** See `SessionStore.delete`. */
 export function* deleteSession(sql: Dialect, id: string): Operation<void> {
   if (id === UPGRADED_ROWS) return;
-  const tip = yield* findTip(id);
-  if (tip !== null) yield* removeRows(sql, tip.no);
+  const head = yield* findSessionHead(id);
+  if (head !== null) yield* removeRows(sql, head.no);
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
   yield* removeUpgradedBlocks(id);
@@ -114,8 +114,8 @@ export function* deleteSession(sql: Dialect, id: string): Operation<void> {
 
 /** See `SessionStore.skills`. */
 export function* readSkills(id: string): Operation<SkillState> {
-  const tip = yield* findTip(id);
-  return skillsOf(tip ?? { no: 0, leaf: null, stale: null, skills: null });
+  const head = yield* findSessionHead(id);
+  return skillsOf(head ?? { no: 0, leaf: null, stale: null, skills: null });
 }
 
 /** See `SessionStore.updateSkills`. */
@@ -123,13 +123,13 @@ export function* updateSkills(
   id: string,
   change: (state: SkillState, newest: number) => SkillState,
 ): Operation<SkillState> {
-  const tip = yield* openTip(id);
-  const state = change(skillsOf(tip), tip.newest?.n ?? 0);
+  const head = yield* openSessionHead(id);
+  const state = change(skillsOf(head), head.newest?.n ?? 0);
   yield* run(
     "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
     JSON.stringify(state),
     isoNow(),
-    tip.no,
+    head.no,
   );
   return state;
 }

@@ -3,7 +3,7 @@ import { summaryMessage } from "../../model/overlay.js";
 import type { ReadOptions } from "../contract.js";
 import type { Operation } from "../engine/operation.js";
 import { openView, readPage, type View } from "./history.js";
-import type { Piece } from "./path.js";
+import type { PathSpan } from "./path.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
@@ -19,8 +19,8 @@ interface Page {
   readonly view: View;
   readonly messages: readonly SessionMessage[];
   readonly bytes: number;
-  /** What is left to read, the next piece last. */
-  readonly rest: readonly Piece[];
+  /** What is left to read, the next span last. */
+  readonly rest: readonly PathSpan[];
 }
 
 /**
@@ -58,28 +58,28 @@ async function* streamPages(
 function* openStream(sessionId: string, options: StreamOptions): Operation<Page | null> {
   const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
   if (view === null) return null;
-  const pieces = options.newestFirst ? view.pieces : view.pieces.slice().reverse();
-  return yield* readPieces(view, pieces, FIRST_PAGE, options);
+  const spans = options.newestFirst ? view.spans : view.spans.slice().reverse();
+  return yield* readPieces(view, spans, FIRST_PAGE, options);
 }
 
-// Reads `limit` messages, of as many pieces as it takes.
+// Reads `limit` messages, of as many spans as it takes.
 function* readPieces(
   view: View,
-  pieces: readonly Piece[],
+  spans: readonly PathSpan[],
   limit: number,
   { newestFirst = false, onCorrupt }: StreamOptions,
 ): Operation<Page> {
-  const rest = pieces.slice();
+  const rest = spans.slice();
   const messages: SessionMessage[] = [];
   let bytes = 0;
   while (messages.length < limit) {
-    const piece = rest.pop();
-    if (piece === undefined) break;
-    if ("overlay" in piece) {
-      messages.push(summaryMessage(piece.overlay));
+    const span = rest.pop();
+    if (span === undefined) break;
+    if ("overlay" in span) {
+      messages.push(summaryMessage(span.overlay));
       continue;
     }
-    const { range } = piece;
+    const { range } = span;
     const page = yield* readPage(view, range, { newestFirst, limit: limit - messages.length }, onCorrupt);
     for (const message of page.messages) messages.push(message);
     for (const size of page.bytes) bytes += size;

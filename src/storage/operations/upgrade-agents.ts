@@ -10,7 +10,7 @@ import { UPGRADED_ROWS } from "../session-id.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
-import { findPlace, isoNow, openTip, type Place } from "./session-row.js";
+import { findPosition, isoNow, type MessagePosition, openSessionHead } from "./session-head.js";
 
 /**
  * Databases that `agents` wrote, up to 0.22, have tables of the same names. They are renamed before the present tables
@@ -103,10 +103,10 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
     }
   }
   for (const { session_id, id } of leaves.values()) {
-    const place = yield* findPlace(session_id, id);
-    const tip = yield* openTip(session_id);
-    if (place === null || place.n === tip.newest?.n) continue;
-    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, tip.no);
+    const place = yield* findPosition(session_id, id);
+    const head = yield* openSessionHead(session_id);
+    if (place === null || place.n === head.newest?.n) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, head.no);
   }
 }
 
@@ -116,10 +116,11 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
     old.rowid,
   );
   if (row === undefined) return;
-  const known = yield* findPlace(old.session_id, old.id);
-  const parent: Place | null = old.parent_id === null ? null : yield* findPlace(old.session_id, old.parent_id);
-  const tip = yield* openTip(old.session_id);
-  const place = known ?? (yield* insertMessage(sql, old.session_id, tip, encodeOld(old.id, row), parent));
+  const known = yield* findPosition(old.session_id, old.id);
+  const parent: MessagePosition | null =
+    old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
+  const head = yield* openSessionHead(old.session_id);
+  const place = known ?? (yield* insertMessage(sql, old.session_id, head, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
@@ -157,9 +158,9 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    const { no } = yield* openTip(row.session_id);
-    const from = yield* findPlace(row.session_id, row.from_message_id);
-    const to = yield* findPlace(row.session_id, row.to_message_id);
+    const { no } = yield* openSessionHead(row.session_id);
+    const from = yield* findPosition(row.session_id, row.from_message_id);
+    const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(no, to);
     const placed = from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.n && from.n <= s.hi);
     const last = yield* first<{ n: number | null }>(

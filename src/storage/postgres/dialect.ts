@@ -3,7 +3,7 @@ import { all, run } from "../engine/operation.js";
 import type { PostgresMigration } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
-import { postgresHotPaths } from "./native-operations.js";
+import { postgresNative } from "./native-operations.js";
 import { migratePostgres } from "./schema.js";
 import { postgresSearch } from "./search.js";
 
@@ -33,7 +33,7 @@ export function postgresDialect(
       );
       return rows.map(({ name }) => name);
     },
-    hot: postgresHotPaths,
+    native: postgresNative,
     migrate: () => migratePostgres(dialect, schema, migrations),
   };
   return dialect;

@@ -3,7 +3,7 @@ import { PARENT_NOT_FOUND, SESSION_LIMIT } from "./error.js";
 const SPAN = 2 ** 28;
 
 /**
- * The operations that are one round trip as a function of the database, and several otherwise: see `HotPaths`. They
+ * The operations that are one round trip as a function of the database, and several otherwise: see `NativeOperations`. They
  * say what `appendMessages`, `insertMessage`, `importTree` and `readPath` say.
  *
  * `assistant_append` attaches a message to the active leaf (`leaf`), below a message (`message`) or nowhere (`root`), and

@@ -5,20 +5,20 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import type { HotPaths } from "../engine/dialect.js";
+import type { NativeOperations } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { readContents, storableText } from "../operations/content.js";
 import { skillsOf } from "../operations/history.js";
 import { importMessages } from "../operations/messages.js";
 import { sessionOf } from "../operations/row-id.js";
-import { isoNow, messageNotFound } from "../operations/session-row.js";
+import { isoNow, messageNotFound } from "../operations/session-head.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
 const MAX_APPENDED = 32_000_000;
 const IMPORTED_AT_ONCE = 500;
 
 /** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
-export const postgresHotPaths: HotPaths = {
+export const postgresNative: NativeOperations = {
   mayAppend(messages, parent) {
     if (messages.length === 0 || !isMessageId(parent ?? "")) return false;
     return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;

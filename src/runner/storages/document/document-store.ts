@@ -83,7 +83,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
     history: {
       message: (id, messageId) => read(id, () => history.message(id, messageId)),
       leaf: (id) => read(id, () => history.leaf(id)),
-      children: (id, messageId) => read(id, () => history.children(id, messageId)),
+      branches: (id, messageId) => read(id, () => history.branches(id, messageId)),
       path: (id, options) => read(id, () => history.path(id, options)),
       stream(id, options) {
         // From the call on: its first page is read then, in the order of the calls.

@@ -9,7 +9,7 @@ import { all, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
-import { activeLeaf, findTip } from "../session-row.js";
+import { activeLeaf, findSessionHead } from "../session-head.js";
 import { findRows, isOnPath } from "./search-scope.js";
 
 interface HitRow extends ContentRow {
@@ -112,8 +112,8 @@ function pathsThrough(asked: readonly Segment[] | null): (row: HitRow) => Operat
     const no = sessionOf(row.n);
     let path = active.get(no);
     if (path === undefined) {
-      const tip = yield* findTip(row.session_id);
-      const leaf = tip === null ? null : yield* activeLeaf(tip, passOver);
+      const head = yield* findSessionHead(row.session_id);
+      const leaf = head === null ? null : yield* activeLeaf(head, passOver);
       path = leaf === null ? [] : yield* findSegments(no, leaf, passOver);
       active.set(no, path);
     }

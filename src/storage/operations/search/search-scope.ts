@@ -6,7 +6,7 @@ import { all, column, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
-import { findNamed, findTip, messageNotFound, resolveLeaf } from "../session-row.js";
+import { findNamed, findSessionHead, messageNotFound, resolveLeaf } from "../session-head.js";
 
 /** What a search may find. */
 export interface Scope {
@@ -24,15 +24,15 @@ export function* openScope(request: SearchRequest): Operation<Scope | null> {
   if (sessionId === undefined) {
     return sessionIds === undefined ? { range: null, sessions: null, path: null } : yield* scopeOf(sessionIds);
   }
-  const tip = sessionIds?.includes(sessionId) === false ? null : yield* findTip(sessionId);
-  if (leafId === undefined) return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: null };
+  const head = sessionIds?.includes(sessionId) === false ? null : yield* findSessionHead(sessionId);
+  if (leafId === undefined) return head === null ? null : { range: rangeOf(head.no), sessions: null, path: null };
   if (leafId === null) {
-    const active = tip === null ? null : yield* resolveLeaf(sessionId, tip, undefined);
-    if (tip === null || active === null) return null;
-    return { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, active) };
+    const active = head === null ? null : yield* resolveLeaf(sessionId, head, undefined);
+    if (head === null || active === null) return null;
+    return { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, active) };
   }
   const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  return tip === null ? null : { range: rangeOf(tip.no), sessions: null, path: yield* findSegments(tip.no, leaf) };
+  return head === null ? null : { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, leaf) };
 }
 
 function* scopeOf(sessionIds: readonly string[]): Operation<Scope | null> {

@@ -16,7 +16,7 @@ export interface SessionRow {
 }
 
 /** A message's place, without its content. */
-export interface Place {
+export interface MessagePosition {
   readonly n: number;
   readonly id: string;
   readonly branch: number;
@@ -25,18 +25,18 @@ export interface Place {
 }
 
 /** A session's row with its newest message. */
-export interface Tip extends SessionRow {
-  readonly newest: Place | null;
+export interface SessionHead extends SessionRow {
+  readonly newest: MessagePosition | null;
 }
 
-const TIP = `
+const SESSION_HEAD = `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s LEFT JOIN assistant_messages m
     ON m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
   WHERE s.id = ?`;
 
-type TipRow = [
+type SessionHeadRow = [
   no: number,
   leaf: number | null,
   stale: number | null,
@@ -48,17 +48,17 @@ type TipRow = [
 ];
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
-export function* findTip(sessionId: string): Operation<Tip | null> {
-  const [row] = yield* tuples<TipRow>(TIP, sessionId);
+export function* findSessionHead(sessionId: string): Operation<SessionHead | null> {
+  const [row] = yield* tuples<SessionHeadRow>(SESSION_HEAD, sessionId);
   if (row === undefined) return null;
   const [no, leaf, stale, skills, n, id, branch, total] = row;
   return { no, leaf, stale, skills, newest: n === null ? null : { n, id, branch, total } };
 }
 
 /** The same, with a row made for a session that has none yet. */
-export function* openTip(sessionId: string): Operation<Tip> {
-  const tip = yield* findTip(sessionId);
-  if (tip !== null) return tip;
+export function* openSessionHead(sessionId: string): Operation<SessionHead> {
+  const head = yield* findSessionHead(sessionId);
+  if (head !== null) return head;
   yield* makeRow(sessionId);
   const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
   const no = row?.no as number;
@@ -90,44 +90,45 @@ export function* makeRow(sessionId: string): Operation<void> {
 const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
 
 /** Where a message of the session is, or null. */
-export function* findPlace(sessionId: string, id: string): Operation<Place | null> {
-  return (yield* first<Place>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
+export function* findPosition(sessionId: string, id: string): Operation<MessagePosition | null> {
+  return (yield* first<MessagePosition>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
 }
 
 /** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
-export function* findNamed(sessionId: string, id: string): Operation<Place | null> {
-  if (!isSummaryMessage({ id })) return yield* findPlace(sessionId, id);
+export function* findNamed(sessionId: string, id: string): Operation<MessagePosition | null> {
+  if (!isSummaryMessage({ id })) return yield* findPosition(sessionId, id);
   const under = `SELECT m.n, m.id, m.branch, m.total FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
     WHERE c.session_id = ? AND c.id = ?`;
-  const place = yield* first<Place>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  const place = yield* first<MessagePosition>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
-  return place ?? (yield* findPlace(sessionId, id));
+  return place ?? (yield* findPosition(sessionId, id));
 }
 
 /** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
-export function* activeLeaf(tip: Tip, onCorrupt?: CorruptHandler): Operation<Place | null> {
-  if (tip.leaf === null) return tip.newest;
-  if (tip.leaf === 0) return null;
-  const place = sessionOf(tip.leaf) === tip.no ? yield* first<Place>(`${PLACE} WHERE n = ?`, tip.leaf) : undefined;
+export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Operation<MessagePosition | null> {
+  if (head.leaf === null) return head.newest;
+  if (head.leaf === 0) return null;
+  const place =
+    sessionOf(head.leaf) === head.no ? yield* first<MessagePosition>(`${PLACE} WHERE n = ?`, head.leaf) : undefined;
   if (place !== undefined) return place;
   reportDamage(
     onCorrupt,
     "",
-    damaged({ sessionNumber: tip.no }, "The active leaf of the session is no message of it."),
+    damaged({ sessionNumber: head.no }, "The active leaf of the session is no message of it."),
   );
-  return tip.newest;
+  return head.newest;
 }
 
 /** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
 export function* resolveLeaf(
   sessionId: string,
-  tip: Tip,
+  head: SessionHead,
   leafId: string | undefined,
   onCorrupt?: CorruptHandler,
-): Operation<Place | null> {
-  if (leafId === undefined) return yield* activeLeaf(tip, onCorrupt);
+): Operation<MessagePosition | null> {
+  if (leafId === undefined) return yield* activeLeaf(head, onCorrupt);
   const place = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  assertWithin(tip, place);
+  assertWithin(head, place);
   return place;
 }
 
