@@ -139,7 +139,7 @@ describe("an argument of a wrong type", () => {
     await checkAll(Session.prototype, SESSION, async () => {
       return Session.create(store)
         .withContext("memory")
-        .onCompaction(() => null);
+        .onCompaction(async () => null);
     });
   });
 
@@ -149,7 +149,7 @@ describe("an argument of a wrong type", () => {
       const session = Session.create(store)
         .forSession("s")
         .withContext("memory")
-        .onCompaction(() => null);
+        .onCompaction(async () => null);
       await session.appendMessage(message);
       await session.tools();
       return session;
