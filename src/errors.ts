@@ -30,7 +30,8 @@ export const ERROR_CODES = {
   COMPACTION_NOT_FOUND: "No compaction with this id is in the session.",
   COMPACTION_INVALID_RANGE: "The range is unknown, reversed, or not on one path.",
   COMPACTION_STALE: "The history changed under a compaction; nothing was stored.",
-  COMPACTION_TIMEOUT: "The compact function gave no answer in time; a later one is dropped.",
+  COMPACTION_TIMEOUT:
+    "The compact function, a token counter or a block gave no answer in time; a later one is dropped.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",

@@ -65,7 +65,8 @@ export class Compactor {
     private readonly options: CompactorOptions,
   ) {
     this.#runs = new CompactionRuns(owner, backend.sessionId);
-    this.#count = new TokenCount(backend, context, options.tokenCounter, (error) => this.#fail(error));
+    const { tokenCounter, timeout } = options;
+    this.#count = new TokenCount(backend, context, tokenCounter, (error) => this.#fail(error), timeout.automatic);
   }
 
   /** See `Session.compact`. Callers at the same time share one run for a path. */
@@ -149,7 +150,7 @@ export class Compactor {
       // What blocks and listeners do from here on may well ask for another compaction.
       this.#runs.end(run);
       this.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
-      await this.#refreshPrompt();
+      await this.#refreshPrompt(timeout);
       return { stored: stored.result, fruitless: false };
     } catch (error) {
       // Another process was faster, or the range was edited: what is there now stands.
@@ -220,9 +221,10 @@ export class Compactor {
   }
 
   // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.
-  async #refreshPrompt(): Promise<void> {
+  async #refreshPrompt(timeout: number): Promise<void> {
     try {
-      if ((await this.context.knownPrompt()) !== null) await this.context.refreshPrompt();
+      if ((await this.context.knownPrompt()) === null) return;
+      await withinTime(this.context.refreshPrompt(), timeout, "A block of the prompt");
     } catch (error) {
       await this.#fail(error);
     }

@@ -32,7 +32,7 @@ export interface SessionCore {
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
   const kept = provider instanceof StoreSessionProvider ? provider : null;
   const messagesHold = providerSkillLog(provider);
-  const backend = kept?.backend ?? messagesHold.over(providerBackend(provider, sessionId));
+  const backend = kept?.backend ?? providerBackend(provider, sessionId, messagesHold);
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
   const store = wired?.store ?? null;

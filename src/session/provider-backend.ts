@@ -8,13 +8,18 @@ import { estimateMessageTokens } from "../model/tokens.js";
 import { queueOf } from "../queue.js";
 import type { CompactionGuard, StoredCompaction, TreeNode } from "../storage/contract.js";
 import type { CompactionRequest, SessionBackend, SessionProvider } from "./provider.js";
+import type { ProviderSkillLog } from "./provider-skill-log.js";
 
 /**
  * A session kept by a provider that a user wrote, with the documented methods only. What those methods cannot do by
  * themselves is done in several calls, and is no more atomic than they are. Within a process each call of ours is one
  * turn: those that read run together, one that writes is alone, in the order in which they were made.
  */
-export function providerBackend(provider: SessionProvider, sessionId: string): SessionBackend {
+export function providerBackend(
+  provider: SessionProvider,
+  sessionId: string,
+  skills: Pick<ProviderSkillLog, "emptied" | "clear">,
+): SessionBackend {
   const queue = queueOf(provider);
   const reading =
     <A extends unknown[], R>(read: (...args: A) => Promise<R>) =>
@@ -113,9 +118,10 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     ),
     tree: reading(async () => treeOf(await provider.getHistory())),
     append: writing(async (given, parentId) => {
-      const messages = await withoutSummaries(given);
+      const valid = await withoutSummaries(given);
       // Before anything is written.
-      for (const each of messages) encodeMessage(each);
+      for (const each of valid) encodeMessage(each);
+      const messages = valid.map(skills.emptied);
       const insertedIds: string[] = [];
       let parent = parentId;
       for (const each of messages) {
@@ -130,14 +136,15 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     upsert: writing(async (given, parentId) => {
       if ((await withoutSummaries([given])).length === 0) return { inserted: false, visibleTokens: null };
       encodeMessage(given);
-      const inserted = await insert(given, parentId);
-      if (!inserted) await provider.updateMessage(given);
+      const shown = skills.emptied(given);
+      const inserted = await insert(shown, parentId);
+      if (!inserted) await provider.updateMessage(shown);
       return { inserted, visibleTokens: null };
     }),
     update: writing(async (given) => {
       encodeMessage(given);
       if ((await message(given.id)) === null) throw notFound(given.id);
-      await provider.updateMessage(given);
+      await provider.updateMessage(skills.emptied(given));
     }),
     delete: writing(async (ids) => {
       const known: string[] = [];
@@ -147,6 +154,7 @@ export function providerBackend(provider: SessionProvider, sessionId: string): S
     }),
     clear: writing(async () => {
       await provider.clearMessages();
+      skills.clear();
       return false;
     }),
     setActiveLeaf: async () => {

@@ -1,39 +1,39 @@
-import { encodeMessage } from "../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { createLoadFinder, hideUnloaded, type LoadFinder, recordLoad, recordUnload } from "../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../model/skills.js";
 import { queueOf } from "../queue.js";
 import type { SkillLog } from "../tools/access.js";
-import type { SessionBackend, SessionProvider } from "./provider.js";
+import type { SessionProvider } from "./provider.js";
 
 /**
  * The skills of a session on a provider that a user wrote, which has no place for them but its messages: those tell what is
  * loaded, and an unload empties the results there. Calls whose results are not stored yet are remembered until they are.
  */
 export interface ProviderSkillLog extends SkillLog {
-  /** The backend whose writes are emptied of what was unloaded before. */
-  over(backend: SessionBackend): SessionBackend;
+  /** The message as it is to be stored: emptied of what was unloaded before. Called within a turn. */
+  emptied(message: SessionMessage): SessionMessage;
+  /** Forgets all of it, within the turn that removes the messages. */
+  clear(): void;
 }
 
+// By what the objects for one session have in common.
+const states = new WeakMap<object, SkillState>();
+
 export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
-  let state: SkillState = NO_SKILLS;
-  const emptied = (message: SessionMessage): SessionMessage => {
-    if (state.unloaded.length === 0) return message;
-    // What is no message is refused before it is looked into.
-    encodeMessage(message);
-    return hideUnloaded(message, null, state);
-  };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => queueOf(provider).write("", work);
+  const current = (): SkillState => states.get(provider) ?? NO_SKILLS;
   return {
-    load: async (label, key, toolCallId) => {
-      state = recordLoad(state, label, key, toolCallId);
-    },
+    load: (label, key, toolCallId) =>
+      inTurn(async () => {
+        states.set(provider, recordLoad(current(), label, key, toolCallId));
+      }),
     loaded: () => queueOf(provider).read("", async () => [...loadsIn(await provider.getHistory()).loads].reverse()),
     unload: (label, key) =>
-      queueOf(provider).write("", async () => {
+      inTurn(async () => {
         const path = [...(await provider.getHistory())];
         const loaded = loadsIn(path)
           .callsOf(label, key)
-          .reduce((before, id) => recordLoad(before, label, key, id ?? undefined), state);
+          .reduce((before, id) => recordLoad(before, label, key, id ?? undefined), current());
         const next = recordUnload(loaded, label, key, 0);
         if (next === null) return false;
         const unloaded = { loaded: [], unloaded: next.unloaded.slice(-1) };
@@ -41,20 +41,13 @@ export function providerSkillLog(provider: SessionProvider): ProviderSkillLog {
           const shorter = isSummaryMessage(message) ? message : hideUnloaded(message, 0, unloaded);
           if (shorter !== message) await provider.updateMessage(shorter);
         }
-        state = next;
+        states.set(provider, next);
         return true;
       }),
-    over: (backend) => ({
-      ...backend,
-      append: async (messages, parentId) => backend.append(messages.map(emptied), parentId),
-      upsert: async (message, parentId) => backend.upsert(emptied(message), parentId),
-      update: async (message) => backend.update(emptied(message)),
-      clear: async () => {
-        const dropped = await backend.clear();
-        state = NO_SKILLS;
-        return dropped;
-      },
-    }),
+    emptied: (message) => hideUnloaded(message, null, current()),
+    clear: () => {
+      states.delete(provider);
+    },
   };
 }
 

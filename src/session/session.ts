@@ -409,6 +409,8 @@ export class Session {
    * False when it is not loaded.
    */
   async unloadSkill(label: string, key: string): Promise<boolean> {
+    assertText(label, "The label of unloadSkill()");
+    assertText(key, "The key of unloadSkill()");
     return this.#inContext(async ({ skills }) => (await skills?.unload(label, key)) ?? false);
   }
 
@@ -461,6 +463,7 @@ export class Session {
    * Errors: `COMPACTION_NOT_CONFIGURED`, `MESSAGE_NOT_FOUND`, `COMPACTION_INVALID_RANGE`.
    */
   async compact(leafId?: string | null): Promise<CompactResult | null> {
+    assertOptionalId(leafId, LEAF);
     return this.#started.compactor.run(leafId ?? undefined);
   }
 

@@ -1,17 +1,19 @@
 import { StemmaError } from "../errors.js";
 
-/** How long a compact function may take unless it is told otherwise, in milliseconds. */
+/** How long a compact function may take, and what a count or a new prompt asks of the host, unless it is told otherwise, in milliseconds. */
 export const DEFAULT_COMPACTION_TIMEOUT = 120_000;
+
+const COMPACT_FUNCTION = "The compact function";
 
 // Timers count in 31 bits. What may take 24 days may take for ever.
 const LONGEST = 2 ** 31 - 1;
 
 /** What `work` gives. Errors: `COMPACTION_TIMEOUT` after `timeout` milliseconds; what comes later is dropped. */
-export async function withinTime<T>(work: Promise<T>, timeout: number): Promise<T> {
+export async function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_FUNCTION): Promise<T> {
   if (timeout > LONGEST) return work;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timedOut(timeout)), timeout);
+    timer = setTimeout(() => reject(timedOut(timeout, what)), timeout);
     // No process goes on for it.
     (timer as { unref?: () => void }).unref?.();
   });
@@ -28,7 +30,35 @@ export function assertTimeout(timeout: unknown, call: string): void {
   throw new StemmaError("INVALID_ARGUMENT", {}, `The timeout of ${call} is a number of milliseconds above 0.`);
 }
 
-function timedOut(timeout: number): StemmaError {
-  const message = `The compact function gave no answer within ${timeout} ms; nothing was stored. Pass onCompaction(compact, { timeout }) to wait longer.`;
+/** Calls of something of the host's that may never answer: while one is late, no other is made. Errors: `COMPACTION_TIMEOUT`. */
+export class LimitedCalls {
+  #late = 0;
+
+  /** `what` begins the sentence that says so. */
+  constructor(
+    private readonly what: string,
+    private readonly timeout: number,
+  ) {}
+
+  async run<T>(call: () => T | Promise<T>): Promise<T> {
+    if (this.#late > 0) throw timedOut(this.timeout, this.what);
+    const answer = (async () => call())();
+    try {
+      return await withinTime(answer, this.timeout, this.what);
+    } catch (error) {
+      if (StemmaError.isInstance(error, "COMPACTION_TIMEOUT")) {
+        const answered = () => {
+          this.#late -= 1;
+        };
+        this.#late += 1;
+        answer.then(answered, answered);
+      }
+      throw error;
+    }
+  }
+}
+
+function timedOut(timeout: number, what: string): StemmaError {
+  const message = `${what} gave no answer within ${timeout} ms. Pass onCompaction(compact, { timeout }) to wait longer.`;
   return new StemmaError("COMPACTION_TIMEOUT", { timeout }, message);
 }

@@ -2,9 +2,11 @@ import type { CompactContext } from "../compaction/compact.js";
 import { type CounterErrorHandler, countOrEstimate } from "../compaction/token-counter.js";
 import type { ContextBlock } from "../context/block.js";
 import type { SessionContext } from "../context/session-context.js";
+import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
 import type { SessionBackend } from "./provider.js";
+import { LimitedCalls } from "./time-limit.js";
 
 /** Measures what a request to the model holds of the session. */
 export type TokenCounter = (input: TokenCounterInput) => number | Promise<number>;
@@ -18,31 +20,40 @@ export interface TokenCounterInput {
 
 /**
  * Counts the tokens of a session: its visible messages and its prompt. What the trigger, the status events and
- * `tokensBefore` say comes from here, so that they say the same.
+ * `tokensBefore` say comes from here, so that they say the same. A counter or a block that does not answer in time is
+ * reported once, and counted as estimated or as last seen: no write waits for it longer, and none after it waits at all.
  */
 export class TokenCount {
   #prompt = { text: "", tokens: 0 };
   #reported = false;
+  #toldOfBlocks = false;
+  readonly #counterCalls: LimitedCalls;
+  readonly #blockCalls: LimitedCalls;
 
   constructor(
     private readonly backend: SessionBackend,
     private readonly context: SessionContext,
     private readonly counter: TokenCounter | null,
     private readonly onCounterError: CounterErrorHandler,
-  ) {}
+    timeout: number,
+  ) {
+    this.#counterCalls = new LimitedCalls("The tokenCounter", timeout);
+    this.#blockCalls = new LimitedCalls("A block of the context", timeout);
+  }
 
   /** Of the active path. `visibleTokens` are those of its messages as estimated; null when they must be measured. */
   async ofActivePath(visibleTokens: number | null): Promise<number> {
     if (this.counter !== null) return this.of(await this.backend.history(undefined, "throw"));
     const tokens = visibleTokens ?? (await this.backend.visibleTokens());
-    return tokens + this.#promptTokens(await this.context.estimatedPrompt());
+    return tokens + this.#promptTokens(await this.#systemPrompt());
   }
 
   /** Of a visible history. */
   async of(messages: SessionMessage[]): Promise<number> {
-    const systemPrompt = await this.context.estimatedPrompt();
+    const systemPrompt = await this.#systemPrompt();
     if (this.counter === null) return this.#estimate(messages, systemPrompt);
-    return this.#count({ messages, systemPrompt, contextBlocks: await this.context.estimatedBlocks() });
+    const contextBlocks = await this.#answered(() => this.context.estimatedBlocks(), []);
+    return this.#count({ messages, systemPrompt, contextBlocks });
   }
 
   /** What a compact function is given: the counter that decides when also decides what. */
@@ -65,7 +76,7 @@ export class TokenCount {
   #count(input: TokenCounterInput): Promise<number> {
     const { messages, systemPrompt } = input;
     return countOrEstimate(
-      async () => (this.counter as TokenCounter)(input),
+      () => this.#counterCalls.run(() => (this.counter as TokenCounter)(input)),
       () => this.#estimate(messages, systemPrompt),
       this.#report,
     );
@@ -73,6 +84,23 @@ export class TokenCount {
 
   #estimate(messages: readonly SessionMessage[], systemPrompt: string): number {
     return estimateTokens(messages) + this.#promptTokens(systemPrompt);
+  }
+
+  #systemPrompt(): Promise<string> {
+    return this.#answered(() => this.context.estimatedPrompt(), this.#prompt.text);
+  }
+
+  async #answered<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await this.#blockCalls.run(ask);
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "COMPACTION_TIMEOUT")) throw error;
+      if (!this.#toldOfBlocks) {
+        this.#toldOfBlocks = true;
+        await this.onCounterError(error);
+      }
+      return otherwise;
+    }
   }
 
   #promptTokens(text: string): number {

@@ -3,7 +3,7 @@ import { type CompactFunction, type CompactResult, createCompactFunction } from 
 import type { SessionMessage } from "../model/message.js";
 import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
 import type { SessionStatusEvent } from "../session/events.js";
-import type { Session } from "../session/session.js";
+import { Session } from "../session/session.js";
 import type { TokenCounterInput } from "../session/token-count.js";
 import { expect, expectError } from "./assert.js";
 import { chain, historyIds, historyTexts, idsOf, message, numbered } from "./samples.js";
@@ -117,6 +117,52 @@ export const compacting = defineTopic("compacting", (it) => {
       await session.appendMessage(message("y"));
       expect(await session.getCompactions()).toEqual([]);
     }
+  });
+
+  it("waits for no counter and no block longer than for a compact function, and after that not at all", async ({
+    session,
+  }) => {
+    const failures: unknown[] = [];
+    let silent = false;
+    const get = () => (silent ? new Promise<string>(() => {}) : Promise.resolve("said"));
+    session
+      .withContext("own", { provider: { get } })
+      .onCompaction(allBut(1), { timeout: 30 })
+      .compactAfter(estimateTokens(long(3)) + 100)
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    await session.freezeSystemPrompt();
+    silent = true;
+    await session.appendAll(long(6));
+    expect((await session.getCompactions()).length).toBe(1);
+    expect(failures.map((error) => (error as { code?: string }).code)).toEqual(["COMPACTION_TIMEOUT"]);
+  });
+
+  it("estimates where neither blocks nor the counter answer", async ({ store }) => {
+    const failures: unknown[] = [];
+    let asked = 0;
+    const session = Session.create(store)
+      .forSession("silent")
+      .withContext("own", { provider: { get: () => new Promise<string>(() => {}) } })
+      .onCompaction(allBut(1))
+      .compactAfter(1e9, {
+        timeout: 20,
+        tokenCounter: () => {
+          asked += 1;
+          return new Promise<number>(() => {});
+        },
+      })
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    for (const each of long(3)) await session.appendMessage(each);
+    expect(asked).toBe(1);
+    expect(failures.map((error) => (error as { code?: string }).code)).toEqual([
+      "COMPACTION_TIMEOUT",
+      "COMPACTION_TIMEOUT",
+    ]);
+    expect(await session.getPathLength()).toBe(3);
   });
 
   it("refuses a timeout that is no number of milliseconds above 0", async ({ session }) => {

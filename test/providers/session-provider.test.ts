@@ -302,6 +302,27 @@ describe.each([
     expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
   });
 
+  it("are unloaded and forgotten in the order of the calls, whichever object makes them", async () => {
+    const provider = offer(createProvider());
+    const [one, two] = [skilled(provider), skilled(provider)];
+    await one.appendMessage(loaded("b", "call-1"));
+    one.unloadSkill("skills", "deploy");
+    await two.updateMessage(loaded("b", "call-1"));
+    expect(JSON.stringify(await two.getHistory())).not.toContain(DOCUMENT);
+    one.clearMessages();
+    await two.appendMessage(loaded("b", "call-1"));
+    expect(JSON.stringify(await one.getHistory())).toContain(DOCUMENT);
+  });
+
+  it("do not keep a whole history from being given back", async () => {
+    const session = skilled(offer(createProvider()));
+    await session.appendAll([say("a"), say("b"), loaded("c", "call-1"), say("d")]);
+    await session.unloadSkill("skills", "deploy");
+    await session.addCompaction("summary", "a", "b");
+    const history = await session.getHistory();
+    expect(await session.appendAll([...history, say("e")])).toEqual(["e"]);
+  });
+
   it("are forgotten with the messages", async () => {
     const session = skilled(offer(createProvider()));
     await call(session, "load_context", "call-1");

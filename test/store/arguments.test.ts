@@ -137,15 +137,19 @@ describe("an argument of a wrong type", () => {
   it("fails with a StemmaError in every method of a session", async () => {
     const store = memory();
     await checkAll(Session.prototype, SESSION, async () => {
-      const session = Session.create(store).withContext("memory");
-      return session;
+      return Session.create(store)
+        .withContext("memory")
+        .onCompaction(async () => null);
     });
   });
 
   it("fails with a StemmaError in every method of a session that is in use", async () => {
     const store = memory();
     await checkAll(Session.prototype, SESSION, async () => {
-      const session = Session.create(store).forSession("s").withContext("memory");
+      const session = Session.create(store)
+        .forSession("s")
+        .withContext("memory")
+        .onCompaction(async () => null);
       await session.appendMessage(message);
       await session.tools();
       return session;
@@ -176,6 +180,9 @@ describe("an argument of a wrong type", () => {
       () => session.appendMessage({ ...message, id: "n" }, 5 as never),
       () => session.addCompaction(5 as never, "m", "m"),
       () => session.history(5 as never),
+      () => session.compact(5 as never),
+      () => session.unloadSkill(5 as never, "a"),
+      () => session.unloadSkill("skills", {} as never),
       () => session.subscribe(5 as never),
       () => manager.getSession(5 as never),
       () => manager.search(null as never),
