@@ -69,7 +69,11 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
     throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns is a whole number from 1.");
   }
   if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
-    throw new StemmaError("INVALID_ARGUMENT", { resume, fork }, "resume goes with neither fork nor id: choose one.");
+    throw new StemmaError(
+      "INVALID_ARGUMENT",
+      { resume, fork },
+      "resume cannot be combined with fork or id: pass only one of them.",
+    );
   }
   if (options.id === "") {
     throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
@@ -144,7 +148,7 @@ async function startRecord(store: Store, id: string, options: CreateSessionOptio
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {
   if (metadata === undefined) return;
   if (Object.hasOwn(metadata, OURS)) {
-    const message = `metadata.${OURS} is taken: branches, summaries and blocks go there. Name yours otherwise.`;
+    const message = `metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`;
     throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
   try {
