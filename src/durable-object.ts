@@ -32,14 +32,15 @@ export interface DurableObjectCursor {
 }
 
 export interface DurableObjectOptions {
-  /** Index messages for search. Default true; without it an append writes two rows instead of three, and `search()` refuses. */
+  /** Index messages for search. Default true. With false, an append writes two rows instead of three, and `search()` fails. */
   search?: boolean;
 }
 
 /**
- * Sessions in the database of a Durable Object: `durableObject(this.ctx)`. Each write is one `transactionSync`. What a
- * call wrote is durable before anything that the object sends afterwards leaves it. The database stays the object's:
- * `close()` ends this store only. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite.
+ * A store in the database of a Durable Object: `durableObject(this.ctx)`. Each write is one `transactionSync`. What a call
+ * wrote is durable before the runtime sends anything that the object sends afterwards. `close()` ends this store, but does
+ * not close the object's database. Errors: `STORE_UNSUPPORTED` for an object that is not backed by SQLite; at the first use
+ * `DATABASE_TOO_NEW`.
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
   const dialect = sqliteDialect({

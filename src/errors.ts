@@ -31,17 +31,18 @@ export const ERROR_CODES = {
   COMPACTION_INVALID_RANGE: "The range is unknown, reversed, or not on one path.",
   COMPACTION_STALE: "The history changed under a compaction; nothing was stored.",
   COMPACTION_TIMEOUT:
-    "The compact function, a token counter or a block gave no answer in time; a later one is dropped.",
+    "The compact function, a token counter or a block gave no answer in time; a later answer is ignored.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
-  EMBEDDER_FAILED: "The embedder threw, or gave something that is no vector for each text.",
+  EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",
   EMBEDDER_REPLACED: "Another process embeds the same database with another model.",
   // stores
   STORE_CLOSED: "The store was closed.",
   CONNECTION_LOST: "The connection to the database was lost; a write may have been stored or not.",
   STORE_LOCKED: "Another connection held the database longer than the busy timeout.",
-  STORE_REPLACED: "The database's file was replaced or deleted under the open store; what it wrote would be gone.",
+  STORE_REPLACED:
+    "The database's file was replaced or deleted while the store was open; nothing more is written to it.",
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
   STORE_UNSUPPORTED: "The object given is not a store, an agent or a provider that is known here.",
   NOT_A_DATABASE: "The file is not a SQLite database.",
@@ -49,18 +50,18 @@ export const ERROR_CODES = {
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
   DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
   // session runner and its storages
-  SESSION_BUSY: "The session is answering: two turns at once, or a message in the middle of one.",
+  SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",
   SESSION_EXISTS: "A session with this id is already stored.",
-  SESSION_CONFLICT: "Someone else wrote the session since it was read; nothing was overwritten.",
+  SESSION_CONFLICT: "Another program wrote the session since it was read; nothing was overwritten.",
   TOOL_REFUSED: "A tool call was not approved, or there is no one to approve it.",
   MODEL_FAILED: "The model's answer broke off, or its provider failed with something that is not an error.",
-  NOTHING_TO_ANSWER: "receive() was called when the last word was the model's.",
+  NOTHING_TO_ANSWER: "receive() was called, but the last message is already the model's answer.",
   INVALID_SESSION_ID: "The storage cannot keep a session under this id.",
-  CORRUPT_STATE: "What a storage holds for a session is not a session state.",
+  CORRUPT_STATE: "The data that a storage holds for a session is not a valid session state.",
   // command line
   UNKNOWN_FORMAT: "A file's format was not recognised.",
-  MODEL_UNAVAILABLE: "The named model cannot be used; the message says what to install or set.",
+  MODEL_UNAVAILABLE: "The model that you named cannot be used; the message says what to install or set.",
 } as const satisfies Record<string, string>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

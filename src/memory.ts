@@ -1,7 +1,10 @@
 import { sqlite } from "./sqlite.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 
-/** Sessions that end with the process, for tests and trials: SQLite without a file, so that it behaves like one with a file. */
+/**
+ * A store that ends with the process, for tests and experiments. It is SQLite without a file, so it behaves like `sqlite()`.
+ * Errors: `DRIVER_MISSING`.
+ */
 export function memory(): EmbeddableStore {
   const name = "memory";
   const store = sqlite(":memory:");

@@ -21,10 +21,11 @@ export type {
 export type { PostgresOptions } from "./storage/postgres/store.js";
 
 /**
- * Sessions in a Postgres database, 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or what you have
- * open: a `Pool` or `Client` of pg, the function of postgres.js, a PGlite database. Those stay open when the store is
- * closed. A single `Client` serves one call at a time; meanwhile do not begin transactions on it yourself.
- * Errors at the first use: `DRIVER_MISSING`, `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
+ * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
+ * `Pool` or `Client` of pg, the function of postgres.js, a PGlite database. `close()` does not close your client. A `Client`
+ * runs one call at a time; do not begin a transaction on it while a call runs.
+ * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`; at the first use `DRIVER_MISSING`, `MIGRATION_REQUIRED`,
+ * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
   if (typeof source !== "string")
@@ -38,9 +39,9 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
 }
 
 /**
- * The SQL that creates the tables, or upgrades those of the documents' DDL, for a console: use it where the role that the
- * application runs as may not. It may be run again. The application's role then needs USAGE on the schema, and
- * SELECT, INSERT, UPDATE and DELETE on the tables. With `embeddings` the tables of `withEmbedder` are among them.
+ * The SQL that creates the tables, or upgrades those that `agents` documents. Run it as an owner if the application's role may
+ * not create tables; you may run it again. The application's role then needs USAGE on the schema, and SELECT, INSERT, UPDATE
+ * and DELETE on the tables. With `embeddings` it includes the tables of `withEmbedder`. Errors: `INVALID_ARGUMENT`.
  */
 export function schemaSql({ embeddings = false, ...options }: PostgresOptions & { embeddings?: boolean } = {}): string {
   return printSchema(schemaOf(options), embeddings ? VECTOR_TABLES : []);

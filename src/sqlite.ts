@@ -17,13 +17,13 @@ export type { SqliteClient, SqliteStatement } from "./storage/sqlite/client.js";
 
 export interface SqliteOptions {
   /**
-   * When a write is on the disk. `full` (the default): before its promise resolves, so that it survives a power cut.
-   * `normal`: at the next checkpoint; a power cut may take back the last writes, a crash of the process does not.
+   * When a write is on the disk. `full` (the default): before the call resolves, so that it survives a power cut. `normal`: at
+   * the next checkpoint, so a power cut may lose the last writes, but a crash of the process does not.
    */
   synchronous?: "full" | "normal";
   /** How long a write waits for another process, in milliseconds. Default 5,000. */
   busyTimeout?: number;
-  /** Index messages for search. Default true; without it an append is cheaper, and `search()` refuses. */
+  /** Index messages for search. Default true. With false, an append is cheaper and `search()` fails with `SEARCH_UNAVAILABLE`. */
   search?: boolean;
 }
 
@@ -31,9 +31,10 @@ export interface SqliteOptions {
 const MAX_TEXT_BYTES = 900_000_000;
 
 /**
- * Sessions in a SQLite file. Opens `source` (made with mode 0600 if it is not there; `":memory:"` for none), or uses a
- * database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with the settings that you gave it.
- * Errors: `DRIVER_MISSING`, `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`, `STORE_REPLACED`; the file's own at first use.
+ * A store in a SQLite file. Opens the path `source`, and makes the file with mode 0600 if there is none (`":memory:"`: no
+ * file). Or uses a database of better-sqlite3, node:sqlite, bun:sqlite or libsql that you opened, with your settings;
+ * `close()` closes that too. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `DRIVER_MISSING`, `STORE_FAILED`; at the first
+ * use also `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; at any use `STORE_REPLACED`.
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
   if (typeof options !== "object" || options === null) {

@@ -48,12 +48,12 @@ export function findSafeCuts(messages: readonly SessionMessage[]): boolean[] {
   });
 }
 
-/** The first place at or after `index` where the history may be cut (see `findSafeCuts`); its end when there is none. */
+/** The first index at or after `index` where a cut parts no tool call from its result; the history's length when there is none. */
 export function alignBoundaryForward(messages: readonly SessionMessage[], index: number): number {
   return nextSafeCut(findSafeCuts(messages), index);
 }
 
-/** The last place at or before `index` where the history may be cut (see `findSafeCuts`). */
+/** The last index at or before `index` where a cut parts no tool call from its result. */
 export function alignBoundaryBackward(messages: readonly SessionMessage[], index: number): number {
   return previousSafeCut(findSafeCuts(messages), index);
 }
@@ -84,8 +84,9 @@ export interface TailOptions {
 }
 
 /**
- * Where the tail of a history starts: walking back from its end, messages belong to the tail until their tokens exceed the
- * budget. Not aligned to tool calls.
+ * The index where the tail of a history starts: the longest tail whose tokens fit `tailTokenBudget`, but at least
+ * `minTailMessages` messages. It may part a tool call from its result. Never fails because of the counter: where that
+ * throws, `onCounterError` is called and the estimate counts.
  */
 export async function findTailStart(messages: readonly SessionMessage[], options: TailOptions): Promise<number> {
   const { tailTokenBudget, minTailMessages, tokenCounter, onCounterError } = options;
@@ -105,8 +106,8 @@ export async function findTailStart(messages: readonly SessionMessage[], options
 }
 
 /**
- * The same for whoever wants an index at once: where the tail starts, by the built-in estimate, no earlier than `headEnd`
- * and with at least one message in it. The place is aligned, so that no tool call is parted from its result.
+ * The same, synchronously and by the built-in estimate: the index where the tail starts, not before `headEnd` and with at least
+ * one message in the tail. No tool call is parted from its result.
  */
 export function findTailCutByTokens(
   messages: readonly SessionMessage[],

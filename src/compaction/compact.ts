@@ -38,14 +38,14 @@ export interface CompactResult {
 export type CompactFunction = (messages: SessionMessage[], context?: CompactContext) => Promise<CompactResult | null>;
 
 /**
- * Makes a compaction function that summarises the middle of a history: what lies between the first `protectHead` messages
- * and a tail of up to `tailTokenBudget` tokens and at least `minTailMessages` messages. Neither boundary separates a tool
- * call from its result. A summary that is already in the history is not protected: the new range starts with it at the
- * latest, and its text is given to the model to be brought up to date.
+ * Makes a compact function that summarises the middle of a history: everything after the first `protectHead` messages and
+ * before the tail. The tail has up to `tailTokenBudget` tokens and at least `minTailMessages` messages. No tool call is
+ * separated from its result. If the history has a summary, the new range starts with it or earlier, and the model updates
+ * its text.
  *
- * The function resolves to null when nothing but an earlier summary lies in the middle, and when the model answers with
- * nothing. Where a counter throws, or gives no finite number from 0, the built-in estimate counts.
- * Errors: `INVALID_ARGUMENT` for options out of range, and for an answer that is not text.
+ * The function resolves to null when the middle has only an earlier summary, and when the model's answer is empty. If a
+ * counter throws or does not return a finite number of at least 0, the built-in estimate is used.
+ * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with it when `summarize` does not resolve to text.
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
   const { summarize, tokenCounter } = options;

@@ -29,11 +29,11 @@ interface Need {
 /**
  * A message whose JSON has at most `maxBytes` bytes of UTF-8, for stores that limit a row; the same object when it fits.
  *
- * What is largest goes first, and only as much as is needed: tool outputs become a preview with a note that the tool can be
- * run again; then long texts are cut. Where that is not enough, tool inputs, files, data and metadata give way before the
- * texts do; at last the oldest parts are left out, calls with their results. Each cut says so. Parts keep the shape that
+ * The largest parts are cut first, and only as far as needed. Tool outputs become a preview with a note that the tool can be
+ * run again; then long texts are cut. If that is not enough, tool inputs, files, data and metadata are cut before the texts
+ * are cut further; last, the oldest parts are left out, calls with their results. A note marks each cut. Parts keep the shape that
  * `convertToModelMessages` expects; the argument is not changed. Errors: `INVALID_ARGUMENT`; `MESSAGE_TOO_LARGE` when the
- * limit leaves no room even for what stands beside the parts.
+ * limit is too small even without any part.
  */
 export function enforceRowSizeLimit<M extends SessionMessage>(message: M, maxBytes = 1_800_000): M {
   wholeNumber("maxBytes", maxBytes, 1);

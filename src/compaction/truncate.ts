@@ -13,9 +13,9 @@ export interface TruncateOptions {
 }
 
 /**
- * A copy of a history with long tool outputs and long texts of older messages cut, for sending to a model. Each cut says
- * how much is gone. Structured outputs keep their shape. Tool inputs, reasoning, files and summaries of compacted ranges
- * stay whole. Nothing given is changed; a message in which nothing is cut is the very same object. Errors: `INVALID_ARGUMENT`.
+ * A copy of a history for sending to a model, in which long tool outputs and texts of older messages are cut. A note at each
+ * cut says how much is missing. Structured outputs keep their shape. Tool inputs, reasoning, files and summaries of compacted ranges
+ * are not cut. The argument is not changed; a message without a cut is the same object. Errors: `INVALID_ARGUMENT`.
  */
 export function truncateOlderMessages<M extends SessionMessage>(
   messages: readonly M[],

@@ -40,8 +40,9 @@ const MAX_COST = 1e15;
 type Configure = (session: Session, sessionId: string) => void;
 
 /**
- * The sessions of one store: their registry, and what is configured once for all of them. Configure it by chaining; a
- * builder call after the first session was made is `SESSION_STARTED`. Any call on a closed store is `STORE_CLOSED`.
+ * The registry of the sessions of one store, and one configuration for all of them. Configure it by chaining; a builder call
+ * after the first session was made fails with `SESSION_STARTED`. Every method fails with `INVALID_ARGUMENT` for an argument
+ * of a wrong type, and can fail as its store does: `STORE_CLOSED`, `STORE_LOCKED`, `STORE_FAILED`, `CONNECTION_LOST`, ….
  */
 export class SessionManager {
   readonly #host: unknown;
@@ -63,7 +64,7 @@ export class SessionManager {
 
   // ── Configuration of all sessions ──
 
-  /** Adds a block to every session; each has its own content. */
+  /** Adds a block to every session; each session has its own content. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`. */
   withContext(label: string, options: ManagedContextOptions = {}): this {
     assertOptions(options, "withContext()");
     const { provider, ...rest } = options;
@@ -74,8 +75,8 @@ export class SessionManager {
   }
 
   /**
-   * Keeps each session's frozen system prompt: in the store, or where `provider` says.
-   * Errors: `PROVIDER_SHARED` for one object that would hold all of them.
+   * Keeps each session's frozen system prompt in the store, or in `provider`.
+   * Errors: `SESSION_STARTED`; `PROVIDER_SHARED` for one object that would hold the prompts of all sessions.
    */
   withCachedPrompt(provider?: ContextBlockProvider | ProviderForSession): this {
     if (provider !== undefined && typeof provider !== "function") assertOptions(provider, "withCachedPrompt()");
@@ -111,7 +112,10 @@ export class SessionManager {
     return this.#with((session) => session.withExpandableSummaries());
   }
 
-  /** Adds to every session a block with which the model searches the messages of all sessions, the current one included. */
+  /**
+   * Adds a block to every session with which the model searches the messages of all sessions, the current one included.
+   * Errors: `SESSION_STARTED`.
+   */
   withSearchableHistory(label: string): this {
     return this.withContext(label, {
       description: "Past conversations, of every session. Search before you say that you do not know.",
@@ -121,23 +125,29 @@ export class SessionManager {
 
   // ── Registry ──
 
-  /** Registers a session. Its id is random unless one is given; an id that is registered already is left as it is. */
+  /**
+   * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its entry
+   * is returned. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`, `SESSION_LIMIT`.
+   */
   async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
   }
 
-  /** A session's entry, or null. */
+  /** A session's entry, or null. Errors: only those of the store. */
   async get(sessionId: string): Promise<SessionInfo | null> {
     assertText(sessionId, ID);
     return this.#store.sessions.get(sessionId);
   }
 
-  /** Every session, the latest changed first. */
+  /** Every session; the one that changed last comes first. Errors: only those of the store. */
   async list(): Promise<SessionInfo[]> {
     return (await this.#store.sessions.list({})).sessions;
   }
 
-  /** The same page by page: pass a page's `nextCursor` to get the next one; it is null after the last. */
+  /**
+   * The same page by page, 50 unless `limit` says otherwise: pass the `nextCursor` of a page to get the next one; it is null
+   * after the last. Errors: `INVALID_ARGUMENT`.
+   */
   async listPage(
     options: { limit?: number; cursor?: string | null } = {},
   ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
@@ -148,7 +158,7 @@ export class SessionManager {
     return this.#store.sessions.list({ limit, cursor: cursor ?? undefined });
   }
 
-  /** Errors: `SESSION_NOT_FOUND`. */
+  /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
   async rename(sessionId: string, name: string): Promise<void> {
     assertText(sessionId, ID);
     assertText(name, "A session's name");
@@ -156,7 +166,10 @@ export class SessionManager {
     await this.#store.sessions.rename(sessionId, name);
   }
 
-  /** Removes a session and everything kept for it: messages, summaries, blocks, prompt, index. An unknown id does nothing. */
+  /**
+   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index. An unknown id does nothing.
+   * Errors: only those of the store.
+   */
   async delete(sessionId: string): Promise<void> {
     assertText(sessionId, ID);
     await this.#store.sessions.delete(sessionId);
@@ -164,8 +177,9 @@ export class SessionManager {
   }
 
   /**
-   * The session with this id, configured as this manager says. It need not be registered. The same object as long as it
-   * is referred to (its tools count as well), subscribed to, or busy with a call; its memory is given back some time after.
+   * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while you
+   * hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
+   * Errors: `INVALID_ARGUMENT`.
    */
   getSession(sessionId: string): Session {
     assertText(sessionId, ID);
@@ -180,21 +194,27 @@ export class SessionManager {
 
   // ── Messages ──
 
-  /** Appends a message, registering the session if need be. Resolves to the message's id. See `Session.appendMessage`. */
+  /** Appends a message; registers the session if needed. Resolves to the message's id. Errors as for `Session.appendMessage`. */
   async append(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
     const given = givenMessage(message);
     await this.getSession(sessionId).appendMessage(given, parentId);
     return given.id;
   }
 
-  /** Updates the message with this id, or appends it; `parentId` counts only then. Resolves to the message's id. */
+  /**
+   * Updates the message with this id, or appends it; `parentId` counts only when it is appended. Resolves to the message's id.
+   * Errors as for `Session.upsertMessage`.
+   */
   async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
     const given = givenMessage(message);
     await this.getSession(sessionId).upsertMessage(given, parentId);
     return given.id;
   }
 
-  /** Appends messages as one chain, in one atomic write. Resolves to the last one's id, null for none; summaries are passed over. */
+  /**
+   * Appends messages as one chain, in one atomic write; summaries are skipped. Resolves to the id of the last message, null
+   * if there is none. Errors as for `Session.appendAll`.
+   */
   async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
     assertList(messages, "appendAll() takes an array of messages.");
     const given = messages.map(givenMessage);
@@ -212,7 +232,7 @@ export class SessionManager {
     return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
-  /** Stored messages on the active path. */
+  /** The number of stored messages on the active path. Errors: only those of the store. */
   async getMessageCount(sessionId: string): Promise<number> {
     return this.getSession(sessionId).getPathLength();
   }
@@ -231,8 +251,8 @@ export class SessionManager {
 
   /**
    * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
-   * originals under them, blocks as they are now, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
-   * `INVALID_ARGUMENT` for an id that is taken.
+   * messages under them, the current blocks, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
+   * `SESSION_LIMIT`, `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is taken.
    */
   async fork(
     sessionId: string,
@@ -246,8 +266,9 @@ export class SessionManager {
   }
 
   /**
-   * Ends a session (`end_reason: "compaction"`) and starts a continuation whose first message is the summary. Blocks and
-   * frozen prompt come along. Errors: `SESSION_NOT_FOUND`.
+   * Ends a session (`end_reason: "compaction"`) and starts a new one whose first message is the summary. The new session gets
+   * copies of the blocks and of the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_TOO_LARGE`, `INVALID_TEXT`,
+   * `SESSION_LIMIT`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
     assertText(sessionId, ID);
@@ -275,7 +296,7 @@ export class SessionManager {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** Adds whole numbers of tokens, and a cost, to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+  /** Adds whole numbers of tokens and a cost to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
   async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
     assertText(sessionId, ID);
     const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
@@ -288,13 +309,13 @@ export class SessionManager {
 
   // ── Across sessions ──
 
-  /** Messages of every session that match, or of those that `sessionIds` names. See `Session.search`. */
+  /** The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`. */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
     assertText(query, "The query of search()");
     return this.#store.history.search(parseQuery(query), managerSearchRequest(options));
   }
 
-  /** The same page by page. See `Session.searchPage`. */
+  /** The same page by page. Errors as for `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
     const { history } = this.#store;
@@ -302,7 +323,7 @@ export class SessionManager {
     return searchPage(managerSearchRequest(options), options.cursor, (request) => history.search(words, request));
   }
 
-  /** The AI SDK tools that reach across sessions: `session_search`. */
+  /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
   async tools(): Promise<SessionTools & { session_search: SessionTool }> {
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
   }

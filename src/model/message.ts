@@ -132,7 +132,7 @@ export function assertMessage(value: object): asserts value is SessionMessage {
     throw invalid("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
   if (isDeeper(value, MAX_DEPTH)) {
-    throw invalid(`A message is nested at most ${MAX_DEPTH} levels deep; write what is deeper as a text.`, id);
+    throw invalid(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
   }
 }
 

@@ -32,8 +32,8 @@ export interface ReceiveOptions {
 }
 
 /**
- * A session that talks to a model and persists itself: a message is stored before the model is asked, a tool call before
- * its tool runs, a step when it is finished. Make one with `createSession`.
+ * A session that calls a model and stores every step: a message before the model is called, a tool call before its tool
+ * runs, a step when it is finished. Make one with `createSession`.
  */
 export class AgentSession implements AsyncDisposable {
   readonly id: string;
@@ -74,14 +74,14 @@ export class AgentSession implements AsyncDisposable {
     return toSDKMessages(this.#branch.messages);
   }
 
-  /** The sum over all turns and summaries, of earlier processes too. */
+  /** The sum over all turns and summaries, also of earlier processes. */
   getUsage(): ExtendedUsageInfo {
     return this.#record.usage;
   }
 
   /**
-   * True when the last turn did not come to its end: it was aborted, it failed, the process died in it, or it has not
-   * begun. The history is valid nevertheless.
+   * True when the last turn was not finished: it was aborted, it failed, the process died during it, or it has not begun.
+   * The history is still valid. Errors: those of the storage.
    */
   async isInterrupted(): Promise<boolean> {
     await this.#branch.refresh();
@@ -90,10 +90,10 @@ export class AgentSession implements AsyncDisposable {
   }
 
   /**
-   * Stores a message of the user; `receive` asks the model. `tool_result` blocks answer the calls that wait for one; with
-   * nothing beside them there is no new message. Calls left without a result are marked as interrupted. A message whose
-   * id is known already changes nothing, so a send can be repeated.
-   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`.
+   * Stores a message of the user; `receive` then calls the model. `tool_result` blocks are results for the tool calls that wait
+   * for one; if there is nothing else, no message is added. Calls without a result are marked as interrupted. A message with
+   * a known id changes nothing, so you can repeat a send.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, and those of the storage.
    */
   async send(input: AgentInput): Promise<void> {
     this.#assertIdle();
@@ -113,10 +113,10 @@ export class AgentSession implements AsyncDisposable {
   }
 
   /**
-   * One turn: asks the model, runs the tools that it calls, until it is done. Leaving the loop aborts the turn. What fails
-   * in the model or on the way to it is an `error` event; what fails in the storage is thrown. Without a message since
-   * then, a turn that was cut off is asked again.
-   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`.
+   * Runs one turn: calls the model and the tools that it asks for, until it is done. Leaving the loop aborts the turn. If the
+   * model or the request to it fails, there is an `error` event; if the storage fails, its error is thrown. After a turn that
+   * was cut off, the model is called again, also without a new message.
+   * Errors: `SESSION_CLOSED`, `SESSION_BUSY`, `NOTHING_TO_ANSWER`, `MODEL_UNAVAILABLE`, and those of the storage.
    */
   async *receive(options: ReceiveOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
     this.#assertIdle();
@@ -134,7 +134,7 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 
-  /** Aborts a turn that is under way, and waits until all is stored. Idempotent; the storage stays open. */
+  /** Aborts a running turn and waits until everything is stored. May be called twice. The storage stays open. Errors: those of the storage. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

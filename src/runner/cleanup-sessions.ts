@@ -7,9 +7,9 @@ import type { SessionStorage } from "./types.js";
 const PAGE = 500;
 
 /**
- * Deletes the sessions whose last update is older than `olderThan`: an age in milliseconds, or the `Date` before which it
- * was. Resolves to the ids that were deleted. A session that cannot be read stays; once the others are done, that error is
- * thrown. Errors: `INVALID_ARGUMENT`, `CORRUPT_STATE`.
+ * Deletes sessions whose last update is older than `olderThan` milliseconds, or earlier than the `Date`. Resolves to the
+ * deleted ids. A session that cannot be read is kept, and its error is thrown after the others are done.
+ * Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED`, `CORRUPT_STATE`.
  */
 export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
   const { olderThan } = options;

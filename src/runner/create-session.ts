@@ -18,50 +18,50 @@ import type { ModelPrices } from "./types.js";
 export interface CreateSessionOptions {
   /** A model of the AI SDK, or its name (`claude-…`, `gpt-…`, `provider/model`). A session without one can only be read and written. */
   model?: AgentModel | undefined;
-  /** An OpenAI-compatible server, which gets the model's name as it is. */
+  /** The URL of an OpenAI-compatible server; it gets the model's name unchanged. */
   baseURL?: string | undefined;
   /** Default: the provider's usual environment variable. */
   apiKey?: string | undefined;
   tools?: AgentTools | undefined;
-  /** Stands before the blocks of `context`. */
+  /** The text before the blocks of `context`. */
   systemPrompt?: string | undefined;
   /** A four-method storage, or a store (`sqlite(path)`, …). Default: that of `setDefaultStorage`, else the process's memory. */
   sessionStorage?: StorageLike | undefined;
-  /** The id of a stored session to go on with. */
+  /** The id of a stored session to continue. */
   resume?: string | undefined;
-  /** The id of a stored session to start from: its history, blocks and summaries are copied. */
+  /** The id of a stored session to copy: the new session starts with its history, blocks and summaries. */
   fork?: string | undefined;
   /** A new session's id. Default: a random one. */
   id?: string | undefined;
-  /** What a list of sessions shows for a new one. Default: the id. */
+  /** The name of a new session in lists. Default: the id. */
   name?: string | undefined;
-  /** Who made a new session, as the registry keeps it. Default: `agent`. */
+  /** What made a new session; stored in the registry. Default: `agent`. */
   source?: string | undefined;
-  /** The host's own, kept with a new session. */
+  /** Your own data, stored with a new session. */
   metadata?: Record<string, unknown> | undefined;
-  /** How often the model is asked within one `receive`, at most. Default 20. */
+  /** The most calls of the model within one `receive`. Default 20. */
   maxTurns?: number | undefined;
   /** Context blocks: what the model always sees, and what it reads and writes with the generated tools. */
   context?: readonly ContextConfig[] | undefined;
-  /** Compacts above this many estimated tokens of history. */
+  /** Compacts when history and prompt have more estimated tokens than this. */
   compactAfter?: number | undefined;
   /** How to compact. Default: the session's model summarises. */
   onCompaction?: CompactFunction | undefined;
   onCompactionError?: CompactionErrorHandler | undefined;
   /** Adds `expand_summary`, with which the model reads the messages under a summary. */
   expandableSummaries?: boolean | undefined;
-  /** Asked before a tool with `needsApproval` runs. */
+  /** Called before a tool with `needsApproval` runs. */
   approve?: Approve | undefined;
   prices?: ModelPrices | undefined;
   /** Further settings of the AI SDK's `streamText`: `temperature`, `maxOutputTokens`, `providerOptions`, `maxRetries`, … */
   settings?: CallSettings | undefined;
-  /** Aborts whatever turn is under way. */
+  /** Aborts a running turn. */
   abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * Starts, resumes or forks a session. Whether its model can be used shows when it is asked. Errors: `SESSION_NOT_FOUND`
- * (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`.
+ * Starts a session; with `resume` or `fork`, resumes or forks one. The model is looked for when it is first called. Errors:
+ * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`.
  */
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   const { maxTurns = 20, resume, fork } = options;
@@ -69,7 +69,11 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
     throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns is a whole number from 1.");
   }
   if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
-    throw new StemmaError("INVALID_ARGUMENT", { resume, fork }, "resume goes with neither fork nor id: choose one.");
+    throw new StemmaError(
+      "INVALID_ARGUMENT",
+      { resume, fork },
+      "resume cannot be combined with fork or id: pass only one of them.",
+    );
   }
   if (options.id === "") {
     throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
@@ -108,7 +112,7 @@ function holdIn(store: Store, id: string): { release(): Promise<void> } {
   return { release: () => store.release(id) };
 }
 
-/** `createSession` with `resume`. */
+/** Opens a stored session: `createSession` with `resume`. Errors as for `createSession`. */
 export function resumeSession(
   sessionId: string,
   options: Omit<CreateSessionOptions, "resume"> = {},
@@ -116,7 +120,7 @@ export function resumeSession(
   return createSession({ ...options, resume: sessionId });
 }
 
-/** `createSession` with `fork`. */
+/** Starts a session with a copy of another one: `createSession` with `fork`. Errors as for `createSession`. */
 export function forkSession(
   sessionId: string,
   options: Omit<CreateSessionOptions, "fork"> = {},
@@ -144,7 +148,7 @@ async function startRecord(store: Store, id: string, options: CreateSessionOptio
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {
   if (metadata === undefined) return;
   if (Object.hasOwn(metadata, OURS)) {
-    const message = `metadata.${OURS} is taken: branches, summaries and blocks go there. Name yours otherwise.`;
+    const message = `metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`;
     throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
   try {

@@ -3,12 +3,12 @@ import { MemorySessionStorage } from "./storages/memory-storage.js";
 
 let storage: StorageLike | null = null;
 
-/** The storage of every later session that names none. */
+/** Sets the storage for all later sessions that name none. Errors: none; a wrong storage fails when a session is opened. */
 export function setDefaultStorage(next: StorageLike): void {
   storage = next;
 }
 
-/** What was set, else one that lasts as long as the process. */
+/** The storage that was set, or one in memory that ends with the process. */
 export function defaultStorage(): StorageLike {
   storage ??= new MemorySessionStorage();
   return storage;

@@ -14,7 +14,7 @@ export type StorageLike = SessionStorage | Store;
 
 const METHODS = ["save", "load", "delete", "list"] as const;
 
-/** The store behind a storage; the same for the same object. Errors: `STORE_UNSUPPORTED`. */
+/** The store behind a storage; always the same one for the same object. Errors: `STORE_UNSUPPORTED`. */
 export async function openStore(storage: StorageLike): Promise<Store> {
   if (isStore(storage)) return storage;
   if (isStoreBacked(storage)) return storage.openStore();

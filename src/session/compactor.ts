@@ -200,7 +200,7 @@ export class Compactor {
     const from = await this.#placeOf(fromMessageId, messages);
     const to = await this.#placeOf(toMessageId, messages);
     if (from < 0 || to < from) {
-      const message = `Nothing can be laid over "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
+      const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
       const details = { sessionId: this.backend.sessionId, fromMessageId, toMessageId };
       throw new StemmaError("COMPACTION_INVALID_RANGE", details, message);
     }

@@ -23,9 +23,9 @@ export function providerFor(provider: SessionProvider, sessionId: string): Sessi
   const bound = sessionIdOf(provider);
   if (bound === sessionId) return provider;
   if (bound !== null) {
-    const message = `The provider belongs to session "${bound}"; it cannot serve "${sessionId}".`;
+    const message = `This provider belongs to session "${bound}": make another one for "${sessionId}".`;
     throw new StemmaError("SESSION_ID_BOUND", { sessionId: bound, requested: sessionId }, message);
   }
-  const message = `This provider does not say which session it keeps, so it cannot be told to keep "${sessionId}". Make one for each session, and give it that session's id as sessionId.`;
+  const message = `This provider has no sessionId, so it cannot serve "${sessionId}". Make a provider for each session, with the session's id as its sessionId.`;
   throw new StemmaError("STORE_UNSUPPORTED", { sessionId }, message);
 }

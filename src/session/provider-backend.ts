@@ -158,7 +158,7 @@ export function providerBackend(
       return false;
     }),
     setActiveLeaf: async () => {
-      const text = "This provider has no active leaf of its own; append with a parentId instead.";
+      const text = "A SessionProvider cannot store an active leaf: name the parentId when you append.";
       throw new StemmaError("STORE_UNSUPPORTED", {}, text);
     },
     compactions: reading(compactions),
@@ -217,7 +217,7 @@ function resolveEnds(request: CompactionRequest, existing: readonly StoredCompac
 
 async function assertRange(provider: SessionProvider, from: string, to: string): Promise<void> {
   const refuse = (why: string) => {
-    const text = `Nothing can be laid over "${from}" to "${to}": ${why}.`;
+    const text = `A summary cannot cover "${from}" to "${to}": ${why}.`;
     return new StemmaError("COMPACTION_INVALID_RANGE", { fromMessageId: from, toMessageId: to }, text);
   };
   for (const id of [from, to]) {

@@ -54,11 +54,12 @@ const LEAF = "A leafId is the id of a message, or null for the active leaf";
 const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
- * One conversation: a tree of messages with summaries laid over it, blocks of context, the system prompt and the tools
- * made of them. Configure it by chaining; its first other call starts it, and a builder call after that is
- * `SESSION_STARTED`. Every call that writes is all or nothing. Calls take effect in the order in which they are made,
- * awaited or not, by whichever object for the session: a read sees what was written before it. Functions that you give it
- * may call it, and wait. Any call on a closed store is `STORE_CLOSED`.
+ * One conversation: a tree of messages with summaries over it, context blocks, and the system prompt and tools made of the
+ * blocks. Configure it by chaining. The first other call starts it; a builder call after that fails with
+ * `SESSION_STARTED`. Every call that writes is all or nothing. Calls on a session take effect in the order in which you
+ * make them, awaited or not, on whichever object: a read sees what was written before it. Functions that you pass to it
+ * may call it and wait. Every method fails with `INVALID_ARGUMENT` for an argument of a wrong type, and can fail as its
+ * store does: `STORE_CLOSED`, `STORE_LOCKED`, `STORE_REPLACED`, `STORE_FAILED`, `CONNECTION_LOST`, `MIGRATION_REQUIRED`.
  */
 export class Session {
   #provider: SessionProvider;
@@ -66,7 +67,7 @@ export class Session {
   #config: SessionConfig;
   #core: SessionCore | null = null;
 
-  /** A session on a provider, with everything else named. Errors: `INVALID_ARGUMENT`. */
+  /** A session on a provider, configured by `options` instead of by chaining. Errors: `INVALID_ARGUMENT`. */
   constructor(provider: SessionProvider, options: SessionOptions = {}) {
     if (!isSessionProvider(provider)) {
       const message = "new Session() takes a SessionProvider; for a store or an agent call Session.create().";
@@ -96,8 +97,8 @@ export class Session {
   // ── Configuration ──
 
   /**
-   * Names the session. Errors: `SESSION_ID_BOUND` when the provider belongs to another one, `STORE_UNSUPPORTED` when a
-   * provider that a user wrote does not say to which it belongs.
+   * Names the session. Errors: `SESSION_STARTED`; `SESSION_ID_BOUND` when the provider belongs to another session;
+   * `STORE_UNSUPPORTED` when your own provider has no `sessionId`.
    */
   forSession(sessionId: string): this {
     assertText(sessionId, "The session id of forSession()");
@@ -108,8 +109,10 @@ export class Session {
   }
 
   /**
-   * Adds a block. Without a `provider` it is kept in the session's store and the model may write it. A label that is
-   * there already gets these options instead, at its place.
+   * Adds a block. Without a `provider` it is kept in the session's store, and the model may write it. If the label was
+   * added before, these options replace the earlier ones and the block keeps its place.
+   * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
+   * `PROVIDER_REQUIRED`.
    */
   withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
   withContext<P extends ContextBlockProvider>(
@@ -122,14 +125,18 @@ export class Session {
     return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
   }
 
-  /** Keeps the frozen system prompt across restarts: in the session's store, or in `provider`. */
+  /**
+   * Keeps the frozen system prompt across restarts: in the session's store, or in `provider`.
+   * Errors: `SESSION_STARTED`; at the first use `PROVIDER_REQUIRED`, `INVALID_ARGUMENT`.
+   */
   withCachedPrompt(provider?: ContextBlockProvider): this {
     return this.#configure({ cachedPrompt: provider ?? true });
   }
 
   /**
-   * How to compact: `createCompactFunction(…)`, or a function of your own. It counts as failed when it gives no answer
-   * within `timeout` milliseconds (default: two minutes); a later answer is dropped. Errors: `INVALID_ARGUMENT`.
+   * How to compact: `createCompactFunction(…)`, or your own function. If it gives no answer within `timeout` milliseconds
+   * (default: two minutes), the compaction fails and a later answer is ignored. Errors: `SESSION_STARTED`,
+   * `INVALID_ARGUMENT`.
    */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
     assertFunction(compact, "The argument of onCompaction()");
@@ -139,8 +146,8 @@ export class Session {
   }
 
   /**
-   * Compacts after a write that leaves more than `tokenThreshold` tokens of visible history and prompt, as the built-in
-   * estimate or `tokenCounter` counts them. Its failure does not fail the write. Errors: `INVALID_ARGUMENT`.
+   * Compacts after a write if visible history and prompt have more than `tokenThreshold` tokens by the built-in estimate or
+   * `tokenCounter`. If that compaction fails, the write still succeeds. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     assertOptions(options, "compactAfter()");
@@ -156,13 +163,16 @@ export class Session {
     });
   }
 
-  /** Called with what a compaction failed with, whether `compact()` or a write began it. What it throws itself is dropped. */
+  /**
+   * Calls `handler` with the error of a failed compaction, whether `compact()` or a write started it. Errors that the
+   * handler throws are ignored. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   */
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#configure({ onCompactionError: handler });
   }
 
-  /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. */
+  /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. Errors: `SESSION_STARTED`. */
   withExpandableSummaries(): this & HasTools<"expand_summary"> {
     return this.#configure({ expandableSummaries: true });
   }
@@ -175,9 +185,9 @@ export class Session {
   // ── Messages ──
 
   /**
-   * Appends a message: below the active leaf, below `parentId`, or as a new root when that is `null`. A known id changes
-   * nothing. Calls made without waiting keep their order. May compact before it resolves.
-   * Errors: `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`.
+   * Appends a message: below the active leaf, below `parentId`, or as a new root when `parentId` is `null`. A known id
+   * changes nothing. May compact before it resolves.
+   * Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`, `SESSION_LIMIT`.
    */
   async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
     assertOptionalId(parentId, PARENT);
@@ -187,7 +197,7 @@ export class Session {
     if (!inserted && !isSummary(given)) return { inserted, message: stored ?? given };
     return {
       inserted,
-      // Made only for whoever looks: nearly nobody does.
+      // Computed lazily: rarely read.
       get message() {
         return storedForm(given);
       },
@@ -195,9 +205,9 @@ export class Session {
   }
 
   /**
-   * Appends messages as one chain, in one atomic write. A known id stays where it is, and the chain goes on from it; the
-   * session's own summaries are passed over, so that a whole `getHistory()` can be given back.
-   * Resolves to the ids that were inserted. Errors as for `appendMessage`, and `INVALID_ARGUMENT`; then none is stored.
+   * Appends messages as one chain, in one atomic write. A message with a known id stays where it is, and the chain continues
+   * from it. The session's own summaries are skipped, so you can pass a whole `getHistory()`. Resolves to the inserted ids.
+   * Errors as for `appendMessage`; then no message is stored.
    */
   async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
     assertOptionalId(parentId, PARENT);
@@ -205,7 +215,7 @@ export class Session {
     return [...(await this.#append(messages.map(givenMessage), parentId)).insertedIds];
   }
 
-  /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`. */
+  /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
   async updateMessage(message: unknown): Promise<void> {
     const { backend, events, compactor } = this.#started;
     const given = givenMessage(message);
@@ -215,8 +225,8 @@ export class Session {
   }
 
   /**
-   * Updates the message with this id in place, or appends it; one of the session's own summaries is passed over.
-   * Resolves to whether it was inserted. Errors as for `appendMessage`.
+   * Replaces the content of the message with this id, or appends the message if the id is unknown. One of the session's own
+   * summaries is skipped. Resolves to whether the message was inserted. Errors as for `appendMessage`.
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     assertOptionalId(parentId, PARENT);
@@ -229,7 +239,10 @@ export class Session {
     return inserted;
   }
 
-  /** Removes messages. What hung below one hangs below its parent; a deleted leaf moves to it. Unknown ids are ignored. */
+  /**
+   * Removes messages. The children of a removed message are attached to its parent; if it was the active leaf, its parent
+   * becomes that. Unknown ids are ignored. Errors: `INVALID_ARGUMENT`.
+   */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
     assertTexts(messageIds, "deleteMessages() takes an array of message ids.");
     const { backend, events, compactor } = this.#started;
@@ -240,8 +253,8 @@ export class Session {
   }
 
   /**
-   * Removes every message, overlay and loaded skill; keeps the blocks, and refreshes the prompt if one was frozen. When that
-   * cannot be rendered, no prompt is frozen any more, which does not fail the call.
+   * Removes every message, summary and loaded skill, and keeps the blocks. Refreshes the prompt if one was frozen; if that
+   * fails, the call still succeeds and no prompt is frozen. Errors: only those of the store.
    */
   async clearMessages(): Promise<void> {
     const { clear, events, compactor } = this.#started;
@@ -250,7 +263,10 @@ export class Session {
     await compactor.afterChange();
   }
 
-  /** Makes a message the one that histories end with and that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
+  /**
+   * Makes a message the active leaf: histories end with it, and the next append is attached to it.
+   * Errors: `MESSAGE_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
   async setActiveLeaf(messageId: string): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
     const { backend, events } = this.#started;
@@ -261,9 +277,9 @@ export class Session {
   // ── Reading ──
 
   /**
-   * The visible history from the root to `leafId`, or to the active leaf where that is null or left out: a summary stands for each compacted range.
-   * With `onCorrupt: "skip"`, rows that cannot be read are left out and their ids listed in the result's `corrupt`.
-   * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
+   * compacted range. With `onCorrupt: "skip"`, messages that cannot be read are left out, and `corrupt` of the result lists
+   * their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
@@ -281,8 +297,9 @@ export class Session {
   }
 
   /**
-   * The visible history as a stream that holds a page at a time, oldest first unless `newestFirst`. It sees what was
-   * written before this call, whenever it is read; of what is written later, edits and deletes on later pages.
+   * The visible history as a stream that keeps one page in memory, oldest first unless `newestFirst`. It sees what was
+   * written before this call, whenever you read it. Later edits and deletes show on pages that were not read yet.
+   * Errors: `INVALID_ARGUMENT`; while reading `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
     assertOptions(options, "history()");
@@ -292,9 +309,9 @@ export class Session {
   }
 
   /**
-   * The newest messages of the visible history whose sizes as JSON add up to at most `maxBytes`, oldest first; at least
-   * `minMessages` of them (default 1) whatever their size; a number in the place of the options is that. A summary
-   * counts as one message.
+   * The newest messages of the visible history whose sizes as JSON add up to at most `maxBytes` bytes, oldest first; but at
+   * least `minMessages` (default 1) of any size. A number instead of options is `minMessages`. A summary counts as one
+   * message. Errors: `INVALID_ARGUMENT`, `CORRUPT_MESSAGE`.
    */
   async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
     if (typeof options !== "number") assertOptions(options, "getRecentHistory()");
@@ -307,52 +324,58 @@ export class Session {
   }
 
   /**
-   * The size of each stored message on the active path, oldest first, without reading what it says: summaries hide
-   * nothing here. Null when the session's provider cannot tell.
+   * The size of each stored message on the active path, oldest first, without reading its content. Messages under a summary
+   * are included. Null when the session's provider cannot tell. Errors: only those of the store.
    */
   async getHistoryRowStats(): Promise<HistoryRowStat[] | null> {
     return this.#started.backend.rowStats();
   }
 
-  /** One message as it was given, or null. */
+  /** One message as it was stored, or null. Errors: `CORRUPT_MESSAGE`. */
   async getMessage<M extends SessionMessage = HistoryMessage>(id: string): Promise<M | null> {
     assertText(id, "The id of getMessage()");
     return (await this.#started.backend.message(id)) as M | null;
   }
 
-  /** The active leaf's message; null in an empty session. */
+  /** The active leaf's message; null in an empty session. Errors: `CORRUPT_MESSAGE`. */
   async getLatestLeaf<M extends SessionMessage = HistoryMessage>(): Promise<M | null> {
     return (await this.#started.backend.leaf()) as M | null;
   }
 
-  /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
+  /** The messages whose parent is `messageId`, oldest first. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   async getBranches<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
     assertText(messageId, "The message id of getBranches()");
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
-  /** Stored messages on the path; summaries are not counted. */
+  /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
   async getPathLength(leafId?: string | null): Promise<number> {
     assertOptionalId(leafId, LEAF);
     return this.#started.backend.pathLength(leafId ?? undefined);
   }
 
-  /** Every message's place in the tree, in the order they were written. */
+  /**
+   * Every message's place in the tree, in the order in which they were written; on a `SessionProvider` of your own those of
+   * the active path. Errors: only those of the store.
+   */
   async getTree(): Promise<TreeNode[]> {
     return this.#started.backend.tree();
   }
 
   /**
-   * Messages that match the words of `query`, best first; at most `limit` (default 20), of those that the other options
-   * leave. Nothing in a query is an operator or an error.
-   * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an option that is none.
+   * The messages that match the words of `query` best, best first: at most `limit` (default 20), among those that the other
+   * options allow. A query has no operators, so no text is an invalid query.
+   * Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`, `INVALID_ARGUMENT` for an invalid option.
    */
   async search(query: string, options: SearchOptions = {}): Promise<SearchResult[]> {
     assertText(query, "The query of search()");
     return this.#started.backend.search(query, searchRequest(options));
   }
 
-  /** The same page by page: pass a page's `nextCursor` to get the next one. Without writes in between, no result comes twice or is left out. */
+  /**
+   * The same page by page: pass the `nextCursor` of a page to get the next one; it is null after the last. Without writes in
+   * between, no result comes twice or is left out. Errors as for `search`, and `INVALID_ARGUMENT` for an invalid cursor.
+   */
   async searchPage(query: string, options: SearchPageOptions = {}): Promise<SearchPage<SearchResult>> {
     assertText(query, "The query of searchPage()");
     const { backend } = this.#started;
@@ -361,18 +384,24 @@ export class Session {
 
   // ── Context ──
 
-  /** A block as last read; null when there is none. Errors: `CONTEXT_NOT_LOADED` before any asynchronous call of the context. */
+  /**
+   * A block as it was last read; null when there is none. Errors: `CONTEXT_NOT_LOADED` before any asynchronous call of the
+   * context, `PROVIDER_FAILED` when the last read failed.
+   */
   getContextBlock(label: string): ContextBlock | null {
     assertText(label, "The label of getContextBlock()");
     return this.#started.context.block(label);
   }
 
-  /** All blocks as last read, in the order they were added. Errors: `CONTEXT_NOT_LOADED`. */
+  /** All blocks as they were last read, in the order in which they were added. Errors as for `getContextBlock`. */
   getContextBlocks(): ContextBlock[] {
     return this.#started.context.blocks();
   }
 
-  /** Replaces a block's content; with `expectedVersion` only if it is still that version. Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`. */
+  /**
+   * Replaces a block's content; with `expectedVersion` only if the block still has that version. Errors: `BLOCK_NOT_FOUND`,
+   * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PROVIDER_FAILED`.
+   */
   async replaceContextBlock(
     label: string,
     content: string,
@@ -392,21 +421,25 @@ export class Session {
     return this.#inContext((context) => context.append(label, content));
   }
 
-  /** Adds a block while the session is in use. The frozen prompt stays until `refreshSystemPrompt()`. */
+  /**
+   * Adds a block while the session is in use. The frozen prompt does not change until `refreshSystemPrompt()`.
+   * Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`, `PROVIDER_FAILED`; then no block
+   * was added.
+   */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
     assertOptions(options, "addContext()");
     return this.#inContext((context) => context.add(label, options));
   }
 
-  /** Takes a block out of the session; its content stays where it is kept. False when there is none. Errors: `CONTEXT_NOT_LOADED`. */
+  /** Removes a block from the session; its stored content stays. False when there is no such block. Errors: `CONTEXT_NOT_LOADED`. */
   removeContext(label: string): boolean {
     assertText(label, "The label of removeContext()");
     return this.#started.context.remove(label);
   }
 
   /**
-   * Takes a loaded document out of what the model sees, as the tool `unload_context` does; it can be loaded again.
-   * False when it is not loaded.
+   * Removes a loaded document from what the model sees, as the tool `unload_context` does. It can be loaded again.
+   * False when it is not loaded. Errors: only those of the store.
    */
   async unloadSkill(label: string, key: string): Promise<boolean> {
     assertText(label, "The label of unloadSkill()");
@@ -414,31 +447,31 @@ export class Session {
     return this.#inContext(async ({ skills }) => (await skills?.unload(label, key)) ?? false);
   }
 
-  /** The documents that are loaded, each as `label:key`. */
+  /** The documents that are loaded, each as `label:key`. Errors: only those of the store. */
   async getLoadedSkillKeys(): Promise<Set<string>> {
     const loaded = await this.#inContext(async ({ skills }) => (await skills?.loaded()) ?? []);
     return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
-  /** The system prompt: rendered once, and the same from then on until it is refreshed. */
+  /** The system prompt: rendered once, then the same until it is refreshed. Errors: `PROVIDER_FAILED`. */
   async freezeSystemPrompt(): Promise<string> {
     return this.#inContext((context) => context.freezePrompt());
   }
 
-  /** Reads all blocks, renders the prompt anew and freezes that. */
+  /** Reads all blocks, renders the prompt again and freezes it. Errors: `PROVIDER_FAILED`; then the old prompt stays frozen. */
   async refreshSystemPrompt(): Promise<string> {
     return this.#inContext((context) => context.refreshPrompt());
   }
 
   /**
-   * What changed since the prompt was frozen in the blocks with `whenChanged: "remind"`, as text for the end of the
-   * latest user message, so that the cached prefix stays whole. Null when nothing did.
+   * The blocks with `whenChanged: "remind"` that changed since the prompt was frozen, as text for the end of the latest user
+   * message, so that the cached prefix does not change. Null when none changed. Errors: `PROVIDER_FAILED`.
    */
   async reminder(): Promise<string | null> {
     return this.#inContext((context) => context.reminder());
   }
 
-  /** The AI SDK tools with which the model reads and writes the blocks. They change only with the set of blocks. */
+  /** The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`. */
   tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
     const { backend, expandableSummaries } = this.#started;
@@ -456,10 +489,10 @@ export class Session {
   // ── Compaction ──
 
   /**
-   * Runs the compact function on the visible history to `leafId`, or to the active leaf, lays its summary over the range
-   * and refreshes the frozen prompt. The range begins with the earliest visible summary at the latest, so that one
-   * remains. Null when nothing was stored: nothing to compact, an empty summary, one longer than what it replaces, a range
-   * that changed meanwhile, or a function that failed, which subscribers and `onCompactionError` are told.
+   * Calls the compact function with the visible history to `leafId`, or to the active leaf, stores its summary and refreshes
+   * the frozen prompt. If the range begins after the earliest visible summary, it is extended to begin there, so that only
+   * one summary remains. Null when nothing was stored: nothing to compact, an empty summary, a summary longer than what it
+   * replaces, a range that changed meanwhile, or a failed function. `onCompactionError` and subscribers get its error.
    * Errors: `COMPACTION_NOT_CONFIGURED`, `MESSAGE_NOT_FOUND`, `COMPACTION_INVALID_RANGE`.
    */
   async compact(leafId?: string | null): Promise<CompactResult | null> {
@@ -467,7 +500,7 @@ export class Session {
     return this.#started.compactor.run(leafId ?? undefined);
   }
 
-  /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`. */
+  /** Lays a summary over a range of one path. Errors: `COMPACTION_INVALID_RANGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`. */
   async addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
     assertText(summary, "The summary of addCompaction()");
     assertText(fromMessageId, "The first message id of addCompaction()");
@@ -478,19 +511,19 @@ export class Session {
     return overlay;
   }
 
-  /** Every overlay of the session, oldest first. */
+  /** Every stored summary of the session, oldest first. Errors: only those of the store. */
   async getCompactions(): Promise<StoredCompaction[]> {
     return this.#started.backend.compactions();
   }
 
-  /** The original messages under an overlay; its id or its synthetic message's. Errors: `COMPACTION_NOT_FOUND`. */
+  /** The messages under a summary. `id` is the compaction's or its message's. Errors: `COMPACTION_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   async expandCompaction<M extends SessionMessage = HistoryMessage>(id: string): Promise<M[]> {
     assertText(id, "The id of expandCompaction()");
     const compactionId = isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
     return (await this.#started.backend.originals(compactionId)) as M[];
   }
 
-  /** Calls `listener` with every later change that is made through this object. The result ends that. */
+  /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
   subscribe(listener: SessionListener): () => void {
     assertFunction(listener, "The listener of subscribe()");
     return this.#started.events.subscribe(listener);

@@ -26,7 +26,7 @@ export abstract class StoreSessionProvider implements SessionProvider {
   forSession(sessionId: string): StoreSessionProvider {
     if (sessionId === this.sessionId) return this;
     if (!this.bound) return this.copyFor(sessionId);
-    const message = `This provider was made for session "${this.sessionId}"; make one for "${sessionId}".`;
+    const message = `This provider belongs to session "${this.sessionId}": make another one for "${sessionId}".`;
     throw new StemmaError("SESSION_ID_BOUND", { sessionId: this.sessionId, requested: sessionId }, message);
   }
 

@@ -34,7 +34,7 @@ export function scopeOf(binding: Binding): string {
 export function takeLabel(own: string | undefined, present: string | undefined, label: string): string {
   if (own !== undefined) return own;
   if (present === undefined || present === label) return label;
-  const message = `This provider holds the content of "${present}"; give "${label}" one of its own.`;
+  const message = `This provider already keeps the content of "${present}": make another provider for "${label}".`;
   throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: present }, message);
 }
 

@@ -38,7 +38,11 @@ export function parseInput(input: AgentInput): ParsedInput {
   const parsed = parse(input);
   const parts: unknown = parsed.message?.parts;
   if (Array.isArray(parts) && parts.every(isBlank)) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The message says nothing: no model answers a blank one.");
+    throw new StemmaError(
+      "INVALID_ARGUMENT",
+      {},
+      "The message is blank, and models refuse blank messages: send some text.",
+    );
   }
   return parsed;
 }

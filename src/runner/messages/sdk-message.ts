@@ -9,8 +9,8 @@ const RESULTS = "#results";
 export const CARRIER = "data-sdk";
 
 /**
- * Stored messages in the documented shape. Nothing is lost: `fromSDKMessages` gives the same messages back. A message with
- * tool results becomes two, as the document has it: the assistant's `tool_use` blocks, then a user's `tool_result` blocks.
+ * Converts stored messages to `SDKMessage`s. Nothing is lost: `fromSDKMessages` gives the same messages back. A message with
+ * tool results becomes two: the assistant's with `tool_use` blocks, then a user's with `tool_result` blocks.
  */
 export function toSDKMessages(messages: readonly SessionMessage[]): SDKMessage[] {
   return messages.flatMap((message) => {
@@ -24,8 +24,8 @@ export function toSDKMessages(messages: readonly SessionMessage[]): SDKMessage[]
 }
 
 /**
- * Documented messages in the form in which they are stored; `toSDKMessages` gives the same messages back, with ids where
- * they had none. Results are put to the calls that they belong to.
+ * Converts `SDKMessage`s to stored messages; `toSDKMessages` gives the same messages back. A message without an id gets one.
+ * Each tool result is put into the part of its call.
  */
 export function fromSDKMessages(messages: readonly SDKMessage[]): SessionMessage[] {
   return unitsOf(messages).map((unit) => {

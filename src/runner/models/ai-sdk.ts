@@ -5,6 +5,6 @@ export async function loadAiSdk(): Promise<typeof import("ai")> {
   try {
     return await import("ai");
   } catch (cause) {
-    throw new StemmaError("MODEL_UNAVAILABLE", {}, "To ask a model, run: npm install ai@6", { cause });
+    throw new StemmaError("MODEL_UNAVAILABLE", {}, "To call a model, run: npm install ai@6", { cause });
   }
 }

@@ -49,8 +49,8 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The model that a name stands for; an object is returned as it is. Errors: `MODEL_UNAVAILABLE`, which names the package
- * to install or the variable to set.
+ * Finds the model with this name; a model object is returned as it is. Errors: `MODEL_UNAVAILABLE`, whose message names the
+ * package to install or the variable to set.
  */
 export async function resolveModel(model: AgentModel, settings: ModelSettings = {}): Promise<ModelObject> {
   if (typeof model !== "string") {

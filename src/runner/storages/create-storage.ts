@@ -22,7 +22,7 @@ const FACTORIES: { [K in keyof StorageOptions]: (options: StorageOptions[K]) => 
     new RedisSessionStorage("client" in where ? where.client : where.url, { prefix, ttlSeconds }),
 };
 
-/** Makes a storage of one of the kinds that come along. Errors: `INVALID_ARGUMENT`. */
+/** Makes one of the storages that ship, by its name. Errors: `INVALID_ARGUMENT`. */
 export function createSessionStorage(type: "memory"): SessionStorage;
 export function createSessionStorage<K extends keyof StorageOptions>(
   type: K,

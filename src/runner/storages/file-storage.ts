@@ -14,15 +14,15 @@ const ENDING = ".json";
 const HEAD = 512;
 
 /**
- * Sessions as one readable JSON file each, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
- * and is on the disk when `save` resolves. A session that was loaded or saved here, and that someone else wrote since, is
- * not overwritten: `SESSION_CONFLICT`. Any other is. Each save writes the whole session.
+ * Keeps each session as a readable JSON file, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
+ * and is on the disk when `save` resolves. If another program wrote a session after it was loaded or saved here, `save`
+ * fails with `SESSION_CONFLICT`. Any other session is overwritten. Each save writes the whole session.
  */
 export class FileSessionStorage implements SessionStorage, VersionedStorage {
   readonly #directory: string;
   readonly #versions = new Versions();
 
-  /** The directory is made, with mode 0700, by the first save. */
+  /** The first save makes the directory, with mode 0700. Errors: `INVALID_ARGUMENT`. */
   constructor(directory: string) {
     if (typeof directory !== "string" || directory === "") {
       const message = "new FileSessionStorage() takes the path of a directory.";
@@ -48,6 +48,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
+  /** Deletes a session; an unknown id does nothing. Errors: `INVALID_SESSION_ID`, `STORE_FAILED`. */
   delete(sessionId: string): Promise<void> {
     return this.#versions.exclusive(sessionId, async () => {
       await this.#remove(sessionId);
@@ -55,6 +56,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
+  /** The ids of the stored sessions. Errors: `STORE_FAILED`. */
   async list(): Promise<string[]> {
     return guarded(this.#directory, async () => {
       const { readdir } = await files();
@@ -67,7 +69,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
-  /** What tells the stored state from every other; null when there is none. */
+  /** The version of the stored state: different for every save; null when there is no state. Errors as for `load`. */
   async version(sessionId: string): Promise<string | null> {
     const { path } = this.#file(sessionId);
     const version = await guarded(sessionId, () =>

@@ -1,6 +1,6 @@
 import type { SessionState, SessionStorage } from "../types.js";
 
-/** Sessions that end with the process. States are copied in and out. */
+/** Keeps sessions in memory until the process ends. States are copied on `save` and `load`. Errors: none. */
 export class MemorySessionStorage implements SessionStorage {
   readonly #states = new Map<string, SessionState>();
 

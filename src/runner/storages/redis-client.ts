@@ -35,7 +35,7 @@ const BATCH = 200;
 export function redisCommands(client: RedisClient): RedisCommands {
   if (isNodeRedis(client)) return nodeRedisCommands(client);
   if (isIoRedis(client)) return ioRedisCommands(client);
-  const message = "The client is neither one of `redis` (createClient()) nor one of `ioredis` (new Redis()).";
+  const message = "RedisSessionStorage takes a URL or a client of `redis` (createClient()) or `ioredis` (new Redis()).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 

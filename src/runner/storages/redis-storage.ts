@@ -34,10 +34,10 @@ const VERSION = `${VERSION_OF}
 return versionOf(redis.call('GET', KEYS[1]))`;
 
 /**
- * Sessions as JSON in Redis, one key each, through your client of `redis` or `ioredis` (or a URL: then `redis` must
- * be installed). A session that was loaded or saved here, and that someone else wrote since, is not overwritten:
- * `SESSION_CONFLICT`. Any other is. How durable a save is, is the server's to say (`appendonly yes`). Each save writes the
- * whole session.
+ * Keeps each session as JSON under a key in Redis, with your client of `redis` or `ioredis`, or a URL (then `redis` must be
+ * installed). If another program wrote a session after it was loaded or saved here, `save` fails with `SESSION_CONFLICT`.
+ * Any other session is overwritten. The server's settings (`appendonly yes`) decide how durable a save is. Each save writes
+ * the whole session.
  */
 export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   readonly #prefix: string;
@@ -87,6 +87,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
+  /** Deletes a session; an unknown id does nothing. Errors: what the client throws. */
   delete(sessionId: string): Promise<void> {
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
@@ -95,7 +96,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
-  /** What tells the stored state from every other; null when there is none. */
+  /** The version of the stored state: different for every save; null when there is no state. Errors: what the client throws. */
   async version(sessionId: string): Promise<string | null> {
     const redis = await this.#redis();
     const version = String(await redis.eval(VERSION, this.#prefix + sessionId, []));
@@ -108,6 +109,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return this.#versions.of(state);
   }
 
+  /** The ids of the stored sessions. Errors: what the client throws. */
   async list(): Promise<string[]> {
     const redis = await this.#redis();
     const pattern = `${this.#prefix.replace(/[\\*?[\]]/g, "\\$&")}*`;

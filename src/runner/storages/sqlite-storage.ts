@@ -2,11 +2,11 @@ import type { SqliteClient, SqliteOptions } from "../../sqlite.js";
 import { StoreSessionStorage } from "./store-session-storage.js";
 
 /**
- * Sessions in a SQLite file, message by message: a turn writes what is new and nothing else. What `sqlite(path)` keeps can
- * be read here, and the other way round.
+ * Keeps sessions in a SQLite file, message by message: a turn writes only what is new. It uses the same tables as
+ * `sqlite(path)`, so each reads what the other wrote.
  */
 export class SqliteSessionStorage extends StoreSessionStorage {
-  /** A path, or a database that you opened; see `sqlite()`. It is opened at first use. */
+  /** Takes a path or a database that you opened. It is used first at the first call; errors as for `sqlite()` then. */
   constructor(source: string | SqliteClient, options: SqliteOptions = {}) {
     super(async () => {
       const { sqlite } = await import("../../sqlite.js");

@@ -37,6 +37,6 @@ export function conflict(id: string): StemmaError {
 
 export function corruptState(id: string, cause?: unknown): StemmaError {
   const why = cause instanceof Error ? ` (${cause.message})` : "";
-  const message = `What the storage holds for session "${id}" is not a session state${why}; restore it, or delete it.`;
+  const message = `The stored data of session "${id}" is not a valid session state${why}; restore it, or delete it.`;
   return new StemmaError("CORRUPT_STATE", { sessionId: id }, message, { cause });
 }

@@ -13,20 +13,20 @@ import { importSession } from "./document/session-snapshot.js";
 import { corruptState } from "./state-json.js";
 
 /**
- * A store as a four-method storage. `save` writes only what is new: messages that were added are appended, a changed one is
- * updated, and a conversation that went another way becomes a branch. Times and the parent of a session that is there
- * already stay as the store has them. A state of another storage that is new here brings its branches, summaries and blocks.
+ * A store with the four methods of a storage. `save` writes only what is new: it appends new messages, updates changed ones,
+ * and makes a branch where the conversation took another course. Times and parent of a stored session do not change. The
+ * first save of a state from another storage also stores its branches, summaries and blocks.
  */
 export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
   #store: Promise<Store> | null = null;
 
-  /** A store, or what opens one at first use. */
+  /** Takes a store, or a function that opens one at the first use. */
   constructor(store: Store | (() => Promise<Store>)) {
     this.#open = typeof store === "function" ? store : async () => store;
   }
 
-  /** The store: sessions of the runner work on it directly. */
+  /** The store, which the runner's sessions use directly. Errors: those of opening it. */
   openStore(): Promise<Store> {
     this.#store ??= this.#open().catch((error: unknown) => {
       this.#store = null;
@@ -50,6 +50,7 @@ export class StoreSessionStorage implements StoreBackedStorage {
     await writeExtras(store, id, state.usage, metadata);
   }
 
+  /** A session's state; undefined when it is not stored. Errors: `CORRUPT_MESSAGE`, and those of the store. */
   async load(sessionId: string): Promise<SessionState | undefined> {
     const store = await this.openStore();
     if ((await store.sessions.get(sessionId)) === null) return undefined;
@@ -60,11 +61,13 @@ export class StoreSessionStorage implements StoreBackedStorage {
     return parentId === null ? state : { ...state, parentId };
   }
 
+  /** Deletes a session; an unknown id does nothing. Errors: those of the store. */
   async delete(sessionId: string): Promise<void> {
     const store = await this.openStore();
     await store.sessions.delete(sessionId);
   }
 
+  /** The ids of the stored sessions. Errors: those of the store. */
   async list(): Promise<string[]> {
     const store = await this.openStore();
     const { sessions } = await store.sessions.list({});

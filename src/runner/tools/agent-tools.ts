@@ -79,7 +79,11 @@ export async function demandApproval(
 ): Promise<void> {
   const { toolName } = request;
   if (approve === undefined) {
-    throw new StemmaError("TOOL_REFUSED", { toolName }, `${toolName} is off: this session has no one to approve it.`);
+    throw new StemmaError(
+      "TOOL_REFUSED",
+      { toolName },
+      `${toolName} is off, because nobody can approve it: pass approve to the session.`,
+    );
   }
   const answer = await approve(request);
   // The call stands as interrupted by now.

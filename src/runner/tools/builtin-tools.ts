@@ -37,9 +37,9 @@ const FACTORIES = {
 } satisfies Record<string, (settings: BuiltinSettings) => SessionTool>;
 
 /**
- * Tools for a local agent: read, write, edit, list, glob, grep, shell, todo. Files outside of `cwd` are neither read nor
- * written, links resolved; `shell` starts there, and can go wherever the process can: that is what `approve` is for.
- * Answers are bounded; a refusal is text that starts with `Error:`.
+ * Tools for a local agent: read, write, edit, list, glob, grep, shell, todo. They do not read or write files outside `cwd`,
+ * also through links. `shell` starts in `cwd` but can do what the process can do, so `approve` must allow each command.
+ * Answers are limited in length. A refusal is text that starts with `Error:`, never a thrown error.
  */
 export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<BuiltinToolName, SessionTool> {
   const settings = { workspace: new Workspace(options.cwd ?? null), approve: options.approve, env: options.env ?? {} };
@@ -47,5 +47,5 @@ export function createBuiltinTools(options: BuiltinToolOptions = {}): Record<Bui
   return Object.fromEntries(tools) as Record<BuiltinToolName, SessionTool>;
 }
 
-/** `createBuiltinTools()`: confined to the process's directory; writing and running wait for a session with `approve`. */
+/** `createBuiltinTools()` for the process's directory. `write`, `edit` and `shell` need a session with `approve`. */
 export const builtinTools: Record<BuiltinToolName, SessionTool> = /* @__PURE__ */ createBuiltinTools();

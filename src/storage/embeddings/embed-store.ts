@@ -13,7 +13,7 @@ export function embeddable(open: OpenStore, dialect: VectorDialect, options: Emb
     capabilities: { ...store.capabilities, embeddings: sql.search !== null },
     withEmbedder: (given) => {
       if (sql.search !== null) return embedStore(open, dialect, parseEmbedder(given), options);
-      const message = "This store was opened without search, and an embedder adds to it. Open it with search.";
+      const message = "withEmbedder() needs a store with search: open this store without `search: false`.";
       throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, message);
     },
   };

@@ -206,7 +206,7 @@ interface Range {
 
 function invalidRange(sessionId: string, overlay: NewCompaction, why: string): StemmaError {
   const { fromMessageId, toMessageId } = overlay;
-  const message = `Nothing can be laid over "${fromMessageId}" to "${toMessageId}": ${why}.`;
+  const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": ${why}.`;
   return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
 }
 

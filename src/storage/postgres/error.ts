@@ -72,7 +72,7 @@ export function postgresError(error: unknown): unknown {
     return fail("STORE_FAILED", `The database refused: ${message}. ${advice}`);
   }
   if (code === "54000" || code === "53200" || /invalid (?:memory alloc request size|string length)/i.test(message)) {
-    return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can take at once.");
+    return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }
   return fail("STORE_FAILED", `The database refused: ${message}`);
 }

@@ -76,6 +76,6 @@ export function schemaOf({ schema }: PostgresOptions): string | null {
   const isName = typeof schema === "string" && schema !== "" && schema.isWellFormed() && !/\0|\$\$/.test(schema);
   // Postgres cuts a longer name short, and two schemas could become one.
   if (isName && new TextEncoder().encode(schema).length <= MAX_NAME_BYTES) return schema;
-  const message = `The schema of postgres() is the name of one: 1 to ${MAX_NAME_BYTES} bytes, without NUL and "$$".`;
+  const message = `The schema option of postgres() is the name of a schema: 1 to ${MAX_NAME_BYTES} bytes, without NUL and "$$".`;
   throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
 }

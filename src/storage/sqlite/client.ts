@@ -167,7 +167,7 @@ export function sqliteError(error: unknown, file = "The file"): unknown {
   }
   if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
   if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
-    return fail("MESSAGE_TOO_LARGE", "The text is larger than the database can hold in one place.");
+    return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }
   if (/not open|is closed|closed database|finalized/i.test(error.message)) {
     return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");

@@ -23,7 +23,8 @@ export const branch: SlashCommand = {
     const [, id, text = ""] = /^(?:@(\S+)\s*)?(.*)$/su.exec(argument) ?? [];
     if (text === "") throw invalid("Write what to say instead: /branch [@id] text");
     const instead = id === undefined ? await lastOfUser(chat) : await find(chat, id);
-    if (instead.role !== "user") throw invalid("Only your own messages can be said anew; /goto goes to any message.");
+    if (instead.role !== "user")
+      throw invalid("You can replace only your own messages. To go to another message, use /goto.");
     const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
     await runTurn(chat, async () => {
       await chat.conversation.session.session.appendMessage(message, instead.parentId);
