@@ -54,11 +54,10 @@ const MIN_MEDIA_LENGTH = 2048;
  */
 export function encodeMessage(given: unknown): EncodedMessage {
   const message = givenMessage(given);
-  const text = takeSerialised(message);
-  assertMessage(message);
+  let content = takeSerialised(message) as string;
+  assertMessage(message, content);
   const marker: Marker = {};
   if (message.createdAt instanceof Date) marker.date = true;
-  let content = text as string;
   if (Object.hasOwn(message, MARKER)) {
     const { [MARKER]: own, ...fields } = message as SessionMessage & { [MARKER]: unknown };
     marker.own = own;

@@ -107,8 +107,8 @@ const MAX_ID_LENGTH = 1024;
 /** Deeper values overflow the stack of some function that reads them, here or in an engine. */
 const MAX_DEPTH = 1000;
 
-/** Throws `INVALID_MESSAGE` unless `value`, made by `givenMessage`, has an id, a role and parts that can be stored. */
-export function assertMessage(value: object): asserts value is SessionMessage {
+/** Throws `INVALID_MESSAGE` unless `value`, made by `givenMessage` from `text`, has an id, a role and parts that can be stored. */
+export function assertMessage(value: object, text: string): asserts value is SessionMessage {
   const { id, role, parts, createdAt } = value as Partial<Record<keyof SessionMessage, unknown>>;
   if (typeof id !== "string" || id === "") {
     const rule = "JSON writes the fields of an object itself, not those that it inherits or that its class computes.";
@@ -131,7 +131,8 @@ export function assertMessage(value: object): asserts value is SessionMessage {
   if (!dated && !(createdAt instanceof Date && !Number.isNaN(createdAt.getTime()))) {
     throw invalid("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
-  if (isDeeper(value, MAX_DEPTH)) {
+  // Each level takes two characters at least.
+  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) {
     throw invalid(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
   }
 }

@@ -116,7 +116,8 @@ export function tokenize(text: string): string[] {
 
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
-  const pieces = isAscii(text) ? text.split(/[^\dA-Za-z]/) : text.toWellFormed().split(BETWEEN_WORDS);
+  if (isAscii(text)) return text.match(/[\dA-Za-z]+/g) ?? [];
+  const pieces = text.toWellFormed().split(BETWEEN_WORDS);
   return pieces.filter(Boolean).flatMap((piece) => (HAS_UNSPACED.test(piece) ? apart(piece) : piece));
 }
 
