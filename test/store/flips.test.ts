@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { StemmaError } from "../../src/errors.js";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
@@ -36,7 +36,21 @@ const picture = (id: string, letter: string) => ({
   parts: [{ type: "file", mediaType: "image/png", url: `data:image/png;base64,${letter.repeat(3000)}` }],
 });
 
+// The same bytes each time, so that a seed always does the same damage.
 async function makeImage(): Promise<Buffer> {
+  let ids = 0;
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 });
+  const uuid = vi.spyOn(crypto, "randomUUID");
+  uuid.mockImplementation(() => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`);
+  try {
+    return await writeImage();
+  } finally {
+    uuid.mockRestore();
+    vi.useRealTimers();
+  }
+}
+
+async function writeImage(): Promise<Buffer> {
   const path = join(folder, "whole.db");
   const database = openDatabase(path);
   const store = sqlite(database);
