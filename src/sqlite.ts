@@ -75,8 +75,9 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });
   }
+  let client: ReturnType<OpenDatabase> | undefined;
   try {
-    const client = open(path);
+    client = open(path);
     for (const pragma of [
       `busy_timeout = ${busyTimeout}`,
       "journal_mode = WAL",
@@ -86,6 +87,8 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
     }
     return client;
   } catch (error) {
+    // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
+    client?.close();
     throw sqliteError(error, `"${path}"`);
   }
 }

@@ -5,7 +5,7 @@ import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import { createRunner, type Runner } from "./engine/runner.js";
-import { NO_WAIT, type Part, turnsOf } from "./engine/turns.js";
+import { NO_WAIT, type Part, type Turns, turnsOf } from "./engine/turns.js";
 import { append, withStored } from "./operations/append.js";
 import * as blocks from "./operations/blocks.js";
 import * as compactions from "./operations/compactions.js";
@@ -33,6 +33,8 @@ export interface OpenStore {
   readonly store: Store;
   readonly runner: Runner;
   readonly sql: Dialect;
+  /** What puts its calls in order. */
+  readonly turns: Turns;
   /** `store.history.search` with a ranking of the caller's. */
   search(query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]>;
 }
@@ -153,7 +155,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     migrate: ready,
     close,
   };
-  return { store, runner, sql, search };
+  return { store, runner, sql, turns, search };
 }
 
 function entriesOf({ sessionId, label }: EntryScope): Part {

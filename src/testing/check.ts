@@ -211,6 +211,17 @@ export const check = defineTopic("check", (it) => {
     await expectError(async () => store.check?.({ sessionId: "none" }), "SESSION_NOT_FOUND");
   });
 
+  it("looks at a session after the calls for it that were made before", ["check"], async ({ store, session }) => {
+    await forkedTree(session);
+    const options = [{}, { sessionId: MAIN }, { repair: true }, { sessionId: MAIN, repair: true }];
+    for (const [round, each] of options.entries()) {
+      const written = Array.from({ length: 8 }, (_, index) => session.appendMessage(message(`${round}-${index}`)));
+      const report = await store.check?.(each);
+      expect([each, report?.ok, report?.checked.assistant_messages]).toEqual([each, true, 6 + 8 * (round + 1)]);
+      await Promise.all(written);
+    }
+  });
+
   it("tells in reads of rows that do not fit together", ["check", "damage"], async (workspace) => {
     const { store, target, session } = workspace;
     await fill(workspace);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -41,6 +41,23 @@ describe("opening a SQLite file", () => {
     writeFileSync(path, "a letter, not a database ".repeat(50));
     await expect(async () => sqlite(path).migrate()).rejects.toMatchObject({ code: "NOT_A_DATABASE" });
     expect(statSync(path).size).toBe(1250);
+  });
+
+  it("lets go of a file that it could not open", async () => {
+    const path = newPath();
+    const store = sqlite(path);
+    await Session.create(store).appendMessage(text("a"));
+    await store.close();
+    const whole = readFileSync(path);
+    writeFileSync(path, whole.toString("latin1").replaceAll("CREATE TABLE", "CREATE TABEL"), "latin1");
+    expect(() => sqlite(path)).toThrow(expect.objectContaining({ code: "STORE_FAILED" }));
+    // What is still open would keep these, and a lock on the file.
+    for (const suffix of ["-wal", "-shm"]) expect(existsSync(path + suffix)).toBe(false);
+    whole[18] = whole[19] = 1; // A backup keeps no write-ahead log.
+    writeFileSync(path, whole);
+    const restored = sqlite(path, { busyTimeout: 0 });
+    expect(await Session.create(restored).getHistory()).toEqual([text("a")]);
+    await restored.close();
   });
 
   it("refuses a path in a folder that is not there", async () => {

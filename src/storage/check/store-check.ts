@@ -1,7 +1,9 @@
+// Longer than most: one check is one object, whose steps share what they found to be broken.
 import { StemmaError } from "../../errors.js";
 import type { CheckOptions, CheckProblem, CheckReport, Store } from "../contract.js";
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
+import { NO_WAIT, type Turns } from "../engine/turns.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
 import type { OpenStore } from "../sql-store.js";
@@ -18,12 +20,20 @@ export function checkable(open: OpenStore, check: CheckDialect): OpenStore {
   const store: Store = {
     ...open.store,
     capabilities: { ...open.store.capabilities, check: true },
-    check: (options = {}) => new StoreCheck(open, check, options).run(),
+    check: (options = {}) => {
+      const { sessionId, repair } = options;
+      if (sessionId === undefined) return new StoreCheck(open, check, options, open.turns).run();
+      // All of it is one turn, so its steps wait for none.
+      const work = () => new StoreCheck(open, check, options, NO_WAIT).run();
+      return repair === true ? open.turns.write(sessionId, work) : open.turns.read(sessionId, work);
+    },
   };
   return { ...open, store };
 }
 
 const SESSIONS_AT_ONCE = 500;
+
+type Look = (found: Findings) => Operation<void>;
 
 /** One check of a store: each step is a transaction of its own, and so is each repair. */
 class StoreCheck {
@@ -37,6 +47,7 @@ class StoreCheck {
     private readonly open: OpenStore,
     private readonly check: CheckDialect,
     private readonly options: CheckOptions,
+    private readonly turns: Turns,
   ) {}
 
   async run(): Promise<CheckReport> {
@@ -81,19 +92,21 @@ class StoreCheck {
   }
 
   /** Looks, mends what was found where that is wanted, and looks again: what is found no more was repaired. */
-  async #step(look: (found: Findings) => Operation<void>, mend: (found: Findings) => Promise<void>): Promise<void> {
-    const before = await this.#look(look);
+  async #step(look: Look, mend: (found: Findings) => Promise<void>, sessionId?: string): Promise<void> {
+    const before = await this.#look(look, sessionId);
     if (before.problems.length === 0 || !this.#mayRepair) return this.#report(before, null);
     const failure = await mend(before).then(() => null, messageOf);
-    const after = await this.#look(look);
+    const after = await this.#look(look, sessionId);
     if (failure !== null) after.add("engine", "", null, null, `The repair was refused: ${failure}`);
     this.#report(before, after);
   }
 
-  async #look(look: (found: Findings) => Operation<void>): Promise<Findings> {
+  // In the turn of a session, where it is one session that is looked at.
+  async #look(look: Look, sessionId?: string): Promise<Findings> {
     const found = new Findings();
+    const read = () => this.open.runner.read(() => look(found));
     try {
-      await this.open.runner.read(() => look(found));
+      await (sessionId === undefined ? read() : this.turns.read(sessionId, read));
     } catch (error) {
       if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
       // Whatever is wrong with the rows is a finding, and the rest is looked at all the same.
@@ -117,11 +130,13 @@ class StoreCheck {
   }
 
   #write<T>(sessionId: string, operation: () => Operation<T>): Promise<T> {
-    const { lockSession } = this.open.sql;
-    return this.open.runner.write(function* () {
+    const { runner, sql } = this.open;
+    const { lockSession } = sql;
+    const locked = function* () {
       if (lockSession !== null) yield* lockSession(sessionId);
       return yield* operation();
-    });
+    };
+    return this.turns.write(sessionId, () => runner.write(locked));
   }
 
   async #assertKnown(sessionId: string): Promise<void> {
@@ -192,6 +207,7 @@ class StoreCheck {
               const session = yield* record();
               if (session !== undefined) yield* repairSession(sql, session, found);
             }),
+          id,
         );
       }
       const last = page.at(-1);
