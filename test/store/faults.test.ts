@@ -63,7 +63,7 @@ function finishedSteps(database: Database.Database): string {
 /** What the contract offers that writes nothing. */
 const READS = new Set(
   [
-    ["history", "message leaf children path stream recent rowStats length tree search"],
+    ["history", "message leaf branches path stream recent rowStats length tree search"],
     ["compactions", "list originals"],
     ["sessions", "get list count skills"],
     ["blocks", "get"],
