@@ -78,8 +78,11 @@ describe("several processes that save one session", () => {
       expect(possible, place).toContain(stored);
     }
     expect(kills).toBeGreaterThan(ROUNDS / 4);
-    // What the last one left behind goes with the next reading.
-    await storage.load("s");
-    expect(readdirSync(directory)).toEqual(["s.json"]);
+    // What the last one left behind goes with a reading, once its process is no longer there to be seen.
+    const left = async () => {
+      await storage.load("s");
+      return readdirSync(directory);
+    };
+    await expect.poll(left, { timeout: 10_000 }).toEqual(["s.json"]);
   }, 300_000);
 });
