@@ -1,5 +1,13 @@
 import { race, ratios } from "../race.mjs";
-import { connectClient, createRunner, FEWEST, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
+import {
+  connectClient,
+  createRunner,
+  FEWEST,
+  parseQuery,
+  queryTerms,
+  rankByWords,
+  sqliteDialect,
+} from "../stemma-internals.mjs";
 import { stemma } from "../subjects/stemma.mjs";
 import { verify } from "../verify.mjs";
 import { MAIN } from "../world.mjs";
@@ -18,7 +26,7 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
   const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
   const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
-  const runner = createRunner(connectClient(db), "sqlite", { *prepare() {} });
+  const runner = createRunner(connectClient(db), "sqlite", { isPrepared: () => true });
   const selectBest = db.prepare(
     `SELECT rowid FROM assistant_fts
      WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT 20`,
@@ -26,7 +34,7 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
   for (const [title, words] of Object.entries(queriesOf(world.conversation(count)))) {
     const query = words.join(" ");
     const parsed = parseQuery(query);
-    const quoted = words.map((word) => `"${word}"`);
+    const quoted = queryTerms(parsed).map((sequence) => `"${sequence.join(" ")}"`);
     const expression = quoted.join(" OR ");
     const select = db.prepare(bareQuery(words.length));
     const values = quoted.flatMap((word) => [word, ...range]);
