@@ -40,7 +40,8 @@ function endings(list: string): Endings {
 export function stem(word: string): string {
   const special = SPECIAL.get(word);
   if (special !== undefined) return special;
-  if (word.length < 3) return word;
+  // What ends in no letter of English has none of its endings: numbers, ids, words of other scripts.
+  if (word.length < 3 || !/[a-z']$/.test(word)) return word;
   // A "Y" is a consonant.
   const marked = word.replace(/^'/, "").replace(/(^|[aeiouy])y/g, "$1Y");
   const [r1, r2] = regionsOf(marked);

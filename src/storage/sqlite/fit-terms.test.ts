@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { documentTerms } from "../../model/terms.js";
+import { joinedTerms } from "../../model/joined-terms.js";
 import { utf8Length } from "../../model/text.js";
 import { fitTerms } from "./fit-terms.js";
 
 const MAX = 1_000;
 const filler = "so it goes on and on ".repeat(100);
-const indexed = (document: string) => fitTerms(documentTerms(document), MAX);
+const indexed = (document: string) => fitTerms(joinedTerms(document), MAX);
 
 describe("fitTerms", () => {
   it("leaves the terms of a document that fits as they are", () => {
     expect(indexed("two  words, two words")).toBe("two word two word");
-    expect(fitTerms(["a".repeat(MAX)], MAX)).toBe("a".repeat(MAX));
+    expect(fitTerms("a".repeat(MAX), MAX)).toBe("a".repeat(MAX));
   });
 
   it("keeps the beginning, and each later term once", () => {
@@ -27,9 +27,9 @@ describe("fitTerms", () => {
   });
 
   it("leaves out what there is no room for, and goes on with shorter terms", () => {
-    const fitted = fitTerms([...documentTerms(filler), "x".repeat(2 * MAX), "end"], MAX);
+    const fitted = fitTerms(`${joinedTerms(filler)} ${"x".repeat(2 * MAX)} end`, MAX);
     expect(fitted).not.toContain("xx");
     expect(fitted).toMatch(/ end$/);
-    expect(fitTerms(["x".repeat(2 * MAX), "end"], MAX)).toBe("end");
+    expect(fitTerms(`${"x".repeat(2 * MAX)} end`, MAX)).toBe("end");
   });
 });

@@ -1,12 +1,12 @@
 import { utf8Length } from "../../model/text.js";
 
 /**
- * The terms of a document as one value of at most `maxBytes` for the index. Of a document that is too large the beginning is
+ * The terms of a document, with a space between them, as one value of at most `maxBytes` for the index. Of a document that is too large the beginning is
  * kept, and of the rest each term once while there is room: its words are found wherever they stand, phrases near its beginning.
  */
-export function fitTerms(terms: readonly string[], maxBytes: number): string {
-  const whole = terms.join(" ");
+export function fitTerms(whole: string, maxBytes: number): string {
   if (whole.length * 3 <= maxBytes || utf8Length(whole) <= maxBytes) return whole;
+  const terms = whole.split(" ");
   const kept: string[] = [];
   let room = maxBytes;
   let next = 0;

@@ -1,5 +1,6 @@
+import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
-import { documentTerms, type TermSequences } from "../../model/terms.js";
+import type { TermSequences } from "../../model/terms.js";
 import type { EntryScope } from "../contract.js";
 import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
@@ -21,7 +22,7 @@ const INTEGER = "CAST(? AS INTEGER)";
  */
 export function sqliteSearch(maxBytes: number): SearchDialect {
   function* add(index: SearchIndex, n: number, document: string): Operation<void> {
-    yield* run(ADD[index], n, fitTerms(documentTerms(document), maxBytes));
+    yield* run(ADD[index], n, fitTerms(joinedTerms(document), maxBytes));
   }
   function* remove(index: SearchIndex, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
