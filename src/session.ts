@@ -50,6 +50,7 @@ export type {
   AppendedMessage,
   HistoryOptions,
   LenientHistory,
+  ReadHistoryOptions,
   SearchResult,
   SessionProvider,
 } from "./session/provider.js";

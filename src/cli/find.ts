@@ -27,7 +27,7 @@ export async function findSession(manager: SessionManager, text?: string): Promi
 
 /** The id of the message that a user means: an id, or the beginning of just one. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`. */
 export async function findMessageId(store: Store, sessionId: string, text: string): Promise<string> {
-  const nodes = await store.history.tree(sessionId);
+  const nodes = await store.session(sessionId).tree();
   if (nodes.some(({ id }) => id === text)) return text;
   const found = nodes.filter(({ id }) => text !== "" && id.startsWith(text));
   return theOnly(found, text, "message", "MESSAGE_NOT_FOUND", `\`stemma tree ${sessionId}\` shows them`).id;

@@ -2,7 +2,6 @@ import { StemmaError } from "../errors.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { toMarkdown } from "./markdown.js";
 import { toOpenai } from "./openai-export.js";
-import { pathTo } from "./path.js";
 import { toPi } from "./pi-export.js";
 import { exportJsonl } from "./stemma-jsonl.js";
 import { readStoredSession } from "./stored-session.js";
@@ -28,8 +27,7 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     name: "openai",
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",
     async *write(store, session) {
-      const messages = [];
-      for await (const message of pathTo(store, session.id)) messages.push(message);
+      const { messages } = await store.session(session.id).path({ summaries: false });
       yield `${JSON.stringify(toOpenai(messages))}\n`;
     },
   },

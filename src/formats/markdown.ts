@@ -10,7 +10,7 @@ const MAX_OUTPUT_CHARS = 4_000;
 /** A session's visible history as a transcript to read. Not meant to be read back. */
 export async function* toMarkdown(store: Store, session: SessionInfo): AsyncGenerator<string> {
   yield `# ${heading(session.name)}\n\nSession \`${session.id}\`, ${session.updated_at}\n`;
-  for await (const message of store.history.stream(session.id, {})) yield messageText(message);
+  for await (const message of store.session(session.id).stream()) yield messageText(message);
   yield "\n";
 }
 

@@ -47,17 +47,11 @@ export const stemmaJsonl: ImportFormat = {
 
 /** The lines of a session: every message of every branch, the summaries, and the active leaf. */
 export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
-  const [nodes, compactions, leaf] = await Promise.all([
-    store.history.tree(session.id),
-    store.compactions.list(session.id),
-    store.history.leaf(session.id),
-  ]);
+  const stored = store.session(session.id);
+  const [nodes, compactions, leaf] = await Promise.all([stored.tree(), stored.compactions(), stored.leaf()]);
   const counts = { messages: nodes.length, compactions: compactions.length };
   yield JSON.stringify({ stemma: VERSION, session, activeLeafId: leaf?.id ?? null, ...counts });
-  for (const { id, parentId } of nodes) {
-    const message = await store.history.message(session.id, id);
-    // Deleted since the tree was read.
-    if (message === null) continue;
+  for await (const { message, parentId } of stored.messages()) {
     const dated = message.createdAt instanceof Date ? { createdAt: "Date" } : {};
     yield JSON.stringify({ message, parentId, ...dated });
   }

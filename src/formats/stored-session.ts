@@ -18,14 +18,11 @@ export interface StoredSession {
 
 /** Reads a whole session into memory. */
 export async function readStoredSession(store: Store, info: SessionInfo): Promise<StoredSession> {
+  const session = store.session(info.id);
   const messages: StoredSession["messages"] = [];
-  for (const { id, parentId, createdAt } of await store.history.tree(info.id)) {
-    const message = await store.history.message(info.id, id);
-    // Null when it was deleted since the tree was read.
-    if (message !== null) messages.push({ message, parentId, createdAt });
-  }
-  const compactions = await store.compactions.list(info.id);
-  const leaf = await store.history.leaf(info.id);
+  for await (const stored of session.messages()) messages.push(stored);
+  const compactions = await session.compactions();
+  const leaf = await session.leaf();
   return { info, messages, compactions, activeLeafId: leaf?.id ?? null };
 }
 

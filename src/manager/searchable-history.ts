@@ -1,5 +1,4 @@
 import type { SearchProvider } from "../context/provider.js";
-import { parseQuery } from "../model/query.js";
 import type { Store } from "../storage/contract.js";
 import { formatHits } from "../tools/session-search.js";
 
@@ -13,7 +12,7 @@ export function searchableHistory(store: Store): SearchProvider {
       return `${count} ${count === 1 ? "session" : "sessions"} available for search.`;
     },
     search: async (query) => {
-      const hits = await store.history.search(parseQuery(query), { limit: MAX_RESULTS });
+      const hits = await store.search(query, { limit: MAX_RESULTS });
       return hits.length === 0 ? null : formatHits(hits, query);
     },
   };

@@ -1,9 +1,7 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
-import { encodeMessage } from "../model/codec.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
-import { parseQuery } from "../model/query.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import {
@@ -273,12 +271,12 @@ export class SessionManager {
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
     assertText(sessionId, ID);
     assertText(summary, "The summary of compactAndSplit()");
-    const first = encodeMessage({
+    const first = {
       id: crypto.randomUUID(),
       role: "assistant",
       parts: [{ type: "text", text: `[Context from previous session]\n\n${summary}` }],
       metadata: { summaryOf: sessionId },
-    });
+    };
     const { name, ...continuation } = newSession(newName ?? "", {});
     return this.#store.sessions.split(sessionId, first, {
       ...continuation,
@@ -312,15 +310,14 @@ export class SessionManager {
   /** The messages of all sessions, or of those in `sessionIds`, that match. Options and errors as for `Session.search`. */
   async search(query: string, options: ManagerSearchOptions = {}): Promise<SearchHit[]> {
     assertText(query, "The query of search()");
-    return this.#store.history.search(parseQuery(query), managerSearchRequest(options));
+    return this.#store.search(query, managerSearchRequest(options));
   }
 
   /** The same page by page. Errors as for `Session.searchPage`. */
   async searchPage(query: string, options: ManagerSearchPageOptions = {}): Promise<SearchPage<SearchHit>> {
     assertText(query, "The query of searchPage()");
-    const { history } = this.#store;
-    const words = parseQuery(query);
-    return searchPage(managerSearchRequest(options), options.cursor, (request) => history.search(words, request));
+    const store = this.#store;
+    return searchPage(managerSearchRequest(options), options.cursor, (request) => store.search(query, request));
   }
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */

@@ -1,8 +1,17 @@
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import type { LoadedSkill, SkillState } from "./skills.js";
+import type { LoadedSkill, SkillChange, SkillState } from "./skills.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
 
 const LOAD_TOOL = "load_context";
+
+/** The state after a change, `newest` being the session's newest message number; null when there was nothing to unload. */
+export function applySkillChange(state: SkillState, change: SkillChange, newest: number): SkillState | null {
+  const { label, key } = change;
+  if (change.type === "load") return recordLoad(state, label, key, change.toolCallId);
+  const calls = change.toolCallIds ?? [];
+  const loaded = calls.reduce((before, id) => recordLoad(before, label, key, id ?? undefined), state);
+  return recordUnload(loaded, label, key, newest);
+}
 
 /** The state after a document was loaded, by the tool call with this id when there was one. */
 export function recordLoad(state: SkillState, label: string, key: string, toolCallId?: string): SkillState {

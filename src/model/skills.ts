@@ -20,3 +20,13 @@ export interface UnloadedSkill extends LoadedSkill {
 }
 
 export const NO_SKILLS: SkillState = { loaded: [], unloaded: [] };
+
+/** What a session notes of its skills. `toolCallIds` of an unload are loads that nobody noted; null for one without a call. */
+export type SkillChange =
+  | { readonly type: "load"; readonly label: string; readonly key: string; readonly toolCallId?: string | undefined }
+  | {
+      readonly type: "unload";
+      readonly label: string;
+      readonly key: string;
+      readonly toolCallIds?: readonly (string | null)[] | undefined;
+    };

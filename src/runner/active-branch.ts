@@ -2,7 +2,6 @@ import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import type { Session } from "../session/session.js";
-import { readBranch } from "./messages/read-branch.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "./messages/tool-part.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
@@ -47,7 +46,7 @@ export class ActiveBranch {
   async refresh(): Promise<void> {
     if (!this.#stale && (await this.session.getLatestLeaf())?.id === this.last?.id) return;
     this.#stale = false;
-    this.#messages = await readBranch(this.session);
+    this.#messages = await this.session.getHistory(undefined, { summaries: false });
   }
 
   /** Stores a message at the end. One whose id is known already changes nothing. */

@@ -137,7 +137,7 @@ async function startRecord(store: Store, id: string, options: CreateSessionOptio
   const next = { id, name, source, ...(typeof options.model === "string" ? { model: options.model } : {}) };
   if (fork === undefined) return SessionRecord.start(store, await store.sessions.create(next), metadata);
   if ((await store.sessions.get(fork)) === null) throw sessionNotFound(fork);
-  const leaf = await store.history.leaf(fork);
+  const leaf = await store.session(fork).leaf();
   const info =
     leaf === null
       ? await store.sessions.create({ ...next, parentSessionId: fork })

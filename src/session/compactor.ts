@@ -64,7 +64,7 @@ export class Compactor {
     private readonly events: SessionEvents,
     private readonly options: CompactorOptions,
   ) {
-    this.#runs = new CompactionRuns(owner, backend.sessionId);
+    this.#runs = new CompactionRuns(owner, backend.id);
     const { tokenCounter, timeout } = options;
     this.#count = new TokenCount(backend, context, tokenCounter, (error) => this.#fail(error), timeout.automatic);
   }
@@ -132,7 +132,7 @@ export class Compactor {
     timeout: number,
     counted: number | null,
   ): Promise<Outcome> {
-    const messages = await this.backend.history(run.asked, "throw");
+    const messages = (await this.backend.path({ leafId: run.asked })).messages;
     const leafId = messages.at(-1)?.id;
     if (leafId === undefined) return NOTHING_STORED;
     const other = this.#runs.onPath(run, messages);
@@ -184,7 +184,10 @@ export class Compactor {
     if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
     const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
     const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
-    const overlay = await this.backend.addCompaction({ summary, fromMessageId, toMessageId, expect });
+    const overlay = await this.backend.addCompaction(
+      { id: crypto.randomUUID(), summary, fromMessageId, toMessageId },
+      expect,
+    );
     return {
       id: overlay.id,
       result: { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary },
@@ -201,7 +204,7 @@ export class Compactor {
     const to = await this.#placeOf(toMessageId, messages);
     if (from < 0 || to < from) {
       const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
-      const details = { sessionId: this.backend.sessionId, fromMessageId, toMessageId };
+      const details = { sessionId: this.backend.id, fromMessageId, toMessageId };
       throw new StemmaError("COMPACTION_INVALID_RANGE", details, message);
     }
     const earliest = messages.findIndex(isSummaryMessage);

@@ -13,13 +13,14 @@ import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
 import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
-import { storablePrompt } from "./store-backend.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
   readonly backend: SessionBackend;
+  /** Errors: `STORE_CLOSED`. */
+  open(): Promise<void>;
   readonly context: SessionContext;
   readonly compactor: Compactor;
   readonly events: SessionEvents;
@@ -32,6 +33,7 @@ export interface SessionCore {
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
   const kept = provider instanceof StoreSessionProvider ? provider : null;
   const messagesHold = providerSkillLog(provider);
+  const open = async (): Promise<void> => kept?.store.migrate();
   const backend = kept?.backend ?? providerBackend(provider, sessionId, messagesHold);
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
@@ -45,8 +47,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
       config.cachedPrompt === true && store !== null
         ? { queue: orderOf(store), key: `render\0${sessionId}` }
         : undefined,
-    open: () => backend.ready(),
-    skills: kept === null ? messagesHold : storeSkillLog(kept.store, sessionId),
+    open,
+    skills: kept === null ? messagesHold : storeSkillLog(kept.backend),
     sessionId,
   });
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
@@ -59,7 +61,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   });
   // Cleared now, in the order of the calls; the prompt follows.
   const clear = (): Promise<void> => context.renewPrompt(backend.clear());
-  return { backend, context, compactor, events, expandableSummaries: config.expandableSummaries, clear };
+  return { backend, open, context, compactor, events, expandableSummaries: config.expandableSummaries, clear };
 }
 
 function promptStoreFor(
@@ -85,4 +87,9 @@ function storedPrompt(store: Store, sessionId: string): PromptStore {
     set: (content, options) => store.blocks.set(key, storablePrompt(content), options),
     drop: () => store.blocks.delete(key),
   };
+}
+
+// What a store can keep of a rendered prompt: what blocks of other providers hold is not checked when it is written.
+function storablePrompt(prompt: string): string {
+  return prompt.replaceAll("\0", "").toWellFormed();
 }

@@ -6,8 +6,8 @@ import { applyOverlays } from "../model/overlay.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { queueOf } from "../queue.js";
-import type { CompactionGuard, StoredCompaction, TreeNode } from "../storage/contract.js";
-import type { CompactionRequest, SessionBackend, SessionProvider } from "./provider.js";
+import type { CompactionGuard, NewCompaction, SearchHit, StoredCompaction, TreeNode } from "../storage/contract.js";
+import type { SessionBackend, SessionProvider } from "./provider.js";
 import type { ProviderSkillLog } from "./provider-skill-log.js";
 
 /**
@@ -47,6 +47,31 @@ export function providerBackend(
     return applyOverlays(await provider.getHistory(leafId), await compactions());
   };
 
+  // A provider may lay its summaries over the messages itself.
+  const stored = async (given: string | null | undefined): Promise<SessionMessage[]> => {
+    const path = [...(await provider.getHistory(await named(given ?? undefined)))];
+    if (!path.some(isSummaryMessage)) return path;
+    const found: SessionMessage[] = [];
+    for (const each of path) {
+      if (isSummaryMessage(each)) found.push(...(await originals(each.id.slice(SUMMARY_ID_PREFIX.length))));
+      else found.push(each);
+    }
+    return found;
+  };
+
+  const originals = async (compactionId: string): Promise<SessionMessage[]> => {
+    const compaction = (await compactions()).find(({ id }) => id === compactionId);
+    if (compaction === undefined) {
+      const text = `No compaction "${compactionId}" is in this session.`;
+      throw new StemmaError("COMPACTION_NOT_FOUND", { compactionId }, text);
+    }
+    const path = await provider.getHistory(compaction.toMessageId);
+    const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
+    return from < 0 ? [] : path.slice(from);
+  };
+
+  const read = (leafId: string | undefined, summaries = true) => (summaries ? history(leafId) : stored(leafId));
+
   // Only ids of overlays that are really this session's are passed over; others are refused as reserved.
   const withoutSummaries = async (messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> => {
     if (!messages.some(isSummary)) return messages;
@@ -67,7 +92,7 @@ export function providerBackend(
   };
 
   // Whether the range says what its summary was made of.
-  const holds = async ({ fromMessageId, toMessageId }: CompactionRequest, { leafId, digest }: CompactionGuard) => {
+  const holds = async ({ fromMessageId, toMessageId }: NewCompaction, { leafId, digest }: CompactionGuard) => {
     if ((await message(await named(leafId))) === null) return false;
     const visible = await history(leafId);
     const from = visible.findIndex(({ id }) => id === fromMessageId);
@@ -76,25 +101,21 @@ export function providerBackend(
   };
 
   return {
-    sessionId,
-    ready: async () => {},
+    id: sessionId,
     message: reading(message),
-    history: reading(async (leafId, onCorrupt) => {
-      const messages = await history(leafId);
-      return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: [] }) : messages;
-    }),
-    stream: ({ leafId, newestFirst }) => {
-      const messages = queue.read("", () => history(leafId));
+    path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
+    stream: ({ leafId, newestFirst, summaries } = {}) => {
+      const messages = queue.read("", () => read(leafId, summaries));
       // Whoever iterates is told of a failure; perhaps nobody does.
       messages.catch(() => {});
       return streamOf(messages, newestFirst ?? false);
     },
-    recent: reading(async (maxBytes, minMessages) => {
+    recent: reading(async (maxBytes, { minMessages, leafId }) => {
       if (provider.getRecentHistory !== undefined) {
-        const recent = await provider.getRecentHistory(null, maxBytes, minMessages);
+        const recent = await provider.getRecentHistory(leafId ?? null, maxBytes, minMessages);
         return { ...recent, messages: applyOverlays(recent.messages, await compactions()) };
       }
-      const messages = await history(undefined);
+      const messages = await history(leafId);
       let start = messages.length;
       let total = 0;
       while (start > 0) {
@@ -105,16 +126,16 @@ export function providerBackend(
       }
       return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
     }),
-    rowStats: reading(async () => (await provider.getHistoryRowStats?.(null)) ?? null),
+    rowStats: reading(async (leafId) => (await provider.getHistoryRowStats?.(leafId ?? null)) ?? null),
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
     branches: reading(async (given) => {
       const messageId = await named(given);
       if ((await message(messageId)) === null) throw notFound(messageId);
       return [...(await provider.getBranches(messageId))];
     }),
-    pathLength: reading(async (leafId) => provider.getPathLength(await named(leafId))),
-    visibleTokens: reading(async () =>
-      (await history(undefined)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
+    length: reading(async (leafId) => provider.getPathLength(await named(leafId))),
+    tokens: reading(async (leafId) =>
+      (await history(leafId)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
     ),
     tree: reading(async () => treeOf(await provider.getHistory())),
     append: writing(async (given, parentId) => {
@@ -162,10 +183,10 @@ export function providerBackend(
       throw new StemmaError("STORE_UNSUPPORTED", {}, text);
     },
     compactions: reading(compactions),
-    addCompaction: writing(async (request) => {
+    addCompaction: writing(async (request, guard) => {
       const existing = await compactions();
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
-      if (request.expect !== undefined && !(await holds(request, request.expect))) throw stale();
+      if (guard !== undefined && !(await holds(request, guard))) throw stale();
       await assertRange(provider, fromMessageId, toMessageId);
       await provider.addCompaction(request.summary, fromMessageId, toMessageId);
       const known = new Set(existing.map(({ id }) => id));
@@ -174,16 +195,7 @@ export function providerBackend(
         added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
       );
     }),
-    originals: reading(async (compactionId) => {
-      const compaction = (await compactions()).find(({ id }) => id === compactionId);
-      if (compaction === undefined) {
-        const text = `No compaction "${compactionId}" is in this session.`;
-        throw new StemmaError("COMPACTION_NOT_FOUND", { compactionId }, text);
-      }
-      const path = await provider.getHistory(compaction.toMessageId);
-      const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
-      return from < 0 ? [] : path.slice(from);
-    }),
+    originals: reading(originals),
     search: reading(async (query, { limit, offset = 0, ...filters }) => {
       if (provider.searchMessages === undefined) {
         throw new StemmaError("SEARCH_UNAVAILABLE", {}, "This session's provider has no searchMessages().");
@@ -193,7 +205,7 @@ export function providerBackend(
         const text = `This session's provider searches by words alone: leave out ${unknown}, or keep the session in a store.`;
         throw new StemmaError("SEARCH_UNAVAILABLE", { option: unknown }, text);
       }
-      return (await provider.searchMessages(query, offset + limit)).slice(offset);
+      return (await provider.searchMessages(query, offset + limit)).slice(offset) as SearchHit[];
     }),
   };
 }
@@ -206,7 +218,7 @@ function notFound(messageId: string): StemmaError {
   return new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `No message "${messageId}" is in this session.`);
 }
 
-function resolveEnds(request: CompactionRequest, existing: readonly StoredCompaction[]) {
+function resolveEnds(request: NewCompaction, existing: readonly StoredCompaction[]) {
   const behind = (id: string) =>
     isSummaryMessage({ id }) ? existing.find((each) => SUMMARY_ID_PREFIX + each.id === id) : undefined;
   return {

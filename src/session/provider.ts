@@ -1,13 +1,10 @@
 import type { HistoryMessage, SessionMessage } from "../model/message.js";
 import type {
-  CompactionGuard,
   FoundMessage,
   HistoryRowStat,
   RecentHistory,
-  SearchRequest,
+  SessionStore,
   StoredCompaction,
-  TreeNode,
-  UpsertResult,
 } from "../storage/contract.js";
 
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -75,30 +72,17 @@ export interface AppendedMessage {
   readonly message: SessionMessage;
 }
 
-export interface AppendedMessages {
-  /** The ids that were not there before, in order. */
-  readonly insertedIds: readonly string[];
-  /** The id that a next message would continue from; null in an empty session. */
-  readonly lastId: string | null;
-  /** Estimated tokens of the visible history up to there; null when it must be measured. */
-  readonly visibleTokens: number | null;
-  /** Of a call with one message whose id was known: what is stored under that id. */
-  readonly stored?: SessionMessage | null | undefined;
-}
+/** How `Session.getHistory` reads. */
+export type ReadHistoryOptions = Omit<HistoryOptions, "leafId" | "newestFirst">;
 
-export interface CompactionRequest {
-  readonly summary: string;
-  readonly fromMessageId: string;
-  readonly toMessageId: string;
-  /** What was summarised: nothing is stored unless the range still says that. */
-  readonly expect?: CompactionGuard | undefined;
-}
-
+/** How `Session.history` reads. */
 export interface HistoryOptions {
   /** The last message of the path; null and nothing are the active leaf. */
   leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
   onCorrupt?: "skip" | "throw" | undefined;
+  /** False: the stored messages in place of summaries. */
+  summaries?: boolean | undefined;
 }
 
 /** A history from which unreadable rows were left out. */
@@ -108,37 +92,10 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
 };
 
 /**
- * What a session needs of its provider: the documented methods, and what the session offers beyond them. Calls take effect
- * in the order in which they are made, awaited or not.
+ * What a session needs of its store, or of a provider that a user wrote. How skills and imported trees are kept is the
+ * store's alone.
  */
-export interface SessionBackend {
-  /** The session's id; "" for the unnamed one. */
-  readonly sessionId: string;
-  /** Errors: `STORE_CLOSED`. */
-  ready(): Promise<void>;
-  message(id: string): Promise<SessionMessage | null>;
-  history(leafId: string | undefined, onCorrupt: "skip" | "throw"): Promise<SessionMessage[]>;
-  stream(options: HistoryOptions): AsyncIterable<SessionMessage>;
-  recent(maxBytes: number, minMessages: number): Promise<RecentHistory>;
-  /** Of the active path. Null where nobody can tell. */
-  rowStats(): Promise<HistoryRowStat[] | null>;
-  leaf(): Promise<SessionMessage | null>;
-  branches(messageId: string): Promise<SessionMessage[]>;
-  pathLength(leafId: string | undefined): Promise<number>;
-  visibleTokens(): Promise<number>;
-  tree(): Promise<TreeNode[]>;
-  /** Passes over the session's own summaries. */
-  append(messages: readonly SessionMessage[], parentId: string | null | undefined): Promise<AppendedMessages>;
-  /** The same. */
-  upsert(message: SessionMessage, parentId: string | null | undefined): Promise<UpsertResult>;
-  update(message: SessionMessage): Promise<void>;
-  /** Resolves to the ids removed. */
-  delete(ids: readonly string[]): Promise<readonly string[]>;
-  /** Drops the frozen prompt that the session's store keeps in the same write. Resolves to whether there was one. */
-  clear(): Promise<boolean>;
-  setActiveLeaf(id: string): Promise<void>;
-  compactions(): Promise<StoredCompaction[]>;
-  addCompaction(request: CompactionRequest): Promise<StoredCompaction>;
-  originals(compactionId: string): Promise<SessionMessage[]>;
-  search(query: string, request: SearchRequest): Promise<SearchResult[]>;
-}
+export type SessionBackend = Omit<SessionStore, "importTree" | "skills" | "changeSkills" | "messages" | "rowStats"> & {
+  /** Null where nobody can tell. */
+  rowStats(leafId?: string): Promise<HistoryRowStat[] | null>;
+};

@@ -39,7 +39,14 @@ import {
   type SessionOptions,
   withBlock,
 } from "./options.js";
-import type { AppendedMessage, HistoryOptions, LenientHistory, SearchResult, SessionProvider } from "./provider.js";
+import type {
+  AppendedMessage,
+  HistoryOptions,
+  LenientHistory,
+  ReadHistoryOptions,
+  SearchResult,
+  SessionProvider,
+} from "./provider.js";
 import {
   type SearchOptions,
   type SearchPage,
@@ -278,22 +285,26 @@ export class Session {
 
   /**
    * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
-   * compacted range. With `onCorrupt: "skip"`, messages that cannot be read are left out, and `corrupt` of the result lists
+   * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are left out, and `corrupt` of the result lists
    * their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
-    options: { onCorrupt: "skip" },
+    options: ReadHistoryOptions & { onCorrupt: "skip" },
   ): Promise<LenientHistory<M>>;
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId?: string | null,
-    options?: { onCorrupt?: "skip" | "throw" },
+    options?: ReadHistoryOptions,
   ): Promise<M[]>;
-  async getHistory(leafId?: string | null, options: { onCorrupt?: "skip" | "throw" } = {}): Promise<SessionMessage[]> {
+  async getHistory(leafId?: string | null, options: ReadHistoryOptions = {}): Promise<SessionMessage[]> {
     assertOptionalId(leafId, LEAF);
     assertOptions(options, "getHistory()");
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
-    return this.#started.backend.history(leafId ?? undefined, options.onCorrupt ?? "throw");
+    assertOneOf(options.summaries, [undefined, true, false], "summaries");
+    const { onCorrupt, summaries } = options;
+    const { backend } = this.#started;
+    const { messages, corrupt } = await backend.path({ leafId: leafId ?? undefined, onCorrupt, summaries });
+    return onCorrupt === "skip" ? Object.defineProperty(messages, "corrupt", { value: corrupt }) : messages;
   }
 
   /**
@@ -305,6 +316,7 @@ export class Session {
     assertOptions(options, "history()");
     assertOptionalId(options.leafId, LEAF);
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
+    assertOneOf(options.summaries, [undefined, true, false], "summaries");
     return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
   }
 
@@ -320,7 +332,7 @@ export class Session {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
       throw new StemmaError("INVALID_ARGUMENT", { maxBytes, minMessages }, message);
     }
-    return this.#started.backend.recent(maxBytes, minMessages);
+    return this.#started.backend.recent(maxBytes, { minMessages });
   }
 
   /**
@@ -351,7 +363,7 @@ export class Session {
   /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
   async getPathLength(leafId?: string | null): Promise<number> {
     assertOptionalId(leafId, LEAF);
-    return this.#started.backend.pathLength(leafId ?? undefined);
+    return this.#started.backend.length(leafId ?? undefined);
   }
 
   /**
@@ -506,7 +518,7 @@ export class Session {
     assertText(fromMessageId, "The first message id of addCompaction()");
     assertText(toMessageId, "The second message id of addCompaction()");
     const { backend, events } = this.#started;
-    const overlay = await backend.addCompaction({ summary, fromMessageId, toMessageId });
+    const overlay = await backend.addCompaction({ id: crypto.randomUUID(), summary, fromMessageId, toMessageId });
     events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
     return overlay;
   }
@@ -537,8 +549,8 @@ export class Session {
   // Blocks may be known already, or kept by providers that are still there: a closed store is refused all the same. What
   // the call hands to the store comes before what is called next, so it does not wait for that.
   async #inContext<T>(call: (context: SessionContext) => Promise<T>): Promise<T> {
-    const { backend, context } = this.#started;
-    const [ready, result] = await Promise.allSettled([backend.ready(), call(context)]);
+    const { open, context } = this.#started;
+    const [ready, result] = await Promise.allSettled([open(), call(context)]);
     if (ready.status === "rejected") throw ready.reason;
     if (result.status === "rejected") throw result.reason;
     return result.value;

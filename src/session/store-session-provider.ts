@@ -1,14 +1,13 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import type { HistoryRowStat, RecentHistory, Store, StoredCompaction } from "../storage/contract.js";
-import type { SearchResult, SessionBackend, SessionProvider } from "./provider.js";
-import { storeBackend } from "./store-backend.js";
+import type { HistoryRowStat, RecentHistory, SessionStore, Store, StoredCompaction } from "../storage/contract.js";
+import type { SearchResult, SessionProvider } from "./provider.js";
 
 /** A provider of a session that is kept in a store: the documented methods, and what a session needs beyond them. */
 export abstract class StoreSessionProvider implements SessionProvider {
   readonly store: Store;
   readonly sessionId: string;
-  readonly backend: SessionBackend;
+  readonly backend: SessionStore;
   private readonly bound: boolean;
 
   /** Without a `sessionId` it is the unnamed session, until `forSession` names one. */
@@ -16,7 +15,7 @@ export abstract class StoreSessionProvider implements SessionProvider {
     this.store = store;
     this.sessionId = sessionId ?? "";
     this.bound = sessionId !== undefined;
-    this.backend = storeBackend(store, this.sessionId);
+    this.backend = store.session(this.sessionId);
   }
 
   /** The same for another session. */
@@ -34,16 +33,16 @@ export abstract class StoreSessionProvider implements SessionProvider {
     return this.backend.message(id);
   }
 
-  getHistory(leafId?: string | null): Promise<SessionMessage[]> {
-    return this.backend.history(leafId ?? undefined, "throw");
+  async getHistory(leafId?: string | null): Promise<SessionMessage[]> {
+    return (await this.backend.path({ leafId: leafId ?? undefined })).messages;
   }
 
   getRecentHistory(leafId: string | null | undefined, maxBytes: number, minMessages = 1): Promise<RecentHistory> {
-    return this.store.history.recent(this.sessionId, maxBytes, { leafId: leafId ?? undefined, minMessages });
+    return this.backend.recent(maxBytes, { leafId: leafId ?? undefined, minMessages });
   }
 
   getHistoryRowStats(leafId?: string | null): Promise<HistoryRowStat[]> {
-    return this.store.history.rowStats(this.sessionId, leafId ?? undefined);
+    return this.backend.rowStats(leafId ?? undefined);
   }
 
   getLatestLeaf(): Promise<SessionMessage | null> {
@@ -55,7 +54,7 @@ export abstract class StoreSessionProvider implements SessionProvider {
   }
 
   getPathLength(leafId?: string | null): Promise<number> {
-    return this.backend.pathLength(leafId ?? undefined);
+    return this.backend.length(leafId ?? undefined);
   }
 
   async appendMessage(message: SessionMessage, parentId?: string | null): Promise<void> {
@@ -75,7 +74,7 @@ export abstract class StoreSessionProvider implements SessionProvider {
   }
 
   addCompaction(summary: string, fromMessageId: string, toMessageId: string): Promise<StoredCompaction> {
-    return this.backend.addCompaction({ summary, fromMessageId, toMessageId });
+    return this.backend.addCompaction({ id: crypto.randomUUID(), summary, fromMessageId, toMessageId });
   }
 
   getCompactions(): Promise<StoredCompaction[]> {

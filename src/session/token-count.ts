@@ -43,8 +43,8 @@ export class TokenCount {
 
   /** Of the active path. `visibleTokens` are those of its messages as estimated; null when they must be measured. */
   async ofActivePath(visibleTokens: number | null): Promise<number> {
-    if (this.counter !== null) return this.of(await this.backend.history(undefined, "throw"));
-    const tokens = visibleTokens ?? (await this.backend.visibleTokens());
+    if (this.counter !== null) return this.of((await this.backend.path()).messages);
+    const tokens = visibleTokens ?? (await this.backend.tokens());
     return tokens + this.#promptTokens(await this.#systemPrompt());
   }
 

@@ -1,23 +1,19 @@
-import type { SearchQuery } from "../model/query.js";
+import { encodeMessage } from "../model/codec.js";
+import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
-import type { EntryScope, SearchHit, SearchRequest, Store } from "./contract.js";
+import type { EntryScope, RecordScope, SearchHit, SearchRequest, SessionStore, Store } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import { createRunner, type Runner } from "./engine/runner.js";
 import { NO_WAIT, type Part, type Turns, turnsOf } from "./engine/turns.js";
-import { append, withStored } from "./operations/append.js";
 import * as blocks from "./operations/blocks.js";
-import * as compactions from "./operations/compactions.js";
-import { deleteMessages } from "./operations/delete-messages.js";
 import * as entries from "./operations/entries.js";
 import * as fork from "./operations/fork.js";
-import * as history from "./operations/history.js";
-import { importTree } from "./operations/import-tree.js";
-import * as messages from "./operations/messages.js";
+import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
 import * as sessions from "./operations/sessions.js";
-import { streamPath } from "./operations/stream.js";
+import { sqlSession } from "./sql-session.js";
 
 export interface SqlStoreOptions {
   readonly durable: boolean;
@@ -35,7 +31,7 @@ export interface OpenStore {
   readonly sql: Dialect;
   /** What puts its calls in order. */
   readonly turns: Turns;
-  /** `store.history.search` with a ranking of the caller's. */
+  /** `store.search` with a ranking of the caller's. */
   search(query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]>;
 }
 
@@ -49,7 +45,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const { durable, transactions, isPrepared, order = new Queue() } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const { single, ready, close } = runner;
-  const { lockSession, native } = sql;
+  const { lockSession } = sql;
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const read = <T>(id: string, operation: () => Operation<T>): Promise<T> =>
     turns.read(id, () => runner.read(operation));
@@ -73,45 +69,20 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const work = () => runner.read(() => searchMessages(sql, query, request, rank));
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);
   };
+  const searchText = (query: string, request: SearchRequest) => search(parseQuery(query), request);
+  const session = (id: string): SessionStore =>
+    sqlSession(sql, id, {
+      read: (operation) => read(id, operation),
+      write: (operation, mode) => write(id, operation, mode),
+      readOne: (operation) => readOne(id, operation),
+      writeOne: (operation) => turns.write(id, () => single(operation)),
+      readEither: (first, second) => turns.read(id, async () => (await single(first)) ?? runner.read(second)),
+      search: searchText,
+    });
   const store: Store = {
     name: sql.name,
     capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
-    messages: {
-      append: (id, list, parent, appendOptions = {}) =>
-        native?.mayAppend(list, parent) && appendOptions.summaryIds === undefined
-          ? turns.write(id, () => single(() => withStored(native.append(id, list, parent), id, list)))
-          : write(id, () => append(sql, id, list, parent, appendOptions), "idempotent"),
-      update: (id, message) => write(id, () => messages.updateMessage(sql, id, message)),
-      upsert: (id, message, parent) => write(id, () => messages.upsertMessage(sql, id, message, parent)),
-      delete: (id, ids) => write(id, () => deleteMessages(sql, id, ids)),
-      clear: (id) => write(id, () => messages.clearMessages(sql, id)),
-      importTree: (id, tree) => write(id, () => importTree(sql, id, tree), "idempotent"),
-      setActiveLeaf: (id, messageId) => write(id, () => messages.setActiveLeaf(id, messageId)),
-    },
-    history: {
-      message: (id, messageId) => read(id, () => history.readMessage(id, messageId)),
-      leaf: (id) => read(id, () => history.readLeaf(id)),
-      branches: (id, messageId) => read(id, () => history.readBranches(id, messageId)),
-      path: (id, readOptions) =>
-        turns.read(
-          id,
-          async () =>
-            (native && (await single(() => native.path(id, readOptions)))) ??
-            runner.read(() => history.readPath(sql, id, readOptions)),
-        ),
-      stream: (id, readOptions) => streamPath((operation) => read(id, operation), id, readOptions),
-      recent: (id, maxBytes, readOptions) => read(id, () => history.readRecent(id, maxBytes, readOptions)),
-      rowStats: (id, leafId) => read(id, () => history.rowStats(sql, id, leafId)),
-      length: (id, leafId) => read(id, () => history.pathLength(sql, id, leafId)),
-      tokens: (id, leafId) => write(id, () => history.visibleTokens(sql, id, leafId), "idempotent"),
-      tree: (id) => read(id, () => history.readTree(id)),
-      search: (query, request) => search(query, request),
-    },
-    compactions: {
-      add: (id, overlay, guard) => write(id, () => compactions.addCompaction(sql, id, overlay, guard)),
-      list: (id) => readOne(id, () => compactions.listCompactions(id)),
-      originals: (id, compactionId) => read(id, () => compactions.readOriginals(sql, id, compactionId)),
-    },
+    session,
     sessions: {
       create: (session) =>
         turns.write(session.id, () => runner.write(() => sessions.createSession(session), "idempotent")),
@@ -127,10 +98,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         ),
       split: (id, opening, next) =>
         turns.hold({ write: [id, next.id] }, () =>
-          runner.write(locked(id, () => fork.splitSession(sql, id, opening, next))),
+          runner.write(locked(id, () => fork.splitSession(sql, id, encodeMessage(opening), next))),
         ),
-      updateSkills: (id, change) => write(id, () => sessions.updateSkills(id, change)),
-      skills: (id) => readOne(id, () => sessions.readSkills(id)),
     },
     blocks: {
       get: (key) => readPart(key, () => blocks.readBlock(key)),
@@ -149,8 +118,19 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         writePart(entriesOf(scope), () => entries.appendEntry(sql, scope, entry, maxTokens)),
       delete: (scope, key) => writePart(entriesOf(scope), () => entries.deleteEntry(sql, scope, key)),
       search: (scope, query, { limit }) =>
-        turns.readPart(entriesOf(scope), () => runner.read(() => entries.searchEntries(sql, scope, query, limit))),
+        turns.readPart(entriesOf(scope), () =>
+          runner.read(() => entries.searchEntries(sql, scope, parseQuery(query), limit)),
+        ),
     },
+    records: {
+      get: (scope, key) => readPart(recordsOf(scope), () => records.readRecord(sql, scope, key)),
+      set: (scope, key, value, recordOptions = {}) =>
+        writePart(recordsOf(scope), () => records.writeRecord(sql, scope, key, value, recordOptions)),
+      delete: (scope, key, { expectedVersion } = {}) =>
+        writePart(recordsOf(scope), () => records.deleteRecord(sql, scope, key, expectedVersion)),
+      list: (scope, listOptions = {}) => readPart(recordsOf(scope), () => records.listRecords(sql, scope, listOptions)),
+    },
+    search: searchText,
     order,
     migrate: ready,
     close,
@@ -160,4 +140,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
 
 function entriesOf({ sessionId, label }: EntryScope): Part {
   return { sessionId, kind: "entries", label };
+}
+
+function recordsOf({ sessionId, label }: RecordScope): Part {
+  return { sessionId, kind: "records", label };
 }

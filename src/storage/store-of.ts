@@ -6,7 +6,7 @@ import { agentStore, isSqlHost } from "./sqlite/agent-sql.js";
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {
   if (typeof value !== "object" || value === null) return false;
-  return ["messages", "history", "compactions", "sessions", "blocks", "entries"].every((family) => family in value);
+  return ["session", "sessions", "blocks", "entries", "records", "search"].every((name) => name in value);
 }
 
 /** What puts calls that belong together in order: the same for stores on one client. */

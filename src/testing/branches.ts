@@ -190,13 +190,13 @@ export const branches = defineTopic("branches", (it) => {
     await session.addCompaction("summary", "root", "b");
     const tree = await session.getTree();
     const imported = await importedTree(session, "c");
-    expect(await store.messages.importTree("copy", imported)).toEqual({ inserted: 6 });
-    expect(await store.messages.importTree("copy", imported)).toEqual({ inserted: 0 });
-    expect((await store.history.tree("copy")).map(({ id, parentId }) => [id, parentId])).toEqual(
+    expect(await store.session("copy").importTree(imported)).toEqual({ inserted: 6 });
+    expect(await store.session("copy").importTree(imported)).toEqual({ inserted: 0 });
+    expect((await store.session("copy").tree()).map(({ id, parentId }) => [id, parentId])).toEqual(
       tree.map(({ id, parentId }) => [id, parentId]),
     );
-    expect(idsOf(await store.history.path("copy", {}))).toEqual(await historyIds(session, "c"));
-    expect(await store.compactions.list("copy")).toEqual(await session.getCompactions());
+    expect(idsOf((await store.session("copy").path()).messages)).toEqual(await historyIds(session, "c"));
+    expect(await store.session("copy").compactions()).toEqual(await session.getCompactions());
   });
 
   it(
@@ -212,7 +212,7 @@ export const branches = defineTopic("branches", (it) => {
           "COMPACTION_INVALID_RANGE",
         ],
       ] as const) {
-        await expectError(store.messages.importTree("copy", tree), code);
+        await expectError(store.session("copy").importTree(tree), code);
         expect(await store.sessions.get("copy")).toBe(null);
       }
     },

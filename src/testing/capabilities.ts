@@ -1,4 +1,6 @@
 import { SessionManager } from "../manager/session-manager.js";
+import { Session } from "../session/session.js";
+import type { Store } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
 import { collect, message } from "./samples.js";
 import { capabilitiesOf } from "./target.js";
@@ -8,6 +10,33 @@ export const capabilities = defineTopic("capabilities", (it) => {
   it("names itself, and has the capabilities that its author says", async ({ store, target }) => {
     expect(store.name.length > 0).toBe(true);
     expect({ ...store.capabilities }).toEqual(capabilitiesOf(target));
+  });
+
+  it("takes and gives only what structuredClone copies", async ({ store }) => {
+    const session = Session.create(clonedStore(store)).forSession("main").withContext("memory").withCachedPrompt();
+    const skills = { get: async () => "- deploy", load: async () => "text" };
+    session.withContext("skills", { provider: skills }).onCompaction(async () => null);
+    await session.appendAll(["a", "b", "c"].map((id) => message(id)));
+    await session.addCompaction("summary", "a", "b");
+    await session.updateMessage({ ...message("c"), createdAt: new Date() });
+    await session.setActiveLeaf("a");
+    await session.upsertMessage(message("d"));
+    await session.deleteMessages(["c"]);
+    await session.freezeSystemPrompt();
+    const { load_context, unload_context, set_context } = await session.tools();
+    await load_context?.execute({ label: "skills", key: "deploy" }, { toolCallId: "1" });
+    await unload_context?.execute({ label: "skills", key: "deploy" });
+    await set_context?.execute({ label: "memory", content: "fact" });
+    const reads = [session.getHistory("d"), session.getHistory("d", { onCorrupt: "skip" }), session.getTree()];
+    for (const read of await Promise.all(reads)) expect(read.length > 0).toBe(true);
+    expect((await session.getRecentHistory(10)).messages.length).toBe(1);
+    const manager = SessionManager.create(clonedStore(store));
+    await manager.addUsage("main", 1, 2, 3);
+    const fork = await manager.fork("main", "d", "Fork");
+    await manager.compactAndSplit(fork.id, "summary");
+    expect((await manager.list()).length).toBe(3);
+    await clonedStore(store).records.set({ sessionId: "main", label: "runs" }, "k", new Uint8Array([1]));
+    await session.clearMessages();
   });
 
   it("can be used without migrate()", async ({ session }) => {
@@ -97,3 +126,25 @@ export const capabilities = defineTopic("capabilities", (it) => {
     await expectError(session.appendMessage(message("a")), "STORE_CLOSED");
   });
 });
+
+// The store as if it stood behind a message port: what is passed is copied, and the receiver has the copy.
+function clonedStore(store: Store): Store {
+  const cloned = <T extends object>(methods: T): T =>
+    Object.fromEntries(
+      Object.entries(methods).map(([name, method]) => [
+        name,
+        typeof method === "function" ? (...values: unknown[]) => answer(method(...structuredClone(values))) : method,
+      ]),
+    ) as T;
+  const { sessions, blocks, entries, records } = store;
+  return {
+    ...store,
+    session: (id) => cloned(store.session(id)),
+    ...{ sessions: cloned(sessions), blocks: cloned(blocks), entries: cloned(entries), records: cloned(records) },
+    search: async (...values) => structuredClone(await store.search(...structuredClone(values))),
+  };
+}
+
+function answer(given: unknown): unknown {
+  return given instanceof Promise ? given.then(structuredClone) : given;
+}

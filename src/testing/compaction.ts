@@ -1,5 +1,3 @@
-// One topic of the suite: its cases, one after the other.
-import { encodeMessage } from "../model/codec.js";
 import { digestMessage, digestRange } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateTokens } from "../model/tokens.js";
@@ -145,11 +143,12 @@ export const compaction = defineTopic("compaction", (it) => {
     const { session, store } = workspace;
     await chain(session, LETTERS);
     const addSeeing = (leafId: string, messages: SessionMessage[]) =>
-      store.compactions.add(
-        "main",
-        { id: crypto.randomUUID(), summary: "s", fromMessageId: "a", toMessageId: "c" },
-        { leafId, digest: digestRange(messages.map(digestMessage)) },
-      );
+      store
+        .session("main")
+        .addCompaction(
+          { id: crypto.randomUUID(), summary: "s", fromMessageId: "a", toMessageId: "c" },
+          { leafId, digest: digestRange(messages.map(digestMessage)) },
+        );
     const add = (leafId: string, ...ids: string[]) =>
       addSeeing(
         leafId,
@@ -260,7 +259,7 @@ export const compaction = defineTopic("compaction", (it) => {
     const check = async () => {
       for (const leafId of [undefined, ...idsOf(await session.getTree())]) {
         const shown = estimateTokens(await session.getHistory(leafId));
-        expect(await store.history.tokens("main", leafId)).toBe(shown);
+        expect(await store.session("main").tokens(leafId)).toBe(shown);
       }
     };
     await forkedTree(session);
@@ -299,7 +298,7 @@ export const compaction = defineTopic("compaction", (it) => {
       const id = name.replaceAll(" ", "-");
       const session = sessionOf(id);
       await chain(session, ["a", "b", "c", "d"]);
-      const estimate = async () => [await store.history.tokens(id), estimateTokens(await session.getHistory())];
+      const estimate = async () => [await store.session(id).tokens(), estimateTokens(await session.getHistory())];
       for (const step of [async () => {}, change, () => session.appendMessage(message("later"))]) {
         await step(session);
         const [stored, measured] = await estimate();
@@ -310,7 +309,7 @@ export const compaction = defineTopic("compaction", (it) => {
 
   it("knows the estimate at each plain append, without measuring the history", async ({ store, session }) => {
     for (const id of numbered("m", 20)) {
-      const { visibleTokens } = await store.messages.append("main", [encodeMessage(message(id))], undefined);
+      const { visibleTokens } = await store.session("main").append([message(id)]);
       expect(visibleTokens).toBe(estimateTokens(await session.getHistory()));
     }
   });

@@ -14,6 +14,7 @@ import { isolation } from "./isolation.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
+import { records } from "./records.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
@@ -34,6 +35,7 @@ const TOPICS: readonly Topic[] = [
   tools,
   sessions,
   forks,
+  records,
   search,
   searchOptions,
   embeddings,

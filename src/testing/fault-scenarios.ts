@@ -118,7 +118,7 @@ export const SCENARIOS: readonly Scenario[] = [
     prepare: async (workspace) => {
       await twoBranches(workspace);
       await workspace.session.appendMessage(imageMessage("i", 1));
-      await workspace.store.sessions.updateSkills("main", () => ({ loaded: [DEPLOY], unloaded: [] }));
+      await workspace.store.session("main").importTree({ messages: [], skills: { loaded: [DEPLOY], unloaded: [] } });
     },
     call:
       async ({ session }) =>
@@ -137,7 +137,7 @@ export const SCENARIOS: readonly Scenario[] = [
     call:
       async ({ store }) =>
       () =>
-        store.messages.clear(MAIN),
+        store.session(MAIN).clear(),
   },
   {
     title: "setActiveLeaf",
@@ -309,8 +309,29 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     call: async ({ store, session }) => {
       const tree = await importedTree(session, "c");
-      return () => store.messages.importTree("fork", tree);
+      return () => store.session("fork").importTree(tree);
     },
+  },
+  {
+    title: "records.set",
+    prepare: async ({ store }) => {
+      await store.records.set(RECORDS, "old", new Uint8Array([1]), { expiresAt: 1 });
+      await store.records.set(RECORDS, "k", new Uint8Array([1]));
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.records.set(RECORDS, "k", new Uint8Array([2])),
+  },
+  {
+    title: "records.delete",
+    prepare: async ({ store }) => {
+      await store.records.set(RECORDS, "k", new Uint8Array([1]));
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.records.delete(RECORDS, "k"),
   },
   {
     title: "load_context",
@@ -330,6 +351,8 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
 ];
+
+const RECORDS = { sessionId: "main", label: "runs" };
 
 const DEPLOY = { label: "skills", key: "deploy", toolCallIds: [] };
 

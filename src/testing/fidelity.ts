@@ -349,7 +349,7 @@ async function roundTrip<M extends { id: string }>({ session, store }: Workspace
   expect(JSON.stringify(given)).toBe(before);
   expect(await session.getMessage(given.id)).toEqual(given);
   expect((await session.getLatestLeaf())?.id).toBe(given.id);
-  expect((await store.history.path("main", { leafId: given.id })).at(-1)).toEqual(given);
+  expect((await store.session("main").path({ leafId: given.id })).messages.at(-1)).toEqual(given);
 }
 
 // Either is allowed; a store must not do a third thing, such as to cut a text short.

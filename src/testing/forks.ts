@@ -91,7 +91,7 @@ export const forks = defineTopic("forks", (it) => {
     expect(second.parent_session_id).toBe(first.id);
     expect(await historyTexts(sessionOf(second.id))).toEqual(["ab", "text of c", "text of e"]);
     expect(await sessionOf(second.id).getPathLength()).toBe(3);
-    expect(await store.history.tokens(second.id)).toBe(await store.history.tokens(first.id));
+    expect(await store.session(second.id).tokens()).toBe(await store.session(first.id).tokens());
   });
 
   it("estimates a fork's visible history, when its last message lies under an overlay too", async (workspace) => {
@@ -100,7 +100,7 @@ export const forks = defineTopic("forks", (it) => {
     await session.addCompaction("a summary", "b", "b");
     const { id } = await manager.fork("main", "b", "fork");
     const fork = workspace.sessionOf(id);
-    const check = async () => expect(await store.history.tokens(id)).toBe(estimateTokens(await fork.getHistory()));
+    const check = async () => expect(await store.session(id).tokens()).toBe(estimateTokens(await fork.getHistory()));
     await check();
     await fork.updateMessage(message("b", "much longer than it was before"));
     await check();
@@ -191,9 +191,9 @@ export const forks = defineTopic("forks", (it) => {
     expect(await snapshot(workspace, ["kept", id])).toEqual(kept);
     await manager.delete("main");
     expect(await plain.get("main")).toBe(null);
-    expect(await store.history.path("main", {})).toEqual([]);
-    expect(await store.compactions.list("main")).toEqual([]);
-    expect(await store.sessions.skills("main")).toEqual({ loaded: [], unloaded: [] });
+    expect((await store.session("main").path()).messages).toEqual([]);
+    expect(await store.session("main").compactions()).toEqual([]);
+    expect(await store.session("main").skills()).toEqual({ loaded: [], unloaded: [] });
     for (const [kind, label] of [
       ["block", "memory"],
       ["prompt", ""],

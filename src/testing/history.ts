@@ -36,6 +36,33 @@ export const history = defineTopic("history", (it) => {
     await refusals();
   });
 
+  it("gives the stored messages in place of summaries when it is asked for them", async ({ session, store }) => {
+    await forkedTree(session);
+    const stored = await session.getHistory();
+    await session.addCompaction("one", "root", "a");
+    await session.addCompaction("two", "a", "d");
+    expect(await historyIds(session)).toExclude("d");
+    const options = { summaries: false };
+    expect(await session.getHistory(undefined, options)).toEqual(stored);
+    expect(await collect(session.history(options))).toEqual(stored);
+    expect(await collect(session.history({ ...options, newestFirst: true }))).toEqual([...stored].reverse());
+    expect(idsOf(await session.getHistory("c", options))).toEqual(["root", "a", "b", "c"]);
+    expect((await store.session("main").path({ summaries: false })).messages).toEqual(stored);
+  });
+
+  it("gives every stored message of every branch with its place", async ({ session, store }) => {
+    await forkedTree(session);
+    await session.addCompaction("one", "root", "a");
+    await session.appendAll(numbered("m", 300).map((id) => message(id)));
+    const tree = await session.getTree();
+    const found = await collect(store.session("main").messages());
+    expect(found.map(({ message: { id }, parentId, createdAt }) => [id, parentId, createdAt])).toEqual(
+      tree.map(({ id, parentId, createdAt }) => [id, parentId, createdAt]),
+    );
+    expect(found[3]?.message).toEqual(await session.getMessage("c"));
+    expect(await collect(store.session("none").messages())).toEqual([]);
+  });
+
   it("reads 3,000 messages back complete, as an array and as a stream each way", async ({ session }) => {
     const ids = numbered("m", 3000);
     await session.appendAll(ids.map((id) => message(id)));

@@ -1,4 +1,3 @@
-import { parseQuery } from "../model/query.js";
 import { expect } from "./assert.js";
 import { fill, richManager } from "./forks.js";
 import { collect, message } from "./samples.js";
@@ -26,8 +25,8 @@ export const isolation = defineTopic("isolation", (it) => {
         await session.getBranches("own"),
         await session.getTree(),
         await session.getCompactions(),
-        await store.sessions.skills(id),
-        await store.history.tokens(id),
+        await store.session(id).skills(),
+        await store.session(id).tokens(),
       ];
       expect(JSON.stringify(seen)).toExclude(CANARY);
     }
@@ -40,7 +39,7 @@ export const isolation = defineTopic("isolation", (it) => {
       const session = richManager(workspace).withExpandableSummaries().getSession(id);
       await session.appendMessage(message("own"));
       const tools = await session.tools();
-      const compactions = await store.compactions.list(SOURCE);
+      const compactions = await store.session(SOURCE).compactions();
       const seen: unknown[] = [
         await session.freezeSystemPrompt(),
         session.getContextBlocks(),
@@ -53,7 +52,7 @@ export const isolation = defineTopic("isolation", (it) => {
       if (store.capabilities.search) {
         seen.push((await session.search(CANARY)).length, (await session.search("own canary text")).length);
         const scope = { sessionId: id, label: "facts" };
-        seen.push(await store.entries.search(scope, parseQuery(CANARY), { limit: 100 }));
+        seen.push(await store.entries.search(scope, CANARY, { limit: 100 }));
       }
       expect(JSON.stringify(seen)).toExclude(CANARY);
     }
@@ -63,13 +62,13 @@ export const isolation = defineTopic("isolation", (it) => {
     const { store, manager } = workspace;
     await plantCanaries(workspace);
     const state = async () => ({
-      history: await store.history.path(SOURCE, {}),
-      tree: await store.history.tree(SOURCE),
-      compactions: await store.compactions.list(SOURCE),
+      history: (await store.session(SOURCE).path()).messages,
+      tree: await store.session(SOURCE).tree(),
+      compactions: await store.session(SOURCE).compactions(),
       info: await store.sessions.get(SOURCE),
       block: await store.blocks.get({ sessionId: SOURCE, kind: "block", label: "memory" }),
       entries: await store.entries.count({ sessionId: SOURCE, label: "facts" }),
-      tokens: await store.history.tokens(SOURCE),
+      tokens: await store.session(SOURCE).tokens(),
     });
     const before = await state();
     for (const id of NEIGHBOURS) {
@@ -113,5 +112,5 @@ async function plantCanaries(workspace: Workspace): Promise<void> {
   await session.appendAll([message("c", CANARY), message("d", `more ${CANARY}`)]);
   await session.addCompaction(`summary ${CANARY}`, "c", "c");
   const skill = { label: CANARY, key: CANARY, toolCallIds: [CANARY] };
-  await workspace.store.sessions.updateSkills(SOURCE, () => ({ loaded: [skill], unloaded: [] }));
+  await workspace.store.session(SOURCE).importTree({ messages: [], skills: { loaded: [skill], unloaded: [] } });
 }

@@ -1,5 +1,3 @@
-// One topic of the suite: its cases, one after the other.
-import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import { promptKey } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
@@ -125,15 +123,15 @@ export const messages = defineTopic("messages", (it) => {
 
   it("makes the last message that an appendAll inserted the active leaf", async ({ session, store }) => {
     await chain(session, ["a", "b", "c"]);
-    const list = [message("x"), message("b")].map(encodeMessage);
-    const result = await store.messages.append("main", list, undefined);
-    expect(result.inserted).toEqual([true, false]);
+    const list = [message("x"), message("b")];
+    const result = await store.session("main").append(list);
+    expect(result.insertedIds).toEqual(["x"]);
     expect(result.lastId).toBe("x");
     expect((await session.getLatestLeaf())?.id).toBe("x");
-    expect(result.visibleTokens ?? (await store.history.tokens("main"))).toBe(await store.history.tokens("main"));
+    expect(result.visibleTokens ?? (await store.session("main").tokens())).toBe(await store.session("main").tokens());
     await session.setActiveLeaf("a");
-    const again = await store.messages.append("main", list, undefined);
-    expect([again.inserted, again.lastId]).toEqual([[false, false], "a"]);
+    const again = await store.session("main").append(list);
+    expect([again.insertedIds, again.lastId]).toEqual([[], "a"]);
     expect((await session.getLatestLeaf())?.id).toBe("a");
   });
 
@@ -326,12 +324,12 @@ export const messages = defineTopic("messages", (it) => {
     await chain(session, ["a", "b", "c"]);
     await session.addCompaction("summary", "a", "b");
     const skill = { label: "skills", key: "deploy", toolCallIds: [] };
-    await store.sessions.updateSkills("cleared", () => ({ loaded: [skill], unloaded: [] }));
+    await store.session("cleared").importTree({ messages: [], skills: { loaded: [skill], unloaded: [] } });
     await session.clearMessages();
     expect(await historyIds(session)).toEqual([]);
     expect(await session.getTree()).toEqual([]);
     expect(await session.getCompactions()).toEqual([]);
-    expect(await store.sessions.skills("cleared")).toEqual({ loaded: [], unloaded: [] });
+    expect(await store.session("cleared").skills()).toEqual({ loaded: [], unloaded: [] });
     expect(session.getContextBlock("memory")?.content).toBe("kept");
     expect((await manager.get("cleared"))?.id).toBe("cleared");
     await chain(session, ["c", "a"]);

@@ -1,4 +1,3 @@
-import { encodeMessage } from "../model/codec.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
 import type { ImportedTree, Store } from "../storage/contract.js";
@@ -63,20 +62,21 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
   const shown = [];
   for (const id of new Set([...sessions.map((each) => each.id), ...sessionIds, ""])) {
     const known = sessions.some((each) => each.id === id);
-    const tree = known ? await store.history.tree(id) : [];
+    const tree = known ? await store.session(id).tree() : [];
     const messages = [];
-    for (const node of tree) messages.push(await store.history.message(id, node.id));
+    for (const node of tree) messages.push(await store.session(id).message(node.id));
     shown.push({
       id,
       tree,
       messages,
-      leaf: known ? await store.history.leaf(id) : null,
-      path: known ? await store.history.path(id, {}) : [],
-      compactions: await store.compactions.list(id),
-      skills: await store.sessions.skills(id),
+      leaf: known ? await store.session(id).leaf() : null,
+      path: known ? (await store.session(id).path()).messages : [],
+      compactions: await store.session(id).compactions(),
+      skills: await store.session(id).skills(),
       memory: await store.blocks.get({ sessionId: id, kind: "block", label: "memory" }),
       prompt: await store.blocks.get({ sessionId: id, kind: "prompt", label: "" }),
       facts: await factsOf(store, id),
+      records: await store.records.list({ sessionId: id, label: "runs" }),
     });
   }
   return { sessions, shown };
@@ -91,14 +91,14 @@ async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> 
 
 /** A message of an imported tree. */
 export function encoded(id: string, parentId: string | null): ImportedTree["messages"][number] {
-  return { message: encodeMessage(message(id)), parentId };
+  return { message: message(id), parentId };
 }
 
 /** A session as an import would bring it. */
 export async function importedTree(session: Session, activeLeafId: string): Promise<ImportedTree> {
   const messages = [];
   for (const { id, parentId } of await session.getTree()) {
-    messages.push({ message: encodeMessage(await session.getMessage(id)), parentId });
+    messages.push({ message: (await session.getMessage(id)) as SessionMessage, parentId });
   }
   return { messages, compactions: await session.getCompactions(), activeLeafId };
 }

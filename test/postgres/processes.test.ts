@@ -60,7 +60,7 @@ for (const engine of ENGINES) {
           await Session.create(store).appendMessage(say("last"));
           const ids = (await Session.create(store).getHistory()).map(({ id }) => id);
           expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([21, 21, "last"]);
-          expect((await store.history.tree("")).map(({ parentId }) => parentId)).toEqual([null, ...ids.slice(0, -1)]);
+          expect((await store.session("").tree()).map(({ parentId }) => parentId)).toEqual([null, ...ids.slice(0, -1)]);
           for (const prefix of ["a", "b", "c", "d"]) {
             expect(ids.filter((id) => id.startsWith(prefix))).toEqual([0, 1, 2, 3, 4].map((index) => prefix + index));
           }

@@ -52,7 +52,7 @@ describeServer("a database of the documents' DDL", (server) => {
 
   async function expectEverything(store: Store): Promise<void> {
     const session = Session.create(store).forSession("s");
-    expect((await store.history.tree("s")).map(({ id, parentId }) => [id, parentId])).toEqual([
+    expect((await store.session("s").tree()).map(({ id, parentId }) => [id, parentId])).toEqual([
       ["a", null],
       ["b", "a"],
       ["x", "b"],
@@ -65,7 +65,7 @@ describeServer("a database of the documents' DDL", (server) => {
     expect((await session.getLatestLeaf())?.id).toBe("d");
     await expectError(session.getHistory("x"), "CORRUPT_MESSAGE");
     expect((await session.search("apple lemon")).map(({ id }) => id).sort()).toEqual(["a", "c"]);
-    expect((await store.history.tree("s"))[0]?.createdAt).toBe("2026-01-01T10:00:00.123Z");
+    expect((await store.session("s").tree())[0]?.createdAt).toBe("2026-01-01T10:00:00.123Z");
     expect((await Session.create(store).forSession("t").getHistory()).map(({ parts }) => parts[0]?.text)).toEqual([
       "another a",
       "another b",

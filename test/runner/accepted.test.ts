@@ -206,7 +206,7 @@ describe("what is sent", () => {
     const session = await createSession({ sessionStorage: store });
     const sent = session.send("Keep this");
     await session.close();
-    expect(await store.history.leaf(session.id)).not.toBeNull();
+    expect(await store.session(session.id).leaf()).not.toBeNull();
     await sent;
   });
 
@@ -226,12 +226,13 @@ describe("what is sent", () => {
     let updates = 0;
     const counted = {
       ...store,
-      messages: {
-        ...store.messages,
-        update: (...args: Parameters<typeof store.messages.update>) => {
+      session: (id: string) => {
+        const session = store.session(id);
+        const update: typeof session.update = (message) => {
           updates += 1;
-          return store.messages.update(...args);
-        },
+          return session.update(message);
+        };
+        return { ...session, update };
       },
     };
     const session = await createSession({

@@ -75,7 +75,7 @@ describe("without a model", () => {
     );
     const store = sqlite(db);
     const [info] = await SessionManager.create(store).list();
-    expect(await store.history.length(info?.id ?? "")).toBe(14);
+    expect(await store.session(info?.id ?? "").length()).toBe(14);
     await store.close();
   });
 
@@ -91,7 +91,7 @@ describe("without a model", () => {
   it("branches, goes to messages, retries, and draws the tree", async () => {
     await chat(["remember that a is 1", "/branch remember that b is 2", "/retry"], "--session", "s");
     const store = sqlite(db);
-    const [first] = await store.history.tree("s");
+    const [first] = await store.session("s").tree();
     await store.close();
     const { output, code } = await chat(
       [

@@ -255,13 +255,14 @@ describe("what persists", () => {
     const fast = memory();
     const store = {
       ...fast,
-      messages: {
-        ...fast.messages,
+      session: (id: string) => {
+        const session = fast.session(id);
         // Slower than the model.
-        update: async (...args: Parameters<typeof fast.messages.update>) => {
+        const update: typeof session.update = async (message) => {
           await new Promise((resolve) => setTimeout(resolve, 30));
-          await fast.messages.update(...args);
-        },
+          await session.update(message);
+        };
+        return { ...session, update };
       },
     };
     const seen: string[][] = [];

@@ -46,12 +46,13 @@ describe("a store as a storage", () => {
     const written: string[][] = [];
     const counting = {
       ...store,
-      messages: {
-        ...store.messages,
-        append: (...args: Parameters<typeof store.messages.append>) => {
-          written.push(args[1].map(({ id }) => id));
-          return store.messages.append(...args);
-        },
+      session: (id: string) => {
+        const session = store.session(id);
+        const append: typeof session.append = (messages, parent) => {
+          written.push(messages.map((message) => message.id));
+          return session.append(messages, parent);
+        };
+        return { ...session, append };
       },
     };
     const storage = new StoreSessionStorage(counting);
@@ -71,7 +72,7 @@ describe("a store as a storage", () => {
     ];
     await storage.save(stateOf(nameless));
     await storage.save(stateOf([...nameless, { role: "user", content: "Bye" }]));
-    expect(await store.history.length("s")).toBe(3);
+    expect(await store.session("s").length()).toBe(3);
   });
 
   it("updates a message that changed, and makes a branch of a conversation that went another way", async () => {
@@ -82,18 +83,18 @@ describe("a store as a storage", () => {
     expect((await storage.load("s"))?.messages).toEqual([say("a"), say("b", "changed"), say("c")]);
     await storage.save(stateOf([say("a"), say("x")]));
     expect((await storage.load("s"))?.messages).toEqual([say("a"), say("x")]);
-    expect(await store.history.tree("s")).toHaveLength(4);
+    expect(await store.session("s").tree()).toHaveLength(4);
     await storage.save(stateOf([say("a")]));
     expect((await storage.load("s"))?.messages).toEqual([say("a")]);
     await storage.save(stateOf([]));
-    expect(await store.history.tree("s")).toHaveLength(0);
+    expect(await store.session("s").tree()).toHaveLength(0);
   });
 
   it("gives the originals of what was compacted", async () => {
     const store = memory();
     const storage = new StoreSessionStorage(store);
     await storage.save(stateOf([say("a"), say("b"), say("c")]));
-    await store.compactions.add("s", { id: "o", summary: "ab", fromMessageId: "a", toMessageId: "b" });
+    await store.session("s").addCompaction({ id: "o", summary: "ab", fromMessageId: "a", toMessageId: "b" });
     expect((await storage.load("s"))?.messages.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 });

@@ -3,7 +3,6 @@ import type Database from "better-sqlite3";
 import { load } from "sqlite-vec";
 import { describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
-import { encodeMessage } from "../../src/model/codec.js";
 import { Session, SessionManager } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import type { EmbeddableStore } from "../../src/storage/embeddings/contract.js";
@@ -107,8 +106,7 @@ describe("a store with an embedder", () => {
       () => manager.getSession("second").updateMessage(say("a", "telescope")),
       () => manager.fork("first", "b", "fork"),
       () => manager.compactAndSplit("first", "harbour"),
-      () =>
-        store.messages.importTree("third", { messages: [{ message: encodeMessage(say("a", "x")), parentId: null }] }),
+      () => store.session("third").importTree({ messages: [{ message: say("a", "x"), parentId: null }] }),
     ];
     await until(isDone);
     for (const write of writes) {

@@ -85,10 +85,9 @@ async function writeImage(): Promise<Buffer> {
   await store.sessions.fork("long", "long-17", { id: "the fork", name: "fork" });
   await store.sessions.fork("media", "three", { id: "another", name: "another" });
   await manager.create("empty", { id: "empty" });
-  await store.sessions.updateSkills("long", (_state, newest) => ({
-    loaded: [{ label: "skills", key: "a", toolCallIds: ["call-1"] }],
-    unloaded: [{ label: "skills", key: "b", toolCallIds: [], through: newest }],
-  }));
+  const stored = store.session("long");
+  await stored.changeSkills({ type: "load", label: "skills", key: "a", toolCallId: "call-1" });
+  await stored.changeSkills({ type: "unload", label: "skills", key: "b", toolCallIds: [null] });
   await manager.addUsage("long", 10, 20, 0.5);
   for (const key of ["sky", "sea"]) {
     await store.entries.set({ sessionId: "long", label: "facts" }, { key, content: `the ${key} is blue` });
@@ -132,10 +131,8 @@ async function readAll(store: Store, ids: readonly string[]): Promise<Seen> {
     const found = (await session.search("gardens edited", { limit: 50 })).map((hit) => hit.id).sort();
     const blocks = [await store.blocks.get({ sessionId: id, kind: "block", label: "memory" })];
     blocks.push(await store.blocks.get({ sessionId: id, kind: "prompt", label: "" }));
-    const skills = await store.sessions.skills(id);
-    const entries = await store.entries
-      .search({ sessionId: id, label: "facts" }, { words: ["blue"] } as never, { limit: 9 })
-      .catch(() => []);
+    const skills = await store.session(id).skills();
+    const entries = await store.entries.search({ sessionId: id, label: "facts" }, "blue", { limit: 9 }).catch(() => []);
     all.push([tree, paths, messages, children, compactions, originals, found, blocks, skills, entries]);
     const named = (list: readonly { id: string }[]) =>
       list.map((message) => (message.id.startsWith("compaction_") ? "summary" : message.id));

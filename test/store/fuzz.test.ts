@@ -1,9 +1,7 @@
 import type Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { StemmaError } from "../../src/errors.js";
-import { encodeMessage } from "../../src/model/codec.js";
 import type { SessionMessage } from "../../src/model/message.js";
-import { parseQuery } from "../../src/model/query.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { ParentRef, Store } from "../../src/storage/contract.js";
 import { isEqual } from "../../src/testing/assert.js";
@@ -94,11 +92,11 @@ class FuzzRun {
   async #append(id: string, model: ModelSession, messages: SessionMessage[], parent: ParentRef): Promise<void> {
     this.log.push(`append ${id} [${messages.map((each) => each.id)}] below ${parent}`);
     const expected = model.append(messages, parent);
-    const call = this.#store.messages.append(id, messages.map(encodeMessage), parent);
+    const call = this.#store.session(id).append(messages, parent);
     if (expected === null) return refuses(call, "PARENT_NOT_FOUND");
     const result = await call;
     if (messages.length > 0) this.#sessions.set(id, model);
-    expect(result.inserted).toEqual(expected);
+    expect(result.insertedIds).toEqual(idsOf(messages).filter((_, index) => expected[index]));
     expect(result.lastId).toBe(model.leaf);
     if (result.visibleTokens !== null) expect(result.visibleTokens).toBe(model.tokens());
   }
@@ -107,13 +105,13 @@ class FuzzRun {
     const ids = this.#times(1, 3, () => this.#anyId(model));
     this.log.push(`delete ${id} [${ids}]`);
     const expected = ids.filter((each) => model.delete(each));
-    expect(await this.#store.messages.delete(id, ids)).toEqual(expected);
+    expect(await this.#store.session(id).delete(ids)).toEqual(expected);
   }
 
   async #update(id: string, model: ModelSession): Promise<void> {
     const message = this.#newMessage(this.#anyId(model));
     this.log.push(`update ${id} ${message.id}`);
-    const call = this.#store.messages.update(id, encodeMessage(message));
+    const call = this.#store.session(id).update(message);
     if (model.update(message)) await call;
     else await refuses(call, "MESSAGE_NOT_FOUND");
   }
@@ -122,7 +120,7 @@ class FuzzRun {
     const message = this.#newMessage(this.#chance(0.6) ? this.#anyId(model) : undefined);
     const parent = this.#parent(model);
     this.log.push(`upsert ${id} ${message.id} below ${parent}`);
-    const call = this.#store.messages.upsert(id, encodeMessage(message), parent);
+    const call = this.#store.session(id).upsert(message, parent);
     const isKnown = model.update(message);
     if (!isKnown && model.append([message], parent) === null) return refuses(call, "PARENT_NOT_FOUND");
     const { inserted, visibleTokens } = await call;
@@ -134,7 +132,7 @@ class FuzzRun {
   async #setActiveLeaf(id: string, model: ModelSession): Promise<void> {
     const leaf = this.#anyId(model);
     this.log.push(`leaf ${id} ${leaf}`);
-    const call = this.#store.messages.setActiveLeaf(id, leaf);
+    const call = this.#store.session(id).setActiveLeaf(leaf);
     if (!model.messages.has(leaf)) return refuses(call, "MESSAGE_NOT_FOUND");
     await call;
     model.leaf = leaf;
@@ -151,7 +149,7 @@ class FuzzRun {
       ends === null ? { fromMessageId: from, toMessageId: "none" } : { fromMessageId: from, toMessageId: to };
     const expected = model.ends(given.fromMessageId, given.toMessageId);
     this.log.push(`compact ${id} ${given.fromMessageId} to ${given.toMessageId} as ${overlay.id}`);
-    const call = this.#store.compactions.add(id, { ...overlay, ...given });
+    const call = this.#store.session(id).addCompaction({ ...overlay, ...given });
     if (expected === null) return refuses(call, "COMPACTION_INVALID_RANGE");
     expect(await call).toMatchObject({ ...overlay, fromMessageId: expected.from, toMessageId: expected.to });
     model.overlays.push({ ...overlay, ...expected });
@@ -195,8 +193,8 @@ class FuzzRun {
       if (next.messages.has(activeLeafId)) next.leaf = activeLeafId;
       else expected = "MESSAGE_NOT_FOUND";
     }
-    const call = this.#store.messages.importTree(id, {
-      messages: messages.map(({ message, parent }) => ({ message: encodeMessage(message), parentId: parent })),
+    const call = this.#store.session(id).importTree({
+      messages: messages.map(({ message, parent }) => ({ message: message, parentId: parent })),
       compactions: compactions.map(({ id: overlayId, summary, from, to }) => {
         return { id: overlayId, summary, fromMessageId: from, toMessageId: to };
       }),
@@ -209,7 +207,7 @@ class FuzzRun {
 
   async #clear(id: string, model: ModelSession): Promise<void> {
     this.log.push(`clear ${id}`);
-    await this.#store.messages.clear(id);
+    await this.#store.session(id).clear();
     model.clear();
     this.#sessions.set(id, model);
   }
@@ -218,21 +216,21 @@ class FuzzRun {
     this.log.push(`delete session ${id}`);
     await this.#store.sessions.delete(id);
     this.#sessions.delete(id);
-    expect(await this.#store.history.path(id, {})).toEqual([]);
+    expect((await this.#store.session(id).path()).messages).toEqual([]);
   }
 
   async #compare(id: string): Promise<void> {
     const model = this.#sessions.get(id) as ModelSession;
-    const { history, compactions } = this.#store;
-    same((await history.leaf(id))?.id ?? null, model.leaf);
-    const tree = (await history.tree(id)).map((node) => [node.id, node.parentId, node.role, node.preview]);
+    const session = this.#store.session(id);
+    same((await session.leaf())?.id ?? null, model.leaf);
+    const tree = (await session.tree()).map((node) => [node.id, node.parentId, node.role, node.preview]);
     same(
       tree,
       [...model.messages.values()].map(({ message, parent }) => {
         return [message.id, parent, message.role, message.parts[0]?.text?.slice(0, 80)];
       }),
     );
-    const overlays = await compactions.list(id);
+    const overlays = await session.compactions();
     same(
       overlays.map(({ createdAt: _, ...overlay }) => overlay),
       model.overlays.map(({ from, to, ...overlay }) => ({ ...overlay, fromMessageId: from, toMessageId: to })),
@@ -241,29 +239,29 @@ class FuzzRun {
     for (const leafId of this.#times(0, 3, () => this.#messageId(model))) {
       if (leafId === null) continue;
       await this.#comparePath(id, model, leafId);
-      same(idsOf(await history.branches(id, leafId)), model.children(leafId));
+      same(idsOf(await session.branches(leafId)), model.children(leafId));
     }
     for (const overlay of model.overlays.filter(() => this.#chance(0.2))) {
-      same(await compactions.originals(id, overlay.id), model.originals(overlay.id));
+      same(await session.originals(overlay.id), model.originals(overlay.id));
     }
     if (this.#chance(0.2)) await this.#compareSearch(id, model);
   }
 
   async #comparePath(id: string, model: ModelSession, leafId: string | undefined): Promise<void> {
-    const { history } = this.#store;
+    const session = this.#store.session(id);
     const leaf = leafId ?? model.leaf;
     const visible = model.visible(leaf);
-    same(await history.path(id, { leafId }), visible);
-    same(await history.length(id, leafId), model.path(leaf).length);
-    if (this.#chance(0.7)) same(await history.tokens(id, leafId), model.tokens(leaf));
-    if (this.#chance(0.2)) same(await collect(history.stream(id, { leafId })), visible);
+    same((await session.path({ leafId })).messages, visible);
+    same(await session.length(leafId), model.path(leaf).length);
+    if (this.#chance(0.7)) same(await session.tokens(leafId), model.tokens(leaf));
+    if (this.#chance(0.2)) same(await collect(session.stream({ leafId })), visible);
     if (this.#chance(0.2)) {
-      same(await collect(history.stream(id, { leafId, newestFirst: true })), [...visible].reverse());
+      same(await collect(session.stream({ leafId, newestFirst: true })), [...visible].reverse());
     }
     if (this.#chance(0.2)) {
       const maxBytes = Math.floor(this.#random() * 1500);
       const minMessages = Math.floor(this.#random() * 4);
-      const recent = await history.recent(id, maxBytes, { leafId, minMessages });
+      const recent = await session.recent(maxBytes, { leafId, minMessages });
       same(recent, recentOf(visible, maxBytes, minMessages));
     }
   }
@@ -274,7 +272,7 @@ class FuzzRun {
     // Each content has a word of its own, written anew by each update.
     const text = model.messages.get(known)?.message.parts[0]?.text ?? "";
     const word = text.split(" ")[0] as string;
-    const hits = await this.#store.history.search(parseQuery(word), { sessionId: id, limit: 1000 });
+    const hits = await this.#store.session(id).search(word, { limit: 1000 });
     const expected = [...model.messages.values()].filter(({ message }) =>
       message.parts[0]?.text?.startsWith(`${word} `),
     );

@@ -148,7 +148,7 @@ describe("a process that is killed", () => {
     const { sessions } = await store.sessions.list({});
     const ids = sessions.map(({ id }) => id);
     for (const id of writer.lines) expect(ids).toContain(id);
-    for (const id of ids) expect((await store.history.tree(id)).length).toBe(300);
+    for (const id of ids) expect((await store.session(id).tree()).length).toBe(300);
     await store.close();
     checkFile(path);
   });

@@ -1,4 +1,3 @@
-import { encodeMessage } from "../../src/model/codec.js";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 
@@ -35,11 +34,11 @@ if (task.do === "import") {
   for (let round = 0; ; round += 1) {
     const sessionId = `${task.prefix}${round}`;
     const messages = Array.from({ length: task.messages }, (_, index) => ({
-      message: encodeMessage(message(`m${index}`)),
+      message: message(`m${index}`),
       // Every tenth message is an answer to one further up.
       parentId: index === 0 ? null : `m${index % 10 === 9 ? index - 5 : index - 1}`,
     }));
-    await store.messages.importTree(sessionId, { messages });
+    await store.session(sessionId).importTree({ messages });
     acknowledge(sessionId);
   }
 }

@@ -57,7 +57,7 @@ describe.each(["0.22.0", "0.9.0"])("a database written by agents %s", (version) 
       }
     }
     const trees = await Promise.all(
-      (await SessionManager.create(store).list()).map(({ id }) => store.history.tree(id)),
+      (await SessionManager.create(store).list()).map(({ id }) => store.session(id).tree()),
     );
     expect(trees.flat()).toHaveLength(expected.stored.rowCounts.assistant_messages as number);
   });

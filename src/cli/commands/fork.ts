@@ -16,7 +16,9 @@ export function registerFork(program: Command, io: Io): void {
       await withStore(command, io, "write", async ({ store, manager, json }) => {
         const { id, name } = await findSession(manager, text);
         const messageId =
-          messageText === undefined ? (await store.history.leaf(id))?.id : await findMessageId(store, id, messageText);
+          messageText === undefined
+            ? (await store.session(id).leaf())?.id
+            : await findMessageId(store, id, messageText);
         if (messageId === undefined) {
           throw new StemmaError("MESSAGE_NOT_FOUND", { sessionId: id }, `Session "${id}" has no messages to fork.`);
         }

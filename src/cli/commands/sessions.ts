@@ -19,7 +19,7 @@ export function registerSessions(program: Command, io: Io): void {
           throw error;
         });
         const sessions = [];
-        for (const info of page.sessions) sessions.push({ ...info, messages: await store.history.length(info.id) });
+        for (const info of page.sessions) sessions.push({ ...info, messages: await store.session(info.id).length() });
         if (json) return writeJson(io, { sessions, nextCursor: page.nextCursor });
         if (sessions.length === 0) return io.write("No sessions yet: `stemma chat` or `stemma import` makes one.\n");
         const short = shortIds((await manager.list()).map(({ id }) => id));

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { pathTo } from "../../formats/path.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import type { SessionStore } from "../../storage/contract.js";
 import { withStore, writeJson } from "../context.js";
 import { findMessageId, findSession } from "../find.js";
 import type { Io } from "../io.js";
@@ -28,7 +28,7 @@ export function registerShow(program: Command, io: Io): void {
         const leafId = options.leaf === undefined ? undefined : await findMessageId(store, id, options.leaf);
         const visible = (newestFirst: boolean) => manager.getSession(id).history({ leafId, newestFirst });
         const messages = options.all
-          ? pathTo(store, id, leafId, options.limit)
+          ? originals(store.session(id), leafId, options.limit)
           : options.limit === undefined
             ? visible(false)
             : lastOf(visible(true), options.limit);
@@ -38,6 +38,11 @@ export function registerShow(program: Command, io: Io): void {
         }
       });
     });
+}
+
+function originals(session: SessionStore, leafId: string | undefined, limit: number | undefined) {
+  const all = (newestFirst: boolean) => session.stream({ leafId, summaries: false, newestFirst });
+  return limit === undefined ? all(false) : lastOf(all(true), limit);
 }
 
 async function* lastOf(newestFirst: AsyncIterable<SessionMessage>, limit: number): AsyncGenerator<SessionMessage> {

@@ -13,9 +13,10 @@ export function registerTree(program: Command, io: Io): void {
     .action(async (text: string | undefined, _options: unknown, command: Command) => {
       await withStore(command, io, "read", async ({ store, manager, json }) => {
         const session = await findSession(manager, text);
-        const messages = await store.history.tree(session.id);
-        const compactions = await store.compactions.list(session.id);
-        const activeLeafId = (await store.history.leaf(session.id))?.id ?? null;
+        const stored = store.session(session.id);
+        const messages = await stored.tree();
+        const compactions = await stored.compactions();
+        const activeLeafId = (await stored.leaf())?.id ?? null;
         if (json) return writeJson(io, { session, activeLeafId, messages, compactions });
         for (const line of drawTree({ messages, compactions, activeLeafId, width: io.width }))
           await io.write(`${line}\n`);

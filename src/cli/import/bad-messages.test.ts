@@ -47,7 +47,7 @@ async function imported(format: string, text: string): Promise<{ ids: string[]; 
   for await (const session of readSessions(readItems(chunks()), { stem: "file" }, format)) {
     const report = await importSession(store, session);
     reported += (report ?? session).skipped.length;
-    ids.push(...(await store.history.tree(session.id)).map(({ id }) => id));
+    ids.push(...(await store.session(session.id).tree()).map(({ id }) => id));
   }
   await store.close();
   return { ids, reported };

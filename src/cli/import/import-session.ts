@@ -1,8 +1,7 @@
 import { findOrigin } from "../../formats/origin.js";
 import { isObject, type JsonObject, type ParsedSession, type Skipped } from "../../formats/session-file.js";
-import { encodeMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { Store } from "../../storage/contract.js";
+import type { SessionStore, Store } from "../../storage/contract.js";
 import { prepareSession } from "./prepare.js";
 
 /** What an import did with one session. */
@@ -29,13 +28,15 @@ export async function importSession(
   session: ParsedSession,
   sessionId = session.id,
 ): Promise<ImportReport | null> {
-  const nodes = await store.history.tree(sessionId);
-  const stored = new Set(nodes.map(({ id }) => id));
-  const { tree, messages, skipped } = prepareSession(session, (id) => stored.has(id));
+  const stored = store.session(sessionId);
+  const nodes = await stored.tree();
+  const known = new Set(nodes.map(({ id }) => id));
+  const { tree, skipped } = prepareSession(session, (id) => known.has(id));
+  const messages = tree.messages.map(({ message }) => message);
   if (messages.length === 0 && skipped.length > 0) return null;
   const { name, model, source, parentSessionId, usage } = session;
-  const isNews = messages.some(({ id }) => !stored.has(id));
-  const { inserted } = await store.messages.importTree(sessionId, {
+  const isNews = messages.some(({ id }) => !known.has(id));
+  const { inserted } = await stored.importTree({
     ...tree,
     // Whoever went on with the session since the last import stays where they are.
     activeLeafId: isNews ? tree.activeLeafId : undefined,
@@ -44,25 +45,27 @@ export async function importSession(
   });
   let updated = 0;
   for (const message of messages) {
-    if (stored.has(message.id) && (await completeMessage(store, sessionId, message))) updated += 1;
+    if (known.has(message.id) && (await completeMessage(stored, message))) updated += 1;
   }
   const compactions = tree.compactions?.length ?? 0;
   return { session: sessionId, name, messages: messages.length, inserted, updated, compactions, skipped };
 }
 
 // A file can grow by the result of a call whose message is stored already.
-async function completeMessage(store: Store, sessionId: string, message: SessionMessage): Promise<boolean> {
+async function completeMessage(session: SessionStore, message: SessionMessage): Promise<boolean> {
   const format = ["pi", "openai"].find((name) => findOrigin(message, name) !== null);
   if (format === undefined) return false;
-  const old = await store.history.message(sessionId, message.id);
-  const known = old === null ? null : findOrigin(old, format);
-  if (old === null || known === null || known.length >= (findOrigin(message, format)?.length ?? 0)) return false;
+  const old = await session.message(message.id);
+  const before = old === null ? null : findOrigin(old, format);
+  if (old === null || before === null || before.length >= (findOrigin(message, format)?.length ?? 0)) return false;
   const parts = old.parts.map((part, index) => {
     const answered = message.parts[index];
-    return part.state === "input-available" && answered?.toolCallId === part.toolCallId ? answered : part;
+    return part.state === "input-available" && answered !== undefined && answered.toolCallId === part.toolCallId
+      ? answered
+      : part;
   });
   const metadata = { ...asObject(old.metadata), [format]: asObject(message.metadata)[format] };
-  await store.messages.update(sessionId, encodeMessage({ ...old, parts, metadata }));
+  await session.update({ ...old, parts, metadata });
   return true;
 }
 

@@ -1,14 +1,12 @@
 import { quote, StemmaError } from "../../errors.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
-import { type EncodedMessage, encodeMessage } from "../../model/codec.js";
+import { encodeMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { ImportedTree } from "../../storage/contract.js";
 
 /** A session made ready to be written in one go: nothing in it can be refused. */
 export interface PreparedSession {
   tree: ImportedTree;
-  /** The messages that are in `tree`. */
-  messages: SessionMessage[];
   skipped: Skipped[];
 }
 
@@ -21,8 +19,7 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
   /** For each message of the file: its id, or of one that was left out, what stands in its place. */
   const places = new Map<string, string | null>();
   const parents = new Map<string, string | null>();
-  const accepted: { message: EncodedMessage; parentId: string | null }[] = [];
-  const messages: SessionMessage[] = [];
+  const accepted: { message: SessionMessage; parentId: string | null }[] = [];
   for (const { message, parentId, line } of session.messages) {
     const { id } = message;
     if (places.has(id)) {
@@ -33,16 +30,15 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
     if (!isKnownParent)
       skipped.push({ line, why: `its parent ${quote(parentId)} is missing; it starts a tree of its own` });
     const place = parentId === null || !isKnownParent ? null : (places.get(parentId) ?? parentId);
-    const encoded = encode(message);
-    if ("why" in encoded) {
-      skipped.push({ line, why: encoded.why });
+    const why = refusal(message);
+    if (why !== null) {
+      skipped.push({ line, why });
       if (typeof id === "string") places.set(id, places.get(parentId ?? "") ?? place);
       continue;
     }
     places.set(id, id);
     parents.set(id, place);
-    accepted.push({ message: encoded, parentId: place });
-    messages.push(message);
+    accepted.push({ message, parentId: place });
   }
   const compactions = session.compactions.filter((compaction) => {
     if (!isStorable(compaction.id) || !isStorable(compaction.summary)) {
@@ -57,16 +53,18 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
     return false;
   });
   const leaf = session.activeLeafId === undefined ? undefined : (places.get(session.activeLeafId) ?? undefined);
-  return { tree: { messages: accepted, compactions, activeLeafId: leaf }, messages, skipped };
+  return { tree: { messages: accepted, compactions, activeLeafId: leaf }, skipped };
 }
 
-function encode(message: SessionMessage): EncodedMessage | { why: string } {
+// Why a message cannot be stored; null when it can.
+function refusal(message: SessionMessage): string | null {
   try {
-    return encodeMessage(message);
+    encodeMessage(message);
+    return null;
   } catch (error) {
     if (!StemmaError.isInstance(error)) throw error;
     const isSummary = typeof message.id === "string" && isSummaryMessage(message);
-    return { why: isSummary ? "it is a summary that stands for other messages, not a message" : error.message };
+    return isSummary ? "it is a summary that stands for other messages, not a message" : error.message;
   }
 }
 

@@ -67,7 +67,7 @@ export class AgentSearchProvider implements SearchProvider {
    */
   async search(query: string): Promise<string | null> {
     const parsed = parseQuery(query);
-    const found = await this.#entries.search(this.#scope, parsed, { limit: MAX_RESULTS });
+    const found = await this.#entries.search(this.#scope, query, { limit: MAX_RESULTS });
     const texts: string[] = [];
     let room = MAX_TOKENS;
     for (const { key, content } of found) {

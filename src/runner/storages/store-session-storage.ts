@@ -1,9 +1,6 @@
-import { encodeMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
-import { Session } from "../../session/session.js";
 import type { Store } from "../../storage/contract.js";
-import { readBranch } from "../messages/read-branch.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";
@@ -55,7 +52,7 @@ export class StoreSessionStorage implements StoreBackedStorage {
     const store = await this.openStore();
     if ((await store.sessions.get(sessionId)) === null) return undefined;
     const record = await SessionRecord.open(store, sessionId);
-    const messages = toSDKMessages(await readBranch(Session.create(store).forSession(sessionId)));
+    const messages = toSDKMessages(await originalsOf(store, sessionId));
     const { usage, metadata, createdAt, updatedAt, parentId } = record;
     const state = { id: sessionId, messages, usage, metadata, createdAt, updatedAt };
     return parentId === null ? state : { ...state, parentId };
@@ -80,6 +77,10 @@ export class StoreSessionStorage implements StoreBackedStorage {
   }
 }
 
+async function originalsOf(store: Store, id: string): Promise<SessionMessage[]> {
+  return (await store.session(id).path({ summaries: false })).messages;
+}
+
 /** Errors: `CORRUPT_STATE`; then nothing of it is there. */
 async function takeOver(store: Store, id: string, state: SessionState): Promise<void> {
   try {
@@ -91,9 +92,10 @@ async function takeOver(store: Store, id: string, state: SessionState): Promise<
 }
 
 async function saveMessages(store: Store, id: string, given: SessionMessage[], empty: boolean): Promise<void> {
-  const stored = await readBranch(Session.create(store).forSession(id));
+  const session = store.session(id);
+  const stored = await originalsOf(store, id);
   if (empty) {
-    if (stored.length > 0) await store.messages.clear(id);
+    if (stored.length > 0) await session.clear();
     return;
   }
   const fresh = given.filter((message) => !isSummaryMessage(message));
@@ -102,14 +104,14 @@ async function saveMessages(store: Store, id: string, given: SessionMessage[], e
     const known = stored[index];
     if (known === undefined) break;
     if (known.id === message.id) {
-      if (!sameJson(known, message)) await store.messages.update(id, encodeMessage(message));
+      if (!sameJson(known, message)) await session.update(message);
     } else if (!sameJson({ ...known, id: "" }, { ...message, id: "" })) break;
     shared = index + 1;
   }
   const parent = stored[shared - 1]?.id ?? null;
   const added = fresh.slice(shared);
-  if (added.length > 0) await store.messages.append(id, added.map(encodeMessage), parent);
-  else if (stored.length > shared && parent !== null) await store.messages.setActiveLeaf(id, parent);
+  if (added.length > 0) await session.append(added, parent);
+  else if (stored.length > shared && parent !== null) await session.setActiveLeaf(parent);
 }
 
 async function saveUsage(store: Store, id: string, usage: ExtendedUsageInfo): Promise<void> {

@@ -1,4 +1,6 @@
 import { StemmaError } from "../../errors.js";
+import { parseQuery } from "../../model/query.js";
+import type { SearchRequest } from "../contract.js";
 import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
 import { type Embedder, parseEmbedder } from "./embedder.js";
@@ -22,7 +24,7 @@ export function embeddable(open: OpenStore, dialect: VectorDialect, options: Emb
 function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions): EmbeddedStore {
   const { store } = open;
   const work = new EmbeddingIndexer(open, dialect, embedder, options);
-  const { messages, history, sessions } = store;
+  const { sessions } = store;
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const waking = <Values extends unknown[], T>(
     method: (...values: Values) => Promise<T>,
@@ -34,18 +36,23 @@ function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder,
       return result;
     };
   };
-  const first = (sessionId: string) => sessionId;
+  const search = (query: string, request: SearchRequest) => work.search(parseQuery(query), request);
   return {
     ...store,
     capabilities: { ...store.capabilities, embeddings: true },
-    messages: {
-      ...messages,
-      append: waking(messages.append, first),
-      update: waking(messages.update, first),
-      upsert: waking(messages.upsert, first),
-      importTree: waking(messages.importTree, first),
+    session: (id) => {
+      const session = store.session(id);
+      const here = () => id;
+      return {
+        ...session,
+        append: waking(session.append, here),
+        update: waking(session.update, here),
+        upsert: waking(session.upsert, here),
+        importTree: waking(session.importTree, here),
+        search: (query, request) => search(query, { ...request, sessionId: id }),
+      };
     },
-    history: { ...history, search: (query, request) => work.search(query, request) },
+    search,
     sessions: {
       ...sessions,
       fork: waking(sessions.fork, (_from, _at, { id }) => id),

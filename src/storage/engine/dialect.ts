@@ -2,8 +2,8 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { AppendResult, ImportedTree, ParentRef, ReadOptions } from "../contract.js";
-import type { Operation } from "./operation.js";
+import type { ImportedTree, ParentRef } from "../contract.js";
+import type { Operation, SqlValue } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
@@ -20,6 +20,8 @@ export interface Dialect {
   readonly byteLength: (text: string) => string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
+  /** How bytes go into a column and come out of it. */
+  readonly bytes: BytesDialect;
   /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */
   readonly forUpdate: string;
   /** Makes other writers of a session wait until the transaction ends; null where a transaction excludes them all. */
@@ -35,6 +37,17 @@ export interface Dialect {
   migrate(): Operation<boolean>;
 }
 
+export interface BytesDialect {
+  /** Stands for a bound value. */
+  readonly bound: string;
+  /** Reads a column. */
+  readonly read: (column: string) => string;
+  /** A text by the order of its bytes, whatever the database's collation. */
+  readonly ordered: (column: string) => string;
+  encode(bytes: Uint8Array): SqlValue;
+  decode(value: unknown): Uint8Array;
+}
+
 /**
  * Operations of one engine that replace shared ones, and behave as they do: the conformance suite runs on both. Their
  * statements are atomic by themselves and may be repeated, so they need no transaction.
@@ -42,13 +55,37 @@ export interface Dialect {
 export interface NativeOperations {
   /** False for what `append` leaves to the shared operation. */
   mayAppend(messages: readonly EncodedMessage[], parent: ParentRef): boolean;
-  /** See `MessageStore.append`. */
-  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Operation<AppendResult>;
-  /** See `HistoryStore.path`. Null for what is left to the shared operation. */
-  path(sessionId: string, options: ReadOptions): Operation<SessionMessage[] | null>;
+  /** See `SessionStore.append`. */
+  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Operation<Appended>;
+  /** See `SessionStore.path`. Null for what is left to the shared operation. */
+  path(sessionId: string, options: PathOptions): Operation<SessionMessage[] | null>;
   /** Writes the messages of `importTree`, within its transaction. Gives how many were inserted. */
-  importMessages(sql: Dialect, sessionId: string, messages: ImportedTree["messages"]): Operation<number>;
+  importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number>;
 }
+
+/** What an append did, before it is told. */
+export interface Appended {
+  /** For each message given: whether it was inserted. */
+  readonly inserted: readonly boolean[];
+  readonly lastId: string | null;
+  readonly visibleTokens: number | null;
+  readonly stored?: SessionMessage | null | undefined;
+}
+
+/** `ImportedTree`, its messages made ready to be written. */
+export type EncodedTree = Omit<ImportedTree, "messages"> & {
+  readonly messages: readonly { readonly message: EncodedMessage; readonly parentId: string | null }[];
+};
+
+/** `ReadOptions`, with a function for what cannot be read: without one it is thrown. */
+export interface PathOptions {
+  readonly leafId?: string | undefined;
+  readonly onCorrupt?: CorruptHandler;
+  readonly summaries?: boolean | undefined;
+}
+
+/** Takes a stored row that could not be read back; `id` is "" where it has none. */
+export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: unknown }) => void) | undefined;
 
 export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */

@@ -1,29 +1,29 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import { reservedId, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import type { AppendOptions, AppendResult, ParentRef } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { ParentRef } from "../contract.js";
+import type { Appended, Dialect } from "../engine/dialect.js";
 import { column, type Operation } from "../engine/operation.js";
 import { readMessage } from "./history.js";
 import { appendMessages } from "./messages.js";
 
-/** See `MessageStore.append`. */
+/** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
 export function* append(
   sql: Dialect,
   sessionId: string,
   messages: readonly EncodedMessage[],
   parent: ParentRef,
-  { summaryIds = [] }: AppendOptions,
-): Operation<AppendResult> {
+  summaryIds: readonly string[],
+): Operation<Appended> {
   if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
   return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
 }
 
 /** Adds to the result of an append what is stored of a single message that was known. */
 export function* withStored(
-  append: Operation<AppendResult>,
+  append: Operation<Appended>,
   sessionId: string,
   messages: readonly EncodedMessage[],
-): Operation<AppendResult> {
+): Operation<Appended> {
   const result = yield* append;
   const [one] = messages;
   if (one === undefined || messages.length > 1 || result.inserted[0] === true) return result;

@@ -41,7 +41,7 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
   return (yield* first<CompactionRow>(query, sessionId, id)) ?? null;
 }
 
-/** See `CompactionStore.add`. */
+/** See `SessionStore.addCompaction`. */
 export function* addCompaction(
   sql: Dialect,
   sessionId: string,
@@ -93,7 +93,7 @@ export function* addCompaction(
   return stored;
 }
 
-/** See `CompactionStore.list`. */
+/** See `SessionStore.compactions`. */
 export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
   const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
   return (yield* all<CompactionRow>(query, sessionId)).map((row) => ({
@@ -105,7 +105,7 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
   }));
 }
 
-/** See `CompactionStore.originals`. */
+/** See `SessionStore.originals`. */
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const head = yield* findSessionHead(sessionId);
   const row = yield* findCompaction(sessionId, id);

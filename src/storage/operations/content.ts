@@ -2,9 +2,8 @@ import { StemmaError } from "../../errors.js";
 import { decodeMessage, type EncodedMessage, PendingMessage, splitContent } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/text.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import type { CorruptHandler } from "./damage.js";
 
 /**
  * What does not stand in a message's row: inline media, once per content and session, and contents that are too large

@@ -1,7 +1,5 @@
 import { StemmaError } from "../../errors.js";
-import type { CorruptMessage } from "../contract.js";
-
-export type CorruptHandler = ((corrupt: CorruptMessage) => void) | undefined;
+import type { CorruptHandler } from "../engine/dialect.js";
 
 const ADVICE = "Run `stemma check --repair`, or store.check({ repair: true }).";
 

@@ -5,7 +5,7 @@ import { dropContent } from "./content.js";
 import { ceilingOf } from "./row-id.js";
 import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
 
-/** See `MessageStore.delete`. */
+/** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
   let head = yield* findSessionHead(sessionId);
   const deleted: string[] = [];

@@ -4,11 +4,11 @@ import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
-import type { HistoryRowStat, ReadOptions, RecentHistory, TreeNode } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { HistoryRowStat, RecentHistory, TreeNode } from "../contract.js";
+import type { CorruptHandler, Dialect, PathOptions } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
-import { assertOrder, type CorruptHandler, damaged, reportDamage, rowAfter } from "./damage.js";
+import { assertOrder, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type PathSpan, portionsOf, rangesOf, type Segment, selectRanges, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
@@ -23,7 +23,7 @@ import {
   type SessionRow,
 } from "./session-head.js";
 
-/** See `HistoryStore.message`. */
+/** See `SessionStore.message`. */
 export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
   const row = yield* first<ContentRow>(
     "SELECT n, content FROM assistant_messages WHERE session_id = ? AND id = ?",
@@ -41,14 +41,14 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
   return message;
 }
 
-/** See `HistoryStore.leaf`. */
+/** See `SessionStore.leaf`. */
 export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
   const head = yield* findSessionHead(sessionId);
   const leaf = head === null ? null : yield* resolveLeaf(sessionId, head, undefined);
   return leaf === null ? null : yield* readMessage(sessionId, leaf.id);
 }
 
-/** See `HistoryStore.branches`. */
+/** See `SessionStore.branches`. */
 export function* readBranches(sessionId: string, id: string): Operation<SessionMessage[]> {
   const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
   const head = yield* findSessionHead(sessionId);
@@ -87,17 +87,20 @@ export interface View {
   readonly skills: SkillState;
 }
 
-/** Finds the visible path to `leafId`, or to the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+/** Finds the path to `leafId`, or to the active leaf: what is visible of it, or all of it. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
 export function* openView(
   sessionId: string,
-  leafId: string | undefined,
-  onCorrupt?: CorruptHandler,
+  { leafId, onCorrupt, summaries = true }: PathOptions,
 ): Operation<View | null> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
   const leaf = yield* resolveLeaf(sessionId, head, leafId, onCorrupt);
   if (leaf === null) return null;
-  return { no: head.no, leaf, spans: yield* visibleSpans(head.no, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
+  const { no } = head;
+  if (summaries)
+    return { no, leaf, spans: yield* visibleSpans(no, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
+  const segments = yield* findSegments(no, leaf, onCorrupt);
+  return { no, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
 }
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
@@ -131,14 +134,14 @@ const MADE_UP_ID = "agents-row-";
 // What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
 const ROWS_AT_ONCE = 1024;
 
-/** See `HistoryStore.path`. */
-export function* readPath(sql: Dialect, sessionId: string, options: ReadOptions): Operation<SessionMessage[]> {
-  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
+/** See `SessionStore.path`. */
+export function* readPath(sql: Dialect, sessionId: string, options: PathOptions): Operation<SessionMessage[]> {
+  const view = yield* openView(sessionId, options);
   return view === null ? [] : yield* readView(sql, view, options);
 }
 
 /** The messages that a view shows, oldest first. */
-export function* readView(sql: Dialect, view: View, options: ReadOptions): Operation<SessionMessage[]> {
+export function* readView(sql: Dialect, view: View, options: PathOptions): Operation<SessionMessage[]> {
   const messages: SessionMessage[] = [];
   const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
   for (const portion of portionsOf(view.spans, ROWS_AT_ONCE)) {
@@ -150,7 +153,7 @@ export function* readView(sql: Dialect, view: View, options: ReadOptions): Opera
 
 type MaybeMessages = Operation<(SessionMessage | null)[]>;
 
-function* readAsStored(sql: Dialect, { no }: View, ranges: Segment[], { onCorrupt }: ReadOptions): MaybeMessages {
+function* readAsStored(sql: Dialect, { no }: View, ranges: Segment[], { onCorrupt }: PathOptions): MaybeMessages {
   const contents = yield* column<string>(...selectRanges(sql, "m.content", ranges));
   return yield* readContents(no, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
 }
@@ -159,7 +162,7 @@ function* readWithSkills(
   sql: Dialect,
   { no, skills }: View,
   ranges: Segment[],
-  { onCorrupt }: ReadOptions,
+  { onCorrupt }: PathOptions,
 ): MaybeMessages {
   const rows = yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges));
   const messages = yield* readRows(no, rows, onCorrupt);
@@ -175,7 +178,7 @@ export function* readPage(
   view: View,
   range: { branch: number; lo: number; hi: number },
   page: { newestFirst: boolean; limit: number },
-  onCorrupt: ReadOptions["onCorrupt"],
+  onCorrupt: CorruptHandler,
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const rows = yield* tuples<ContentTuple>(
     `SELECT n, content FROM assistant_messages
@@ -201,15 +204,15 @@ export function* readPage(
   return { messages, bytes, last, full: rows.length === page.limit };
 }
 
-/** See `HistoryStore.recent`. */
+/** See `SessionStore.recent`. */
 export function* readRecent(
   sessionId: string,
   maxBytes: number,
-  options: ReadOptions & { minMessages: number },
+  options: PathOptions & { minMessages: number },
 ): Operation<RecentHistory> {
   const newestFirst: SessionMessage[] = [];
   let total = 0;
-  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
+  const view = yield* openView(sessionId, options);
   const done = (truncated: boolean): RecentHistory => ({
     messages: newestFirst.reverse(),
     truncated,
@@ -248,7 +251,7 @@ export function* readRecent(
   return done(false);
 }
 
-/** See `HistoryStore.rowStats`. */
+/** See `SessionStore.rowStats`. */
 export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
@@ -261,7 +264,7 @@ export function* rowStats(sql: Dialect, sessionId: string, leafId: string | unde
   return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
-/** See `HistoryStore.length`. */
+/** See `SessionStore.length`. */
 export function* pathLength(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
@@ -270,7 +273,7 @@ export function* pathLength(sql: Dialect, sessionId: string, leafId: string | un
   return yield* sumOverRanges(sql, "count(*)", yield* findSegments(head.no, leaf));
 }
 
-/** See `HistoryStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
+/** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return leafId === undefined ? 0 : messageNotFound(sessionId, leafId);
@@ -316,7 +319,7 @@ interface TreeRow extends ContentRow {
   readonly created_at: string;
 }
 
-/** See `HistoryStore.tree`. */
+/** See `SessionStore.tree`. */
 export function* readTree(sessionId: string): Operation<TreeNode[]> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return [];

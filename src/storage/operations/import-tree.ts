@@ -1,12 +1,13 @@
 import type { ImportedTree } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
-import { addUsage, createSession, getSession } from "./sessions.js";
+import { openSessionHead } from "./session-head.js";
+import { addUsage, createSession, getSession, writeSkills } from "./sessions.js";
 
-/** See `MessageStore.importTree`. */
-export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree): Operation<{ inserted: number }> {
+/** See `SessionStore.importTree`. */
+export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
   if (tree.session !== undefined) yield* createSession({ ...tree.session, id: sessionId });
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
@@ -15,6 +16,7 @@ export function* importTree(sql: Dialect, sessionId: string, tree: ImportedTree)
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }
   if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
+  if (tree.skills !== undefined) yield* writeSkills((yield* openSessionHead(sessionId)).no, tree.skills);
   if (tree.usage !== undefined) yield* importUsage(sessionId, tree.usage);
   return { inserted };
 }

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
-import { type AppendResult, type ImportedTree, type ParentRef, promptKey, type UpsertResult } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
+import { type ParentRef, promptKey, type UpsertResult } from "../contract.js";
+import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { deleteBlock } from "./blocks.js";
 import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
@@ -27,13 +27,13 @@ const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) V
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
 const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
 
-/** See `MessageStore.append`. */
+/** See `SessionStore.append`. */
 export function* appendMessages(
   sql: Dialect,
   sessionId: string,
   messages: readonly EncodedMessage[],
   parent: ParentRef,
-): Operation<AppendResult> {
+): Operation<Appended> {
   const head = messages.length > 0 ? yield* openSessionHead(sessionId) : yield* findSessionHead(sessionId);
   if (head === null) return { inserted: [], lastId: null, visibleTokens: 0 };
   const inserted: boolean[] = [];
@@ -54,11 +54,7 @@ export function* appendMessages(
 }
 
 /** Writes messages, each below its own parent. Gives how many were inserted. */
-export function* importMessages(
-  sql: Dialect,
-  sessionId: string,
-  messages: ImportedTree["messages"],
-): Operation<number> {
+export function* importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number> {
   const head = yield* openSessionHead(sessionId);
   let newest = head.newest;
   let inserted = 0;
@@ -77,13 +73,13 @@ export function* importMessages(
   return inserted;
 }
 
-/** See `MessageStore.update`. */
+/** See `SessionStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
   const place = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
   yield* replaceMessage(sql, yield* openSessionHead(sessionId), place, message);
 }
 
-/** See `MessageStore.upsert`. */
+/** See `SessionStore.upsert`. */
 export function* upsertMessage(
   sql: Dialect,
   sessionId: string,
@@ -104,14 +100,14 @@ export function* upsertMessage(
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
-/** See `MessageStore.setActiveLeaf`. */
+/** See `SessionStore.setActiveLeaf`. */
 export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
   const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sessionId);
   yield* touchSession(head.no, place.n === head.newest?.n ? null : place.n, head.stale);
 }
 
-/** See `MessageStore.clear`. The running numbers start again; nothing refers to the old ones. */
+/** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const { no } = yield* openSessionHead(sessionId);
   const wasFrozen = yield* deleteBlock(promptKey(sessionId));

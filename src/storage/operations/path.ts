@@ -1,8 +1,8 @@
 import { SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { selectOverlays } from "../../model/overlay.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
-import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
+import { damaged, reportDamage } from "./damage.js";
 import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
 import type { MessagePosition } from "./session-head.js";
 

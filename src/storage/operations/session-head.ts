@@ -1,7 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import type { CorruptHandler } from "../engine/dialect.js";
 import { count, first, type Operation, run, tuples } from "../engine/operation.js";
-import { type CorruptHandler, damaged, reportDamage } from "./damage.js";
+import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 
 /** What a session's row holds beside its registry fields. */

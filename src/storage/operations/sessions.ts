@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
-import type { SkillState } from "../../model/skills.js";
+import { applySkillChange } from "../../model/skill-view.js";
+import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { NewSession, SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
@@ -7,6 +8,7 @@ import { UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
+import { removeRecords } from "./records.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
@@ -21,7 +23,7 @@ const SESSIONS = `
 
 type SessionRecord = SessionInfo & { no: number };
 
-/** See `SessionStore.create`. */
+/** See `SessionRegistry.create`. */
 export function* createSession(session: NewSession): Operation<SessionInfo> {
   const known = yield* readSession(session.id);
   if (known !== null) return known;
@@ -40,7 +42,7 @@ export function* createSession(session: NewSession): Operation<SessionInfo> {
   return yield* getSession(session.id);
 }
 
-/** See `SessionStore.get`. */
+/** See `SessionRegistry.get`. */
 export function* readSession(id: string): Operation<SessionInfo | null> {
   const row = yield* first<SessionRecord>(`${SESSIONS} WHERE id = ?`, id);
   return row === undefined ? null : sessionInfo(row);
@@ -57,7 +59,7 @@ export function* getSession(id: string): Operation<SessionInfo> {
   );
 }
 
-/** See `SessionStore.list`. */
+/** See `SessionRegistry.list`. */
 export function* listSessions(
   limit: number | undefined,
   cursor: string | undefined,
@@ -76,18 +78,18 @@ export function* listSessions(
   return { sessions: page.map(sessionInfo), nextCursor };
 }
 
-/** See `SessionStore.count`. */
+/** See `SessionRegistry.count`. */
 export function* countSessions(): Operation<number> {
   return Number((yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_sessions"))?.count ?? 0);
 }
 
-/** See `SessionStore.rename`. */
+/** See `SessionRegistry.rename`. */
 export function* renameSession(id: string, name: string): Operation<void> {
   yield* getSession(id);
   yield* run("UPDATE assistant_sessions SET name = ?, updated_at = ? WHERE id = ?", name, isoNow(), id);
 }
 
-/** See `SessionStore.addUsage`. */
+/** See `SessionRegistry.addUsage`. */
 export function* addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Operation<void> {
   yield* getSession(id);
   yield* run(
@@ -101,7 +103,7 @@ export function* addUsage(id: string, inputTokens: number, outputTokens: number,
   );
 }
 
-/** See `SessionStore.delete`. */
+/** See `SessionRegistry.delete`. */
 export function* deleteSession(sql: Dialect, id: string): Operation<void> {
   if (id === UPGRADED_ROWS) return;
   const head = yield* findSessionHead(id);
@@ -109,6 +111,7 @@ export function* deleteSession(sql: Dialect, id: string): Operation<void> {
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
   yield* removeUpgradedBlocks(id);
+  yield* removeRecords(id);
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
 }
 
@@ -118,20 +121,23 @@ export function* readSkills(id: string): Operation<SkillState> {
   return skillsOf(head ?? { no: 0, leaf: null, stale: null, skills: null });
 }
 
-/** See `SessionStore.updateSkills`. */
-export function* updateSkills(
-  id: string,
-  change: (state: SkillState, newest: number) => SkillState,
-): Operation<SkillState> {
+/** See `SessionStore.changeSkills`. */
+export function* changeSkills(id: string, change: SkillChange): Operation<boolean> {
   const head = yield* openSessionHead(id);
-  const state = change(skillsOf(head), head.newest?.n ?? 0);
+  const state = applySkillChange(skillsOf(head), change, head.newest?.n ?? 0);
+  if (state === null) return false;
+  yield* writeSkills(head.no, state);
+  return true;
+}
+
+/** Notes which skills a session has loaded and unloaded. */
+export function* writeSkills(no: number, state: SkillState): Operation<void> {
   yield* run(
     "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
     JSON.stringify(state),
     isoNow(),
-    head.no,
+    no,
   );
-  return state;
 }
 
 function sessionInfo(row: SessionRecord): SessionInfo {

@@ -1,15 +1,20 @@
 import type { SessionMessage } from "../../model/message.js";
 import { summaryMessage } from "../../model/overlay.js";
-import type { ReadOptions } from "../contract.js";
-import type { Operation } from "../engine/operation.js";
+import type { StoredMessage } from "../contract.js";
+import type { PathOptions } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { type ContentRow, readRows } from "./content.js";
+import { rowAfter } from "./damage.js";
 import { openView, readPage, type View } from "./history.js";
 import type { PathSpan } from "./path.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import { findSessionHead } from "./session-head.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
 const MAX_PAGE = 512;
 
-export interface StreamOptions extends ReadOptions {
+export interface StreamOptions extends PathOptions {
   readonly newestFirst?: boolean | undefined;
 }
 
@@ -24,7 +29,7 @@ interface Page {
 }
 
 /**
- * See `HistoryStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
+ * See `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
  * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
 export function streamPath(
@@ -56,7 +61,7 @@ async function* streamPages(
 }
 
 function* openStream(sessionId: string, options: StreamOptions): Operation<Page | null> {
-  const view = yield* openView(sessionId, options.leafId, options.onCorrupt);
+  const view = yield* openView(sessionId, options);
   if (view === null) return null;
   const spans = options.newestFirst ? view.spans : view.spans.slice().reverse();
   return yield* readPieces(view, spans, FIRST_PAGE, options);
@@ -88,4 +93,60 @@ function* readPieces(
     rest.push({ range: newestFirst ? { ...range, hi: last - 1 } : { ...range, lo: last + 1 } });
   }
   return { view, messages, bytes, rest };
+}
+
+const TREE_PAGE = 128;
+
+interface TreeRow extends ContentRow {
+  readonly parent_id: string | null;
+  readonly created_at: string;
+}
+
+/** See `SessionStore.messages`. Each page is a transaction of its own. */
+export function streamMessages(read: Read, sessionId: string): AsyncGenerator<StoredMessage, void, undefined> {
+  const first = read(() => readTreePage(sessionId, 0));
+  first.catch(() => {});
+  return streamTree(read, sessionId, first);
+}
+
+async function* streamTree(
+  read: Read,
+  sessionId: string,
+  first: Promise<TreePage>,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  for (let page = await first; ; ) {
+    yield* page.messages;
+    const { next } = page;
+    if (next === null) return;
+    page = await read(() => readTreePage(sessionId, next));
+  }
+}
+
+interface TreePage {
+  readonly messages: readonly StoredMessage[];
+  /** The row id to go on from; null when there is no more. */
+  readonly next: number | null;
+}
+
+function* readTreePage(sessionId: string, after: number): Operation<TreePage> {
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return { messages: [], next: null };
+  const from = Math.max(after, floorOf(head.no));
+  const rows = yield* all<TreeRow>(
+    `SELECT n, parent_id, COALESCE(dated_at, created_at) AS created_at, content FROM assistant_messages
+     WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${TREE_PAGE}`,
+    from,
+    ceilingOf(head.no),
+  );
+  const read = yield* readRows(
+    head.no,
+    rows.map(({ n, content }) => [n, content]),
+  );
+  const messages = rows.map(({ parent_id, created_at }, index) => ({
+    message: read[index] as SessionMessage,
+    parentId: parent_id,
+    createdAt: created_at,
+  }));
+  const last = rows.length < TREE_PAGE ? undefined : rows.at(-1);
+  return { messages, next: last === undefined ? null : rowAfter(last.n, from) };
 }

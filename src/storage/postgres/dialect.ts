@@ -1,3 +1,4 @@
+import { fromBase64, toBase64 } from "../../model/base64.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
 import type { PostgresMigration } from "./migration.js";
@@ -24,6 +25,14 @@ export function postgresDialect(
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     keepsText: true,
+    // As text: clients have types of their own for bytes.
+    bytes: {
+      bound: "decode(?::text, 'base64')",
+      read: (column) => `encode(${column}, 'base64')`,
+      ordered: (column) => `${column} COLLATE "C"`,
+      encode: toBase64,
+      decode: (value) => fromBase64(String(value)),
+    },
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),
     *columns(table) {

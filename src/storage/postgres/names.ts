@@ -8,6 +8,7 @@ export const TABLES = [
   "assistant_media",
   "assistant_media_refs",
   "assistant_fts",
+  "assistant_records",
   "cf_agents_context_blocks",
   "cf_agents_search_entries",
   "cf_agents_search_fts",

@@ -4,8 +4,8 @@ import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
-import type { AppendResult, ImportedTree, ParentRef } from "../contract.js";
-import type { NativeOperations } from "../engine/dialect.js";
+import type { ParentRef } from "../contract.js";
+import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { readContents, storableText } from "../operations/content.js";
 import { skillsOf } from "../operations/history.js";
@@ -142,7 +142,7 @@ function appendRows(sessionId: string, rows: readonly AppendedRow[]): Operation<
   return first<Result>("SELECT assistant_append_all(?, ?, ?) AS result", sessionId, isoNow(), JSON.stringify(rows));
 }
 
-function resultOf(row: Result | undefined): AppendResult {
+function resultOf(row: Result | undefined): Appended {
   const [flags, lastId, visibleTokens] = JSON.parse((row as Result).result);
   return { inserted: Array.from(String(flags), (flag) => flag === "1"), lastId, visibleTokens };
 }
@@ -168,7 +168,7 @@ function sizeOf({ content, media }: EncodedMessage): number {
   return media.reduce((size, { data }) => size + data.length, content.length);
 }
 
-function* batches(messages: ImportedTree["messages"]): Generator<ImportedTree["messages"]> {
+function* batches(messages: EncodedTree["messages"]): Generator<EncodedTree["messages"]> {
   let start = 0;
   let size = 0;
   for (const [index, { message }] of messages.entries()) {

@@ -27,6 +27,13 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     // octet_length is younger than the oldest SQLite that there is.
     byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     keepsText: false,
+    bytes: {
+      bound: "?",
+      read: (column) => column,
+      ordered: (column) => column,
+      encode: (bytes) => bytes,
+      decode: (value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : Uint8Array.from(value as Uint8Array)),
+    },
     forUpdate: "",
     lockSession: null,
     *columns(table) {

@@ -1,15 +1,8 @@
 import { StemmaError } from "../../../errors.js";
-import type { SessionMessage } from "../../../model/message.js";
-import {
-  type BlockKey,
-  type EntryScope,
-  promptKey,
-  type SessionInfo,
-  type Store,
-  type StoredBlock,
-} from "../../../storage/contract.js";
+import type { BlockKey, EntryScope, SessionInfo, Store, StoredBlock } from "../../../storage/contract.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
+import { heldSession } from "./held-session.js";
 import { HeldSessions } from "./held-sessions.js";
 import { blockName, entryName } from "./session-snapshot.js";
 
@@ -39,7 +32,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   const { memory } = await import("../../../memory.js");
   const inner = memory();
   const held = new HeldSessions(storage, inner);
-  const { messages, history, compactions, sessions, entries } = inner;
+  const { sessions, entries } = inner;
   const read = held.read.bind(held);
   const write = held.write.bind(held);
   return {
@@ -51,70 +44,13 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       transactions: true,
       durable: !(storage instanceof MemorySessionStorage),
     },
-    messages: {
-      append: (id, list, parent, options) => write([id], () => messages.append(id, list, parent, options)),
-      update: (id, message) =>
-        write([id], async () => {
-          await messages.update(id, message);
-          held.rewritten(id, message.id, message.createdAt !== null);
-        }),
-      upsert: (id, message, parent) =>
-        write([id], async () => {
-          const result = await messages.upsert(id, message, parent);
-          held.rewritten(id, message.id, message.createdAt !== null);
-          return result;
-        }),
-      delete: (id, ids) =>
-        write([id], async () => {
-          const removed = await messages.delete(id, ids);
-          held.removed(id, removed);
-          return removed;
-        }),
-      clear: (id) =>
-        write([id], async () => {
-          const wasFrozen = await messages.clear(id);
-          held.keys(id).blocks.delete(blockName(promptKey(id)));
-          held.removed(id, null);
-          return wasFrozen;
-        }),
-      importTree: (id, tree) => write([id], () => messages.importTree(id, tree)),
-      setActiveLeaf: (id, messageId) => write([id], () => messages.setActiveLeaf(id, messageId)),
-    },
-    history: {
-      message: (id, messageId) => read(id, () => history.message(id, messageId)),
-      leaf: (id) => read(id, () => history.leaf(id)),
-      branches: (id, messageId) => read(id, () => history.branches(id, messageId)),
-      path: (id, options) => read(id, () => history.path(id, options)),
-      stream(id, options) {
-        // From the call on: its first page is read then, in the order of the calls.
-        held.retain(id);
-        const opened = read(id, async () => ({ messages: history.stream(id, options) }));
-        // Whoever iterates is told of a failure; perhaps nobody does.
-        opened.catch(() => {});
-        return streamOf(opened, () => held.release(id));
-      },
-      recent: (id, maxBytes, options) => read(id, () => history.recent(id, maxBytes, options)),
-      rowStats: (id, leafId) => read(id, () => history.rowStats(id, leafId)),
-      length: (id, leafId) => read(id, () => history.length(id, leafId)),
-      tokens: (id, leafId) => read(id, () => history.tokens(id, leafId)),
-      tree: (id) =>
-        read(id, async () => {
-          const nodes = await history.tree(id);
-          return nodes.map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt }));
-        }),
-      async search(query, options) {
-        const search = async () => {
-          const hits = await history.search(query, options);
-          return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
-        };
-        const { sessionId } = options;
-        return sessionId === undefined ? held.readAll(search) : read(sessionId, search);
-      },
-    },
-    compactions: {
-      add: (id, overlay, guard) => write([id], () => compactions.add(id, overlay, guard)),
-      list: (id) => read(id, () => compactions.list(id)),
-      originals: (id, compactionId) => read(id, () => compactions.originals(id, compactionId)),
+    session: (id) => heldSession(held, inner.session(id)),
+    search: (query, request) => {
+      const search = async () => {
+        const hits = await inner.search(query, request);
+        return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
+      };
+      return request.sessionId === undefined ? held.readAll(search) : read(request.sessionId, search);
     },
     sessions: {
       create: async (session) => held.infoOf(await write([session.id], () => sessions.create(session))),
@@ -155,8 +91,6 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
         // The continuation first: until the last save, the session it continues is as it was.
         return held.infoOf(await write([next.id, id], split));
       },
-      updateSkills: (id, change) => write([id], () => sessions.updateSkills(id, change)),
-      skills: (id) => read(id, () => sessions.skills(id)),
     },
     blocks: blocksOf(held, inner),
     entries: {
@@ -176,6 +110,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       delete: (scope, key) => write([scope.sessionId], () => entries.delete(scope, key)),
       search: (scope, query, options) => read(scope.sessionId, () => entries.search(scope, query, options)),
     },
+    records: recordsOf(held, inner),
     order: held.order,
     reload: (id) => held.reload(id),
     retain: (id) => held.retain(id),
@@ -187,17 +122,6 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       await inner.close();
     },
   };
-}
-
-async function* streamOf(
-  opened: Promise<{ messages: AsyncIterable<SessionMessage> }>,
-  onEnd: () => Promise<void>,
-): AsyncIterable<SessionMessage> {
-  try {
-    yield* (await opened).messages;
-  } finally {
-    await onEnd();
-  }
 }
 
 // A block that came from the storage goes on counting its versions from there.
@@ -228,6 +152,19 @@ function blocksOf(held: HeldSessions, inner: Store): Store["blocks"] {
         await blocks.delete(key);
         held.keys(key.sessionId).blocks.delete(blockName(key));
       }),
+  };
+}
+
+function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
+  return {
+    get: (scope, key) => held.read(scope.sessionId, () => records.get(scope, key)),
+    set: (scope, key, value, options) =>
+      held.write([scope.sessionId], () => {
+        held.keys(scope.sessionId).records.add(scope.label);
+        return records.set(scope, key, value, options);
+      }),
+    delete: (scope, key, options) => held.write([scope.sessionId], () => records.delete(scope, key, options)),
+    list: (scope, options) => held.read(scope.sessionId, () => records.list(scope, options)),
   };
 }
 

@@ -214,7 +214,12 @@ export class HeldSessions {
     const held = this.#held.get(id) ?? newHeld();
     const info = await this.inner.sessions.get(id);
     // A call that wrote nothing makes no session.
-    if (info === null && held.state === null && held.keys.blocks.size + held.keys.entries.size === 0) return false;
+    if (
+      info === null &&
+      held.state === null &&
+      held.keys.blocks.size + held.keys.entries.size + held.keys.records.size === 0
+    )
+      return false;
     const endReason = info?.end_reason ?? held.endReason;
     const times = (messageId: string) => held.times.get(messageId) ?? null;
     const { keys, converted } = held;

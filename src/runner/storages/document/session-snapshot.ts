@@ -1,4 +1,4 @@
-import { encodeMessage } from "../../../model/codec.js";
+import { fromBase64, toBase64 } from "../../../model/base64.js";
 import type { SessionMessage } from "../../../model/message.js";
 import type { SkillState } from "../../../model/skills.js";
 import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../../../storage/contract.js";
@@ -6,6 +6,9 @@ import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
 import { extrasKey, OURS, SessionRecord, writeExtras } from "../../session-record.js";
 import type { SDKMessage, SessionState } from "../../types.js";
+
+/** From so many messages that are not converted yet on, all are read at once. */
+const MANY = 4;
 
 /** What a session has beyond the documented state. Only what there is, is there. */
 interface Snapshot {
@@ -26,12 +29,16 @@ interface Snapshot {
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
   entries?: { label: string; key: string; content: string }[];
   skills?: SkillState;
+  /** Their bytes as base64. They have other versions once they are loaded again. */
+  records?: { label: string; key: string; value: string; expiresAt: number | null }[];
 }
 
-/** Which blocks and entries a session has: a store does not list them. By block and entry, as JSON. */
+/** Which blocks, entries and records a session has: a store does not list them. By block and entry, as JSON. */
 export interface KnownKeys {
   readonly blocks: Map<string, KnownBlock>;
   readonly entries: Map<string, { readonly label: string; readonly key: string }>;
+  /** The labels of its records. */
+  readonly records: Set<string>;
 }
 
 interface KnownBlock {
@@ -42,7 +49,7 @@ interface KnownBlock {
 }
 
 export function newKeys(): KnownKeys {
-  return { blocks: new Map(), entries: new Map() };
+  return { blocks: new Map(), entries: new Map(), records: new Set() };
 }
 
 export function blockName({ kind, label }: Pick<BlockKey, "kind" | "label">): string {
@@ -76,21 +83,22 @@ export async function exportSession(
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
   const info = await store.sessions.get(id);
   const record = info === null ? null : await SessionRecord.open(store, id);
-  const tree = await store.history.tree(id);
-  const leaf = (await store.history.leaf(id))?.id;
-  const compactions = await store.compactions.list(id);
+  const session = store.session(id);
+  const tree = await session.tree();
+  const leaf = (await session.leaf())?.id;
+  const compactions = await session.compactions();
   const skills = await readSkills(store, id);
   const missing = tree.filter((node) => !converted.has(node.id));
-  // After a session was loaded nothing is converted yet. Where the visible history is the stored one, it is read at once.
-  if (missing.length > 1 && compactions.length === 0 && skills.skills === undefined) {
-    for (const message of await store.history.path(id, {})) {
+  // After a session was loaded nothing is converted yet: then all of it is read at once.
+  if (missing.length > MANY) {
+    for await (const { message } of session.messages()) {
       if (!converted.has(message.id)) converted.set(message.id, convert(message));
     }
   }
-  for (const node of missing) {
-    if (converted.has(node.id)) continue;
-    const message = await store.history.message(id, node.id);
-    if (message !== null) converted.set(node.id, convert(message));
+  for (const { id: messageId } of missing) {
+    if (converted.has(messageId)) continue;
+    const message = await session.message(messageId);
+    if (message !== null) converted.set(messageId, convert(message));
   }
   const parents = new Map(tree.map((node) => [node.id, node.parentId]));
   const branch: string[] = [];
@@ -115,6 +123,7 @@ export async function exportSession(
     ...nonEmpty("compactions", compactions),
     ...nonEmpty("blocks", await readBlocks(store, id, keys)),
     ...nonEmpty("entries", await readEntries(store, id, keys)),
+    ...nonEmpty("records", await readRecords(store, id, keys)),
     ...skills,
   };
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
@@ -132,7 +141,8 @@ export async function importSession(store: Store, id: string, state: SessionStat
     await store.sessions.create({ id, name: ours.name ?? id, model, source, parentSessionId: state.parentId });
   }
   const tree = treeOf(state.messages ?? [], ours);
-  if (tree.messages.length > 0) await store.messages.importTree(id, tree);
+  const { skills } = ours;
+  if (tree.messages.length > 0 || skills !== undefined) await store.session(id).importTree({ ...tree, skills });
   const keys = newKeys();
   for (const { kind, label, content, version } of ours.blocks ?? []) {
     await store.blocks.set({ sessionId: id, kind, label }, content);
@@ -142,8 +152,10 @@ export async function importSession(store: Store, id: string, state: SessionStat
     await store.entries.set({ sessionId: id, label }, { key, content });
     keys.entries.set(entryName(label, key), { label, key });
   }
-  const { skills } = ours;
-  if (skills !== undefined) await store.sessions.updateSkills(id, () => skills);
+  for (const { label, key, value, expiresAt } of ours.records ?? []) {
+    keys.records.add(label);
+    await store.records.set({ sessionId: id, label }, key, fromBase64(value), { expiresAt: expiresAt ?? undefined });
+  }
   const { usage } = state;
   if (usage && id !== "")
     await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
@@ -177,7 +189,7 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
   return {
     messages: order.flatMap(([id, parentId]) => {
       const message = stored.get(id);
-      return message === undefined ? [] : [{ message: encodeMessage(message), parentId }];
+      return message === undefined ? [] : [{ message, parentId }];
     }),
     compactions: ours.compactions ?? [],
     activeLeafId: ours.leaf ?? order.at(-1)?.[0],
@@ -205,9 +217,18 @@ async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Pr
   return entries;
 }
 
+async function readRecords(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"records">> {
+  const records: Listed<"records"> = [];
+  for (const label of keys.records) {
+    const found = await store.records.list({ sessionId, label }, { limit: Number.MAX_SAFE_INTEGER });
+    for (const { key, value, expiresAt } of found) records.push({ label, key, value: toBase64(value), expiresAt });
+  }
+  return records;
+}
+
 // The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
 async function readSkills(store: Store, id: string): Promise<Pick<Snapshot, "skills">> {
-  const { loaded, unloaded } = await store.sessions.skills(id);
+  const { loaded, unloaded } = await store.session(id).skills();
   if (loaded.length === 0 && unloaded.length === 0) return {};
   return { skills: { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) } };
 }

@@ -25,7 +25,7 @@ export type RankMessages = (
   depth: number,
 ) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
 
-/** See `HistoryStore.search`. */
+/** See `SessionStore.search`. */
 export function* searchMessages(
   sql: Dialect,
   query: SearchQuery,

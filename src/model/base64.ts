@@ -1,0 +1,16 @@
+/** Characters that `String.fromCharCode` takes in one call. */
+const AT_ONCE = 8192;
+
+/** Bytes as base64, with what every runtime has. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += AT_ONCE) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + AT_ONCE));
+  }
+  return btoa(binary);
+}
+
+/** The bytes of a text in base64, which may hold line breaks. */
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,93 @@
+import type { SessionMessage } from "../../../model/message.js";
+import { promptKey, type SessionStore } from "../../../storage/contract.js";
+import type { HeldSessions } from "./held-sessions.js";
+import { blockName } from "./session-snapshot.js";
+
+/** A session that is held in memory: it is loaded before it is read, and saved after each write. */
+export function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
+  const { id } = session;
+  const read = <T>(work: () => Promise<T>): Promise<T> => held.read(id, work);
+  const write = <T>(work: () => Promise<T>): Promise<T> => held.write([id], work);
+  const rewritten = (message: SessionMessage) => held.rewritten(id, message.id, message.createdAt !== undefined);
+  // From the call on: its first page is read then, in the order of the calls.
+  const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
+    held.retain(id);
+    const opened = read(async () => ({ items: open() }));
+    // Whoever iterates is told of a failure; perhaps nobody does.
+    opened.catch(() => {});
+    return streamOf(opened, () => held.release(id));
+  };
+  return {
+    id,
+    append: (messages, parent) => write(() => session.append(messages, parent)),
+    update: (message) =>
+      write(async () => {
+        await session.update(message);
+        rewritten(message);
+      }),
+    upsert: (message, parent) =>
+      write(async () => {
+        const result = await session.upsert(message, parent);
+        rewritten(message);
+        return result;
+      }),
+    delete: (ids) =>
+      write(async () => {
+        const removed = await session.delete(ids);
+        held.removed(id, removed);
+        return removed;
+      }),
+    clear: () =>
+      write(async () => {
+        const wasFrozen = await session.clear();
+        held.keys(id).blocks.delete(blockName(promptKey(id)));
+        held.removed(id, null);
+        return wasFrozen;
+      }),
+    importTree: (tree) => write(() => session.importTree(tree)),
+    setActiveLeaf: (messageId) => write(() => session.setActiveLeaf(messageId)),
+
+    message: (messageId) => read(() => session.message(messageId)),
+    leaf: () => read(() => session.leaf()),
+    branches: (messageId) => read(() => session.branches(messageId)),
+    path: (options) => read(() => session.path(options)),
+    stream: (options) => streamed(() => session.stream(options)),
+    recent: (maxBytes, options) => read(() => session.recent(maxBytes, options)),
+    rowStats: (leafId) => read(() => session.rowStats(leafId)),
+    length: (leafId) => read(() => session.length(leafId)),
+    tokens: (leafId) => read(() => session.tokens(leafId)),
+    tree: () =>
+      read(async () =>
+        (await session.tree()).map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt })),
+      ),
+    messages: () => streamed(() => datedBy(held, session)),
+    search: (query, request) =>
+      read(async () => {
+        const hits = await session.search(query, request);
+        return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(id, hit.id) ?? hit.createdAt }));
+      }),
+
+    compactions: () => read(() => session.compactions()),
+    addCompaction: (compaction, guard) => write(() => session.addCompaction(compaction, guard)),
+    originals: (compactionId) => read(() => session.originals(compactionId)),
+    skills: () => read(() => session.skills()),
+    changeSkills: (change) => write(() => session.changeSkills(change)),
+  };
+}
+
+async function* datedBy(held: HeldSessions, session: SessionStore): ReturnType<SessionStore["messages"]> {
+  for await (const stored of session.messages()) {
+    yield { ...stored, createdAt: held.timeOf(session.id, stored.message.id) ?? stored.createdAt };
+  }
+}
+
+async function* streamOf<T>(
+  opened: Promise<{ items: AsyncIterable<T> }>,
+  onEnd: () => Promise<void>,
+): AsyncIterable<T> {
+  try {
+    yield* (await opened).items;
+  } finally {
+    await onEnd();
+  }
+}

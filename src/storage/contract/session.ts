@@ -1,0 +1,206 @@
+import type { HistoryMessage, SessionMessage } from "../../model/message.js";
+import type { SkillChange, SkillState } from "../../model/skills.js";
+import type { SearchHit, SearchRequest } from "./search.js";
+import type { NewSession } from "./sessions.js";
+
+/**
+ * One session of a store: its messages, what is read of them, its compactions and its loaded skills. A session exists from
+ * its first write on; reading one that does not gives nothing. Every writing call is all or nothing.
+ */
+export interface SessionStore {
+  /** "" for the unnamed one. */
+  readonly id: string;
+
+  // ── Messages ──
+
+  /**
+   * Attaches `messages` as one chain below `parent`; the last one inserted becomes the active leaf. A known id stays
+   * where and as it is, and the chain goes on from it. Summaries of this session are passed over. A call that inserts
+   * nothing changes nothing.
+   * Errors: `PARENT_NOT_FOUND`, `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
+   */
+  append(messages: readonly SessionMessage[], parent?: ParentRef): Promise<AppendResult>;
+  /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
+  update(message: SessionMessage): Promise<void>;
+  /** Updates a known id in place, else appends below `parent`. A summary of this session is passed over. Errors: as for `append`. */
+  upsert(message: SessionMessage, parent?: ParentRef): Promise<UpsertResult>;
+  /** Removes messages; children move to the parent, compactions shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
+  delete(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Removes every message, compaction and loaded-skill state, and the frozen prompt; keeps the registry row and the blocks.
+   * Resolves to whether a prompt was frozen.
+   */
+  clear(): Promise<boolean>;
+  /**
+   * Writes a whole tree, each message below its own parent, with its compactions, active leaf, registry entry and usage.
+   * What is known already stays as it is.
+   * Errors: `PARENT_NOT_FOUND`, `COMPACTION_INVALID_RANGE`, `MESSAGE_NOT_FOUND`, and those of a message.
+   */
+  importTree(tree: ImportedTree): Promise<{ inserted: number }>;
+  /** Makes a message the one that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
+  setActiveLeaf(messageId: string): Promise<void>;
+
+  // ── Reading ──
+
+  /** One message as stored, or null. */
+  message(id: string): Promise<SessionMessage | null>;
+  /** The active leaf's message; null when the session is empty. */
+  leaf(): Promise<SessionMessage | null>;
+  /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
+  branches(id: string): Promise<SessionMessage[]>;
+  /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  path(options?: ReadOptions): Promise<PathRead>;
+  /**
+   * The same, page by page, never holding more than a page; oldest first, or newest first. Reading begins with the call:
+   * it sees what was written before, also if the pages are asked for later.
+   */
+  stream(options?: ReadOptions & { newestFirst?: boolean | undefined }): AsyncIterable<SessionMessage>;
+  /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
+  recent(maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
+  /** The size of each stored message on the path, oldest first, without its content; summaries hide nothing. */
+  rowStats(leafId?: string): Promise<HistoryRowStat[]>;
+  /** Stored messages on the path; summaries are not counted. */
+  length(leafId?: string): Promise<number>;
+  /** Estimated tokens of the visible history. */
+  tokens(leafId?: string): Promise<number>;
+  /** Every message's place in the tree, in the order they were written. */
+  tree(): Promise<TreeNode[]>;
+  /** Every message of every branch as stored, in the order they were written, page by page. Errors: `CORRUPT_MESSAGE`. */
+  messages(): AsyncIterable<StoredMessage>;
+  /** Ranked messages that match, best first. Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`. */
+  search(query: string, request: Omit<SearchRequest, "sessionId" | "sessionIds">): Promise<SearchHit[]>;
+
+  // ── Compactions and skills ──
+
+  /** Every compaction, oldest first. */
+  compactions(): Promise<StoredCompaction[]>;
+  /**
+   * Lays a summary over `fromMessageId … toMessageId` (either may be the id of a visible summary, whose range is then included).
+   * Errors: `COMPACTION_INVALID_RANGE` for unknown ids, a reversed range or one that is not on one path;
+   * `COMPACTION_STALE` when `guard` no longer holds.
+   */
+  addCompaction(compaction: NewCompaction, guard?: CompactionGuard): Promise<StoredCompaction>;
+  /** The stored messages of a compaction's range, in order. Errors: `COMPACTION_NOT_FOUND`. */
+  originals(compactionId: string): Promise<SessionMessage[]>;
+  /** Which skills are loaded and unloaded. */
+  skills(): Promise<SkillState>;
+  /** Notes a load or an unload. Resolves to false when there was nothing to unload. */
+  changeSkills(change: SkillChange): Promise<boolean>;
+}
+
+/** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
+export type ParentRef = string | null | undefined;
+
+export interface AppendResult {
+  /** The ids that were not there before, in order. */
+  readonly insertedIds: readonly string[];
+  /** The id that a next message would continue from: the last one inserted, or the active leaf as it was. Null without one. */
+  readonly lastId: string | null;
+  /** Estimated tokens of the visible history up to there; null when it must be measured (`tokens`). */
+  readonly visibleTokens: number | null;
+  /** Of a call with one message whose id was known: what is stored under that id. */
+  readonly stored?: SessionMessage | null | undefined;
+}
+
+export interface UpsertResult {
+  /** False when the id was known and its message was updated. */
+  readonly inserted: boolean;
+  /** Estimated tokens of the visible history; null when it must be measured (`tokens`). */
+  readonly visibleTokens: number | null;
+}
+
+/** A session as a file holds it: parents before their children. */
+export interface ImportedTree {
+  readonly messages: readonly { readonly message: SessionMessage; readonly parentId: string | null }[];
+  /** Oldest first; one whose id is already stored is left alone. */
+  readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
+  readonly activeLeafId?: string | undefined;
+  /** The session's registry entry, made when there is none yet. */
+  readonly session?: Omit<NewSession, "id"> | undefined;
+  /** Which skills it has loaded and unloaded. Default: as it is. */
+  readonly skills?: SkillState | undefined;
+  /** What the session has used, counted when nothing is counted yet. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
+}
+
+export interface ReadOptions {
+  /** The message that the path ends with; the active leaf when absent. Unknown: `MESSAGE_NOT_FOUND`. */
+  leafId?: string | undefined;
+  /** Of a stored row that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave it out. */
+  onCorrupt?: "throw" | "skip" | undefined;
+  /**
+   * True, the default: what the model sees, summaries in the place of what they cover and unloaded skills emptied. False: the
+   * stored messages as they are.
+   */
+  summaries?: boolean | undefined;
+}
+
+export interface PathRead {
+  readonly messages: SessionMessage[];
+  /** The ids of the rows that were left out. */
+  readonly corrupt: readonly string[];
+}
+
+export interface RecentHistory {
+  /** Oldest first. */
+  messages: HistoryMessage[];
+  /** True when older messages were left out. */
+  truncated: boolean;
+  /** Sum of the sizes of `messages` as JSON, in bytes of UTF-8. */
+  totalContentBytes: number;
+}
+
+/** The size of a stored message. */
+export interface HistoryRowStat {
+  id: string;
+  role: string;
+  /** What is stored of it, its media included, in bytes of UTF-8. */
+  bytes: number;
+}
+
+/** A message's place in the tree, without its content. */
+export interface TreeNode {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly role: string;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  readonly createdAt: string;
+  /** The first characters of the searchable text. */
+  readonly preview: string;
+}
+
+/** A message with its place. */
+export interface StoredMessage {
+  readonly message: SessionMessage;
+  readonly parentId: string | null;
+  /** ISO time: the message's own `createdAt`, else when it was stored. */
+  readonly createdAt: string;
+}
+
+/** A summary laid over a range of one path. */
+export interface StoredCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+  /** ISO time at which the overlay was made. */
+  createdAt: string;
+}
+
+/** The range as the compactor saw it: a compaction commits only if it would see the same now. */
+export interface CompactionGuard {
+  /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
+  readonly leafId: string;
+  /**
+   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: summaries in the place of what
+   * they cover, unloaded skills emptied. So it differs once one of them was edited, deleted or covered.
+   */
+  readonly digest: string;
+}
+
+export interface NewCompaction {
+  id: string;
+  summary: string;
+  fromMessageId: string;
+  toMessageId: string;
+}

@@ -1,0 +1,146 @@
+import { StemmaError } from "../../errors.js";
+import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, count, first, type Operation, run } from "../engine/operation.js";
+
+interface RecordRow {
+  readonly key: string;
+  readonly value: unknown;
+  readonly version: number;
+  readonly expires_at: number | null;
+}
+
+const IN_SCOPE = "session_id = ? AND label = ?";
+const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
+const DEFAULT_LIMIT = 100;
+
+/** A write takes away so many records whose time has come. */
+const SWEPT = 16;
+
+/** See `RecordStore.get`. */
+export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
+  const row = yield* first<RecordRow>(
+    `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
+     WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}`,
+    scope.sessionId,
+    scope.label,
+    key,
+    Date.now(),
+  );
+  return row === undefined ? null : recordOf(sql, row);
+}
+
+/** See `RecordStore.set`. */
+export function* writeRecord(
+  sql: Dialect,
+  scope: RecordScope,
+  key: string,
+  value: Uint8Array,
+  {
+    expectedVersion,
+    expiresAt = null,
+  }: Omit<WriteRecordOptions, "expiresAt"> & { expiresAt?: number | null | undefined },
+): Operation<StoredRecord> {
+  const before = yield* openRecord(sql, scope, key, expectedVersion);
+  // By chance, so that a key that was deleted and written anew has no version again.
+  const version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
+  const place = [scope.sessionId, scope.label, key] as const;
+  const write =
+    before === null
+      ? `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`
+      : `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
+  yield* run(write, sql.bytes.encode(value), version, expiresAt, ...place);
+  yield* sweep();
+  return { key, value, version, expiresAt };
+}
+
+/** See `RecordStore.delete`. */
+export function* deleteRecord(
+  sql: Dialect,
+  scope: RecordScope,
+  key: string,
+  expectedVersion: number | undefined,
+): Operation<boolean> {
+  const before = yield* openRecord(sql, scope, key, expectedVersion);
+  if (before === null) return false;
+  yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`, scope.sessionId, scope.label, key);
+  return before.isPresent;
+}
+
+/** See `RecordStore.list`. */
+export function* listRecords(
+  sql: Dialect,
+  scope: RecordScope,
+  { prefix = "", after, limit = DEFAULT_LIMIT }: ListRecordsOptions,
+): Operation<StoredRecord[]> {
+  const key = sql.bytes.ordered("key");
+  const end = prefixEnd(prefix);
+  const within = [
+    `${key} >= ?`,
+    ...(after === undefined ? [] : [`${key} > ?`]),
+    ...(end === null ? [] : [`${key} < ?`]),
+  ];
+  const rows = yield* all<RecordRow>(
+    `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
+     WHERE ${IN_SCOPE} AND ${within.join(" AND ")} AND ${PRESENT} ORDER BY ${key} LIMIT ?`,
+    scope.sessionId,
+    scope.label,
+    prefix,
+    ...(after === undefined ? [] : [after]),
+    ...(end === null ? [] : [end]),
+    Date.now(),
+    limit,
+  );
+  return rows.map((row) => recordOf(sql, row));
+}
+
+/** Removes the records of a session. */
+export function* removeRecords(sessionId: string): Operation<void> {
+  yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
+}
+
+// The record as it is before a write; one whose time has come still has its row.
+function* openRecord(sql: Dialect, scope: RecordScope, key: string, expectedVersion: number | undefined) {
+  const row = yield* first<{ version: number; expires_at: number | null }>(
+    `SELECT version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?${sql.forUpdate}`,
+    scope.sessionId,
+    scope.label,
+    key,
+  );
+  const isPresent = row !== undefined && (row.expires_at === null || Number(row.expires_at) > Date.now());
+  const version = isPresent ? Number(row.version) : 0;
+  if (expectedVersion !== undefined && expectedVersion !== version) {
+    const message = `Record "${key}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
+    throw new StemmaError("RECORD_CONFLICT", { ...scope, key, expectedVersion, version }, message);
+  }
+  return row === undefined ? null : { isPresent };
+}
+
+function* sweep(): Operation<number> {
+  return yield* count(
+    `DELETE FROM assistant_records WHERE (session_id, label, key) IN
+       (SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ? ORDER BY expires_at LIMIT ${SWEPT})`,
+    [Date.now()],
+  );
+}
+
+function recordOf(sql: Dialect, { key, value, version, expires_at }: RecordRow): StoredRecord {
+  return {
+    key,
+    value: sql.bytes.decode(value),
+    version: Number(version),
+    expiresAt: expires_at === null ? null : Number(expires_at),
+  };
+}
+
+// The first key behind all that begin with the prefix; null where none is.
+function prefixEnd(prefix: string): string | null {
+  const letters = Array.from(prefix);
+  for (let last = letters.pop(); last !== undefined; last = letters.pop()) {
+    const code = last.codePointAt(0) as number;
+    if (code === 0x10ffff) continue;
+    // Half a surrogate pair is no character.
+    return letters.join("") + String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1);
+  }
+  return null;
+}

@@ -1,0 +1,116 @@
+import { type EncodedMessage, encodeMessage } from "../model/codec.js";
+import { isSummary, type SessionMessage } from "../model/message.js";
+import { assertStorableText } from "../model/storable-text.js";
+import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
+import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
+import type { Operation } from "./engine/operation.js";
+import { append, withStored } from "./operations/append.js";
+import * as compactions from "./operations/compactions.js";
+import { deleteMessages } from "./operations/delete-messages.js";
+import * as history from "./operations/history.js";
+import { importTree } from "./operations/import-tree.js";
+import * as messages from "./operations/messages.js";
+import * as sessions from "./operations/sessions.js";
+import { streamMessages, streamPath } from "./operations/stream.js";
+import { assertSessionId } from "./session-id.js";
+
+/** How the operations of one session run: each of them is one call, in its turn. */
+export interface SessionCalls {
+  /** One consistent view. */
+  read<T>(operation: () => Operation<T>): Promise<T>;
+  /** One transaction, while no one else writes to the session. */
+  write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
+  /** One statement that reads, or several of which each is atomic by itself. */
+  readOne<T>(operation: () => Operation<T>): Promise<T>;
+  writeOne<T>(operation: () => Operation<T>): Promise<T>;
+  /** The first of the two that gives something, as one call. */
+  readEither<T>(native: () => Operation<T | null>, shared: () => Operation<T>): Promise<T>;
+  search(query: string, request: SearchRequest): Promise<SearchHit[]>;
+}
+
+/** One session of a SQL store. Messages are validated before a call takes its turn. Errors: `INVALID_ARGUMENT` for the id. */
+export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): SessionStore {
+  assertSessionId(id);
+  const { read, write, readOne, writeOne, readEither } = calls;
+  const { native } = sql;
+  return {
+    id,
+    append: async (given, parent) => {
+      const { encoded, summaryIds } = encodeAll(given);
+      const result = await (native?.mayAppend(encoded, parent) && summaryIds.length === 0
+        ? writeOne(() => withStored(native.append(id, encoded, parent), id, encoded))
+        : write(() => append(sql, id, encoded, parent, summaryIds), "idempotent"));
+      return appendResult(encoded, result);
+    },
+    update: async (message) => {
+      const encoded = encodeMessage(message);
+      await write(() => messages.updateMessage(sql, id, encoded));
+    },
+    upsert: async (message, parent) => {
+      const { encoded, summaryIds } = encodeAll([message]);
+      const [one] = encoded;
+      if (one !== undefined) return write(() => messages.upsertMessage(sql, id, one, parent));
+      await write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
+      return { inserted: false, visibleTokens: null };
+    },
+    delete: (ids) => write(() => deleteMessages(sql, id, ids)),
+    clear: () => write(() => messages.clearMessages(sql, id)),
+    importTree: async (tree) => {
+      const encoded = tree.messages.map(({ message, parentId }) => ({ message: encodeMessage(message), parentId }));
+      return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
+    },
+    setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(id, messageId)),
+
+    message: (messageId) => read(() => history.readMessage(id, messageId)),
+    leaf: () => read(() => history.readLeaf(id)),
+    branches: (messageId) => read(() => history.readBranches(id, messageId)),
+    path: async (options = {}) => {
+      const { corrupt, path } = pathOptions(options);
+      const shared = () => history.readPath(sql, id, path);
+      const isNative = native !== undefined && path.summaries !== false;
+      const found = await (isNative ? readEither(() => native.path(id, path), shared) : read(shared));
+      return { messages: found, corrupt };
+    },
+    stream: ({ newestFirst, ...options } = {}) => streamPath(read, id, { ...pathOptions(options).path, newestFirst }),
+    recent: (maxBytes, { minMessages, ...options }) =>
+      read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
+    rowStats: (leafId) => read(() => history.rowStats(sql, id, leafId)),
+    length: (leafId) => read(() => history.pathLength(sql, id, leafId)),
+    tokens: (leafId) => write(() => history.visibleTokens(sql, id, leafId), "idempotent"),
+    tree: () => read(() => history.readTree(id)),
+    messages: () => streamMessages(read, id),
+    search: (query, request) => calls.search(query, { ...request, sessionId: id }),
+
+    compactions: () => readOne(() => compactions.listCompactions(id)),
+    addCompaction: async (compaction, guard) => {
+      assertStorableText(compaction.summary, "A summary");
+      return write(() => compactions.addCompaction(sql, id, compaction, guard));
+    },
+    originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
+    skills: () => readOne(() => sessions.readSkills(id)),
+    changeSkills: (change) => write(() => sessions.changeSkills(id, change)),
+  };
+}
+
+// Summaries that a history shows are no messages of their own.
+function encodeAll(given: readonly SessionMessage[]): { encoded: EncodedMessage[]; summaryIds: string[] } {
+  if (!given.some(isSummary)) return { encoded: given.map(encodeMessage), summaryIds: [] };
+  return {
+    encoded: given.filter((message) => !isSummary(message)).map(encodeMessage),
+    summaryIds: given.filter(isSummary).map(({ id }) => id),
+  };
+}
+
+function appendResult(
+  encoded: readonly EncodedMessage[],
+  { inserted, lastId, visibleTokens, stored }: Appended,
+): AppendResult {
+  const insertedIds = encoded.filter((_, index) => inserted[index]).map(({ id }) => id);
+  return { insertedIds, lastId, visibleTokens, stored };
+}
+
+function pathOptions({ leafId, onCorrupt, summaries }: ReadOptions): { corrupt: string[]; path: PathOptions } {
+  const corrupt: string[] = [];
+  const skip = onCorrupt === "skip" ? ({ id }: { id: string }) => void corrupt.push(id) : undefined;
+  return { corrupt, path: { leafId, onCorrupt: skip, summaries } };
+}
