@@ -129,12 +129,14 @@ describe("a store whose file was replaced", () => {
     const path = newPath();
     const store = sqlite(path);
     await store.migrate();
-    const started = performance.now();
+    // Of the processor: the clock counts other work of the machine too.
+    const started = process.cpuUsage();
     for (let round = 0; round < 2000; round += 1) {
       statSync(path, { bigint: true, throwIfNoEntry: false });
       statSync(`${path}-wal`, { bigint: true, throwIfNoEntry: false });
     }
-    expect((performance.now() - started) / 2000).toBeLessThan(0.1);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 2000).toBeLessThan(100);
     await store.close();
   });
 });

@@ -126,11 +126,11 @@ export function* checkVectors(sql: Dialect, check: CheckDialect, found: Findings
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
   const rows = yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_vectors");
   found.count("assistant_vectors", Number(rows?.count ?? 0));
-  for (const n of yield* column<number>(`SELECT n FROM assistant_vectors WHERE ${orphanVectors}`)) {
-    found.add("vector", "assistant_vectors", null, null, `The message of row ${n}, which it is of, is not there.`);
+  for (const rowId of yield* column<number>(`SELECT n FROM assistant_vectors WHERE ${orphanVectors}`)) {
+    found.add("vector", "assistant_vectors", null, null, `The message of row ${rowId}, which it is of, is not there.`);
   }
-  for (const n of yield* column<number>(`SELECT v.n FROM ${WRONG_LENGTH(check)}`)) {
-    found.add("vector", "assistant_vectors", null, null, `The vector of row ${n} is not one of the model's.`);
+  for (const rowId of yield* column<number>(`SELECT v.n FROM ${WRONG_LENGTH(check)}`)) {
+    found.add("vector", "assistant_vectors", null, null, `The vector of row ${rowId} is not one of the model's.`);
   }
 }
 
@@ -150,8 +150,14 @@ const UNREGISTERED = "no NOT IN (SELECT s.no FROM assistant_sessions s)";
 /** Rows that are kept by the number of a session that is not there. */
 export function* checkUnregistered(found: Findings): Operation<void> {
   for (const table of NUMBERED) {
-    for (const no of yield* column<number>(`SELECT DISTINCT no FROM ${table} WHERE ${UNREGISTERED}`)) {
-      found.add("place", table, null, null, `Session ${no}, for which rows are kept, is not in the registry.`);
+    for (const sessionNumber of yield* column<number>(`SELECT DISTINCT no FROM ${table} WHERE ${UNREGISTERED}`)) {
+      found.add(
+        "place",
+        table,
+        null,
+        null,
+        `Session ${sessionNumber}, for which rows are kept, is not in the registry.`,
+      );
     }
   }
 }

@@ -11,7 +11,7 @@ interface Refs {
   from: number;
 }
 
-export const openRefs = (no: number): Refs => ({ no, from: floorOf(no) });
+export const openRefs = (sessionNumber: number): Refs => ({ no: sessionNumber, from: floorOf(sessionNumber) });
 
 /** Holds the references of a page of messages against what their contents name; after the last page, those that are left. */
 export function* checkRefs(
@@ -20,14 +20,14 @@ export function* checkRefs(
   page: readonly ScannedMessage[],
   found: Findings,
 ): Operation<void> {
-  const { no, from } = refs;
+  const { no: sessionNumber, from } = refs;
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
-  const first = from === floorOf(no) ? 0 : from;
+  const first = from === floorOf(sessionNumber) ? 0 : from;
   const query = "SELECT n, hash FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?";
-  const rows = yield* tuples<[n: number, hash: string]>(query, no, first, to);
+  const rows = yield* tuples<[n: number, hash: string]>(query, sessionNumber, first, to);
   found.count("assistant_media_refs", rows.length);
   const byRow = new Map<number, Set<string>>();
-  for (const [n, hash] of rows) byRow.set(n, (byRow.get(n) ?? new Set()).add(hash));
+  for (const [rowId, hash] of rows) byRow.set(rowId, (byRow.get(rowId) ?? new Set()).add(hash));
   for (const { row, said } of page) {
     const has = byRow.get(row.n) ?? new Set();
     byRow.delete(row.n);
@@ -35,10 +35,16 @@ export function* checkRefs(
     if (said === null || (has.size === said.keys.length && said.keys.every((key) => has.has(key)))) continue;
     found.add("media", "assistant_media_refs", sessionId, row.id, "What stands outside its row is not what it names.");
   }
-  for (const n of byRow.keys()) {
-    found.add("media", "assistant_media_refs", sessionId, null, `Row ${n}, which media are kept for, is not there.`);
+  for (const rowId of byRow.keys()) {
+    found.add(
+      "media",
+      "assistant_media_refs",
+      sessionId,
+      null,
+      `Row ${rowId}, which media are kept for, is not there.`,
+    );
   }
-  refs.from = to === Number.MAX_SAFE_INTEGER ? ceilingOf(no) + 1 : to + 1;
+  refs.from = to === Number.MAX_SAFE_INTEGER ? ceilingOf(sessionNumber) + 1 : to + 1;
 }
 
 interface PieceRow {
@@ -58,7 +64,7 @@ export interface StoredMedia {
 }
 
 /** Reads what stands outside the rows of session `no`, one text after the other. */
-export function* scanMedia(no: number, visit: (media: StoredMedia) => void): Operation<void> {
+export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) => void): Operation<void> {
   let hash = "";
   let part = -1;
   let texts: string[] = [];
@@ -71,7 +77,7 @@ export function* scanMedia(no: number, visit: (media: StoredMedia) => void): Ope
     const rows: PieceRow[] = yield* all<PieceRow>(
       `SELECT hash, part, data FROM assistant_media WHERE no = ? AND (hash > ? OR hash = ? AND part > ?)
        ORDER BY hash, part LIMIT ${PIECES_AT_ONCE}`,
-      no,
+      sessionNumber,
       hash,
       hash,
       part,
@@ -99,12 +105,12 @@ export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
 }
 
 export function* checkMedia(
-  { no, id }: { readonly no: number; readonly id: string },
+  { no: sessionNumber, id }: { readonly no: number; readonly id: string },
   found: Findings,
 ): Operation<void> {
   const referred = "SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?";
-  const used = new Set((yield* tuples<[string]>(referred, no)).map(([hash]) => hash));
-  yield* scanMedia(no, (media) => {
+  const used = new Set((yield* tuples<[string]>(referred, sessionNumber)).map(([hash]) => hash));
+  yield* scanMedia(sessionNumber, (media) => {
     found.count("assistant_media", 1);
     const name = String(media.hash);
     if (!isTrue(media)) found.add("media", "assistant_media", id, null, `The data ${name} is not what its hash says.`);

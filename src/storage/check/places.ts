@@ -51,22 +51,22 @@ export function* checkPlaces(sessionId: string | undefined, found: Findings): Op
 
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(group: Misplaced): Operation<void> {
-  const { no, session_id: id, owner } = group;
+  const { no: sessionNumber, session_id: id, owner } = group;
   const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
-  const isUsable = no >= 1 && no < 2 ** 25;
-  if (owner === null && named === undefined && isUsable) return yield* register(no, id);
+  const isUsable = sessionNumber >= 1 && sessionNumber < 2 ** 25;
+  if (owner === null && named === undefined && isUsable) return yield* register(sessionNumber, id);
   if (owner === null) {
     if (named !== undefined && isUsable && (yield* isEmpty(named.no))) {
-      return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", no, id);
+      return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", sessionNumber, id);
     }
     return yield* moveMessages(group, yield* idsOf(group));
   }
   const own = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND session_id = ? LIMIT 1";
-  const isMixed = (yield* first(own, floorOf(no), ceilingOf(no), owner)) !== undefined;
+  const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
   if (!isMixed && (named === undefined || (yield* isEmpty(named.no)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
     if (named !== undefined) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named.no);
-    return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, no);
+    return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, sessionNumber);
   }
   const adopted = isMixed ? yield* idsOfOwner(group, owner, named === undefined) : [];
   for (const messageId of adopted) {
@@ -76,11 +76,11 @@ export function* repairMisplaced(group: Misplaced): Operation<void> {
 }
 
 /** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
-export function* repairMisplacedSummaries({ no, session_id: id, owner }: Misplaced): Operation<void> {
+export function* repairMisplacedSummaries({ no: sessionNumber, session_id: id, owner }: Misplaced): Operation<void> {
   const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
   const ids = yield* column<string>(
     `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
-    no,
+    sessionNumber,
     id,
   );
   for (const summaryId of ids) {
@@ -96,46 +96,46 @@ export function* repairMisplacedSummaries({ no, session_id: id, owner }: Misplac
       "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
       ...range,
     );
-    const n = nextPosition(named.no, last?.n ?? range[0]);
-    yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", n, id, summaryId);
+    const rowId = nextPosition(named.no, last?.n ?? range[0]);
+    yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", rowId, id, summaryId);
   }
 }
 
-function* register(no: number, id: string): Operation<void> {
+function* register(sessionNumber: number, id: string): Operation<void> {
   const times = yield* first<{ first: string | null; last: string | null }>(
     "SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE n BETWEEN ? AND ?",
-    floorOf(no),
-    ceilingOf(no),
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
   );
   yield* run(
     "INSERT INTO assistant_sessions (no, id, name, created_at, updated_at, stale) VALUES (?, ?, ?, ?, ?, ?)",
-    no,
+    sessionNumber,
     id,
     id,
     times?.first ?? isoNow(),
     times?.last ?? isoNow(),
     // What the totals were worth is not known any more.
-    ceilingOf(no),
+    ceilingOf(sessionNumber),
   );
 }
 
-function* isEmpty(no: number): Operation<boolean> {
+function* isEmpty(sessionNumber: number): Operation<boolean> {
   const some = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? LIMIT 1";
-  return (yield* first(some, floorOf(no), ceilingOf(no))) === undefined;
+  return (yield* first(some, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
 }
 
-function idsOf({ no, session_id }: Misplaced): Operation<string[]> {
+function idsOf({ no: sessionNumber, session_id }: Misplaced): Operation<string[]> {
   const query = `SELECT id FROM assistant_messages WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`;
-  return column<string>(query, no, session_id);
+  return column<string>(query, sessionNumber, session_id);
 }
 
 // Of the rows in another session's range those that are its own: their parents are there, or the session that they name is not.
-function idsOfOwner({ no, session_id }: Misplaced, owner: string, all: boolean): Operation<string[]> {
+function idsOfOwner({ no: sessionNumber, session_id }: Misplaced, owner: string, all: boolean): Operation<string[]> {
   return column<string>(
     `SELECT m.id FROM assistant_messages m WHERE m.n / ${SPAN} = ? AND m.session_id = ?
      AND (${all ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
      AND NOT EXISTS (SELECT 1 FROM assistant_messages o WHERE o.session_id = ? AND o.id = m.id) ORDER BY m.n`,
-    no,
+    sessionNumber,
     session_id,
     ...(all ? [] : [owner]),
     owner,
@@ -144,7 +144,7 @@ function idsOfOwner({ no, session_id }: Misplaced, owner: string, all: boolean):
 
 // Puts rows behind the newest of the session that they name, with what stands outside them. Where they belong in its tree is
 // found when the session is mended.
-function* moveMessages({ no, session_id: id }: Misplaced, ids: readonly string[]): Operation<void> {
+function* moveMessages({ no: sessionNumber, session_id: id }: Misplaced, ids: readonly string[]): Operation<void> {
   if (ids.length === 0) return;
   const head = yield* openSessionHead(id);
   let newest = head.newest?.n ?? floorOf(head.no);
@@ -157,13 +157,19 @@ function* moveMessages({ no, session_id: id }: Misplaced, ids: readonly string[]
     newest = nextPosition(head.no, newest);
     yield* run("UPDATE assistant_messages SET n = ? WHERE session_id = ? AND id = ?", newest, id, messageId);
     const from = old?.n ?? 0;
-    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", head.no, newest, no, from);
+    yield* run(
+      "UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?",
+      head.no,
+      newest,
+      sessionNumber,
+      from,
+    );
   }
   yield* run(
     `INSERT INTO assistant_media (no, hash, part, data) SELECT ?, d.hash, d.part, d.data FROM assistant_media d
      WHERE d.no = ? AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?) ON CONFLICT DO NOTHING`,
     head.no,
-    no,
+    sessionNumber,
     head.no,
   );
   yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, head.no);

@@ -11,61 +11,65 @@ import { scanMessages, textOf } from "./scan.js";
  * Brings back what messages lack outside their rows, where it is still somewhere: under another name in the session, or in another
  * session. Then writes the references anew, and removes what no message shows.
  */
-export function* repairMedia(sql: Dialect, no: number): Operation<void> {
-  yield* restoreMissing(sql, no);
+export function* repairMedia(sql: Dialect, sessionNumber: number): Operation<void> {
+  yield* restoreMissing(sql, sessionNumber);
   let isReadable = true;
   const withRefs = "SELECT DISTINCT n FROM assistant_media_refs WHERE no = ?";
-  const mayHave = new Set(yield* column<number>(withRefs, no));
-  yield* scanMessages(sql, no, function* (page) {
+  const mayHave = new Set(yield* column<number>(withRefs, sessionNumber));
+  yield* scanMessages(sql, sessionNumber, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
         isReadable = false;
         continue;
       }
       const query = "SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?";
-      const has = new Set(said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, no, row.n));
+      const has = new Set(
+        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, sessionNumber, row.n),
+      );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", no, row.n);
+      yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, row.n);
       for (const key of said.keys) {
-        yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, row.n, key);
+        yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, row.n, key);
       }
     }
   });
   yield* run(
     "DELETE FROM assistant_media_refs WHERE no = ? AND n NOT IN (SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ? AND ?)",
-    no,
-    floorOf(no),
-    ceilingOf(no),
+    sessionNumber,
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
   );
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
   yield* run(
     "DELETE FROM assistant_media WHERE no = ? AND hash NOT IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?)",
-    no,
-    no,
+    sessionNumber,
+    sessionNumber,
   );
 }
 
-function* restoreMissing(sql: Dialect, no: number): Operation<void> {
-  const wanted = yield* keysWanted(no);
+function* restoreMissing(sql: Dialect, sessionNumber: number): Operation<void> {
+  const wanted = yield* keysWanted(sessionNumber);
   const whole = new Set<string>();
-  yield* scanMedia(no, (media) => {
+  yield* scanMedia(sessionNumber, (media) => {
     if (isTrue(media)) whole.add(media.hash);
   });
   for (const key of wanted) {
     if (whole.has(key)) continue;
-    const data = yield* findElsewhere(no, key);
+    const data = yield* findElsewhere(sessionNumber, key);
     if (data === null) continue;
-    yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", no, key);
-    yield* storePieces(sql, no, key, data);
+    yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, key);
+    yield* storePieces(sql, sessionNumber, key, data);
   }
 }
 
 // The keys that contents name, and that references do.
-function* keysWanted(no: number): Operation<Set<string>> {
-  const keys = new Set(yield* column<string>("SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?", no));
+function* keysWanted(sessionNumber: number): Operation<Set<string>> {
+  const keys = new Set(
+    yield* column<string>("SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?", sessionNumber),
+  );
   const marked = "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? AND content LIKE '%\"$stemma\":%'";
-  for (const [, content] of yield* tuples<[number, string]>(marked, floorOf(no), ceilingOf(no))) {
+  for (const [, content] of yield* tuples<[number, string]>(marked, floorOf(sessionNumber), ceilingOf(sessionNumber))) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
@@ -77,16 +81,16 @@ function* keysWanted(no: number): Operation<Set<string>> {
 }
 
 // Data that is what the key says, whatever it is called where it stands.
-function* findElsewhere(no: number, key: string): Operation<string | null> {
+function* findElsewhere(sessionNumber: number, key: string): Operation<string | null> {
   let found: string | null = null;
   const isHash = !key.startsWith("row:");
-  yield* scanMedia(no, ({ hash, data }) => {
+  yield* scanMedia(sessionNumber, ({ hash, data }) => {
     if (isHash && sha256(data) === key) found = data;
     else if (!isHash && hash === key) found = data;
   });
   if (found !== null) return found;
   const others = "SELECT DISTINCT no FROM assistant_media WHERE hash = ? AND no <> ?";
-  for (const other of yield* column<number>(others, key, no)) {
+  for (const other of yield* column<number>(others, key, sessionNumber)) {
     yield* scanMedia(other, (media) => {
       if (media.hash === key && isTrue(media)) found = media.data;
     });

@@ -11,24 +11,24 @@ import { faultsOf, MADE_UP_ID, readBranches, readSummaries, type SessionRecord, 
 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
-  const { no } = session;
+  const { no: sessionNumber } = session;
   yield* repairRecord(session);
-  if (found.has("content") || found.has("media")) yield* repairMedia(sql, no);
-  const bones = yield* readBones(no);
+  if (found.has("content") || found.has("media")) yield* repairMedia(sql, sessionNumber);
+  const bones = yield* readBones(sessionNumber);
   yield* repairFields(sql, session, bones);
-  const branches = yield* readBranches(no);
-  yield* mendParents(sql, no, bones, branches);
+  const branches = yield* readBranches(sessionNumber);
+  yield* mendParents(sql, sessionNumber, bones, branches);
   if (found.has("tree") || found.has("fields")) {
-    yield* writeTree(no, bones, branches);
+    yield* writeTree(sessionNumber, bones, branches);
     // A row that was moved left what stands outside it behind.
-    yield* repairMedia(sql, no);
+    yield* repairMedia(sql, sessionNumber);
   }
   yield* repairSummaries(session, bones);
-  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", no);
-  const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n }) => n === leaf.leaf);
-  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", no);
+  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", sessionNumber);
+  const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
+  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", sessionNumber);
   // Totals are measured anew when they are asked for.
-  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, no);
+  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, sessionNumber);
 }
 
 function* repairRecord(session: SessionRecord): Operation<void> {
@@ -97,10 +97,13 @@ function withField(content: unknown, field: string, value: string): string {
   return JSON.stringify({ ...JSON.parse(textOf(content)), [field]: value });
 }
 
-function* repairSummaries({ no, id: sessionId }: SessionRecord, bones: readonly Bone[]): Operation<void> {
+function* repairSummaries(
+  { no: sessionNumber, id: sessionId }: SessionRecord,
+  bones: readonly Bone[],
+): Operation<void> {
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const byRow = new Map(bones.map((bone) => [bone.n, bone]));
-  for (const row of yield* readSummaries(no)) {
+  for (const row of yield* readSummaries(sessionNumber)) {
     const { from, to } = rangeOf(row, byId, byRow);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(

@@ -14,9 +14,9 @@ export interface Bone {
 }
 
 /** The messages of session `no` in order. */
-export function* readBones(no: number): Operation<Bone[]> {
+export function* readBones(sessionNumber: number): Operation<Bone[]> {
   const query = "SELECT n, id, parent_id, branch FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n";
-  const rows = yield* all<Omit<Bone, "parent">>(query, floorOf(no), ceilingOf(no));
+  const rows = yield* all<Omit<Bone, "parent">>(query, floorOf(sessionNumber), ceilingOf(sessionNumber));
   return rows.map((row) => ({ ...row, parent: null }));
 }
 
@@ -25,8 +25,13 @@ export function* readBones(no: number): Operation<Bone[]> {
  * that is damaged too, it is the row before it, so that nothing older becomes unreachable. Moves rows that stand behind
  * their children before them.
  */
-export function* mendParents(sql: Dialect, no: number, bones: Bone[], branches: readonly BranchRow[]): Operation<void> {
-  yield* moveBeforeChildren(sql, no, bones);
+export function* mendParents(
+  sql: Dialect,
+  sessionNumber: number,
+  bones: Bone[],
+  branches: readonly BranchRow[],
+): Operation<void> {
+  yield* moveBeforeChildren(sql, sessionNumber, bones);
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const byRow = new Map(bones.map((bone) => [bone.n, bone]));
   const heads = new Map(branches.map((head) => [head.branch, head]));
@@ -56,42 +61,46 @@ export function* mendParents(sql: Dialect, no: number, bones: Bone[], branches: 
 }
 
 // A row whose number was changed may stand behind what hangs below it; the place that it left is free.
-function* moveBeforeChildren(sql: Dialect, no: number, bones: Bone[]): Operation<void> {
+function* moveBeforeChildren(sql: Dialect, sessionNumber: number, bones: Bone[]): Operation<void> {
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const firstChild = new Map<Bone, number>();
-  for (const { n, parent_id } of bones) {
+  for (const { n: rowId, parent_id } of bones) {
     const parent = parent_id === null ? undefined : byId.get(parent_id);
-    if (parent !== undefined) firstChild.set(parent, Math.min(n, firstChild.get(parent) ?? n));
+    if (parent !== undefined) firstChild.set(parent, Math.min(rowId, firstChild.get(parent) ?? rowId));
   }
-  const taken = new Set(bones.map(({ n }) => n));
+  const taken = new Set(bones.map(({ n: rowId }) => rowId));
   for (const [bone, child] of firstChild) {
     if (child > bone.n) continue;
-    const lowest = (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(no);
-    let n = child - 1;
-    while (n > lowest && taken.has(n)) n -= 1;
-    if (n <= lowest) continue;
-    yield* moveRow(sql, no, bone.n, n);
+    const lowest = (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(sessionNumber);
+    let rowId = child - 1;
+    while (rowId > lowest && taken.has(rowId)) rowId -= 1;
+    if (rowId <= lowest) continue;
+    yield* moveRow(sql, sessionNumber, bone.n, rowId);
     taken.delete(bone.n);
-    taken.add(n);
-    bone.n = n;
+    taken.add(rowId);
+    bone.n = rowId;
   }
   bones.sort((a, b) => a.n - b.n);
 }
 
 /** Gives a message another row, with all that is kept by its row. */
-function* moveRow(sql: Dialect, no: number, from: number, to: number): Operation<void> {
+function* moveRow(sql: Dialect, sessionNumber: number, from: number, to: number): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length > 0)
     yield* run("DELETE FROM assistant_vectors WHERE n = ?", from);
   yield* run("UPDATE assistant_messages SET n = ? WHERE n = ?", to, from);
   // Where the number was damaged alone, what is kept by it kept the right one.
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", no, from);
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, from);
   yield* run("UPDATE assistant_compactions SET from_n = ? WHERE from_n = ?", to, from);
   yield* run("UPDATE assistant_compactions SET to_n = ? WHERE to_n = ?", to, from);
-  yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ? AND leaf = ?", to, no, from);
+  yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ? AND leaf = ?", to, sessionNumber, from);
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
-export function* writeTree(no: number, bones: readonly Bone[], branches: readonly BranchRow[]): Operation<void> {
+export function* writeTree(
+  sessionNumber: number,
+  bones: readonly Bone[],
+  branches: readonly BranchRow[],
+): Operation<void> {
   const heads: BranchRow[] = [];
   const goesOn = new Set<Bone>();
   let next = 0;
@@ -113,11 +122,11 @@ export function* writeTree(no: number, bones: readonly Bone[], branches: readonl
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run("DELETE FROM assistant_branches WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_branches WHERE no = ?", sessionNumber);
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     yield* run(
       "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
-      no,
+      sessionNumber,
       branch,
       lo,
       parent_branch,

@@ -47,22 +47,22 @@ const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens,
 /** Reads the messages of session `no` in order, a page at a time. */
 export function* scanMessages(
   sql: Dialect,
-  no: number,
+  sessionNumber: number,
   visit: (page: readonly ScannedMessage[]) => Operation<void>,
 ): Operation<void> {
   const columns = sql.keepsText ? `${COLUMNS}, text_content` : COLUMNS;
-  for (let from = floorOf(no); ; ) {
+  for (let from = floorOf(sessionNumber); ; ) {
     const rows = yield* all<MessageRow>(
       `SELECT ${columns} FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
       from,
-      ceilingOf(no),
+      ceilingOf(sessionNumber),
     );
     const contents = rows.map(({ content }) => textOf(content));
-    const messages = yield* readContents(no, contents, null, () => {});
+    const messages = yield* readContents(sessionNumber, contents, null, () => {});
     const page: ScannedMessage[] = [];
     for (const [index, row] of rows.entries()) {
       const message = messages[index] ?? null;
-      const keys = message === null ? [] : yield* keysOf(no, contents[index] as string);
+      const keys = message === null ? [] : yield* keysOf(sessionNumber, contents[index] as string);
       page.push({ row, said: message === null ? null : sayingOf(message, keys) });
     }
     yield* visit(page);
@@ -78,14 +78,14 @@ export function textOf(value: unknown): string {
 }
 
 // A content that was moved out whole names others inside.
-function* keysOf(no: number, content: string): Operation<string[]> {
+function* keysOf(sessionNumber: number, content: string): Operation<string[]> {
   const decoded = decodeMessage(content);
   if (!(decoded instanceof PendingMessage)) return [];
   const keys = decoded.keys;
   const [moved] = keys;
   if (moved === undefined || !moved.startsWith("row:")) return keys;
-  const inner = (yield* readMedia(no, keys)).get(moved);
-  return inner === undefined ? keys : [...keys, ...(yield* keysOf(no, inner))];
+  const inner = (yield* readMedia(sessionNumber, keys)).get(moved);
+  return inner === undefined ? keys : [...keys, ...(yield* keysOf(sessionNumber, inner))];
 }
 
 function sayingOf(message: SessionMessage, keys: readonly string[]): Said | null {

@@ -60,24 +60,24 @@ export function* compareIndex(
       hi,
     );
     const texts = index === "messages" ? yield* textsOf(rows) : rows.map((row) => entryDocument(row));
-    const readable = rows.flatMap(({ n }, place): Document[] => {
+    const readable = rows.flatMap(({ n: rowId }, place): Document[] => {
       const text = texts[place];
-      return typeof text === "string" ? [{ n, text }] : [];
+      return typeof text === "string" ? [{ n: rowId, text }] : [];
     });
     const expected = yield* check.expected(sql, readable);
     documents += readable.length;
-    for (const [place, { n, session_id, id }] of rows.entries()) {
+    for (const [place, { n: rowId, session_id, id }] of rows.entries()) {
       const text = texts[place] ?? null;
       // A message that became unreadable is found by what it said.
-      const isRight = text === null || indexed.get(n) === expected.get(n);
-      if (!isRight) differing.push({ n, text, sessionId: session_id, id });
-      indexed.delete(n);
+      const isRight = text === null || indexed.get(rowId) === expected.get(rowId);
+      if (!isRight) differing.push({ n: rowId, text, sessionId: session_id, id });
+      indexed.delete(rowId);
     }
     const last = rows.at(-1);
     if (last === undefined) break;
     from = rowAfter(last.n, from);
   }
-  for (const n of indexed.keys()) differing.push({ n, text: null, sessionId: null, id: null });
+  for (const rowId of indexed.keys()) differing.push({ n: rowId, text: null, sessionId: null, id: null });
   yield* check.close();
   return { differing, documents };
 }
@@ -86,11 +86,11 @@ export function* compareIndex(
 function* textsOf(rows: readonly IndexedRow[]): Operation<(string | null)[]> {
   const texts: (string | null)[] = [];
   for (let start = 0; start < rows.length; ) {
-    const no = sessionOf((rows[start] as IndexedRow).n);
+    const sessionNumber = sessionOf((rows[start] as IndexedRow).n);
     let end = start;
-    while (end < rows.length && sessionOf((rows[end] as IndexedRow).n) === no) end += 1;
+    while (end < rows.length && sessionOf((rows[end] as IndexedRow).n) === sessionNumber) end += 1;
     const contents = rows.slice(start, end).map(({ content }) => textOf(content));
-    for (const message of yield* readContents(no, contents, null, () => {})) {
+    for (const message of yield* readContents(sessionNumber, contents, null, () => {})) {
       texts.push(message === null ? null : attempt(() => documentOf(message)));
     }
     start = end;
@@ -109,8 +109,8 @@ function attempt(read: () => string): string | null {
 /** Indexes anew what differs. */
 export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
-  for (const { n, text } of differing) {
-    if (text === null) yield* sql.search.remove(index, n, n);
-    else yield* sql.search.replace(index, [{ n, document: text }]);
+  for (const { n: rowId, text } of differing) {
+    if (text === null) yield* sql.search.remove(index, rowId, rowId);
+    else yield* sql.search.replace(index, [{ n: rowId, document: text }]);
   }
 }

@@ -43,17 +43,17 @@ export interface SummaryRow {
 
 /** Holds everything that is kept by a session's number against the rules. */
 export function* checkSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
-  const { no, id } = session;
+  const { no: sessionNumber, id } = session;
   found.count("assistant_sessions", 1);
   checkRecord(session, found);
-  const branches = yield* readBranches(no);
-  const summaries = yield* readSummaries(no);
+  const branches = yield* readBranches(sessionNumber);
+  const summaries = yield* readSummaries(sessionNumber);
   found.count("assistant_branches", branches.length);
   found.count("assistant_compactions", summaries.length);
   const wanted = [session.leaf ?? 0, ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0])];
   const tree = new TreeCheck(session, branches, wanted, found);
-  const refs = openRefs(no);
-  yield* scanMessages(sql, no, function* (page) {
+  const refs = openRefs(sessionNumber);
+  yield* scanMessages(sql, sessionNumber, function* (page) {
     found.count("assistant_messages", page.length);
     for (const scanned of page) {
       checkFields(id, scanned, found);
@@ -70,25 +70,28 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
   // Only rows that fit together can be added up.
   if (found.has("tree") || found.has("summary")) return;
   for (const place of tree.measured) {
-    if ((yield* measureTokens(sql, no, place)) === place.total) continue;
+    if ((yield* measureTokens(sql, sessionNumber, place)) === place.total) continue;
     found.add("totals", "assistant_messages", id, place.id, "The sum of tokens up to it is not right.");
   }
 }
 
-export function readBranches(no: number): Operation<BranchRow[]> {
-  return all<BranchRow>("SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ?", no);
+export function readBranches(sessionNumber: number): Operation<BranchRow[]> {
+  return all<BranchRow>(
+    "SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ?",
+    sessionNumber,
+  );
 }
 
-export function readSummaries(no: number): Operation<SummaryRow[]> {
+export function readSummaries(sessionNumber: number): Operation<SummaryRow[]> {
   const columns = "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens";
   const query = `SELECT ${columns} FROM assistant_compactions WHERE n BETWEEN ? AND ? ORDER BY n`;
-  return all<SummaryRow>(query, floorOf(no), ceilingOf(no));
+  return all<SummaryRow>(query, floorOf(sessionNumber), ceilingOf(sessionNumber));
 }
 
 /** What is wrong with the fields of a registry row, by their columns. */
 export function faultsOf(session: SessionRecord): string[] {
-  const { no, leaf, stale, skills } = session;
-  const isOwn = (n: number) => Number.isSafeInteger(n) && sessionOf(n) === no;
+  const { no: sessionNumber, leaf, stale, skills } = session;
+  const isOwn = (rowId: number) => Number.isSafeInteger(rowId) && sessionOf(rowId) === sessionNumber;
   const rules: Record<string, boolean> = {
     id: isText(session.id),
     name: isText(session.name),

@@ -195,8 +195,8 @@ class StoreCheck {
     const { sql } = this.open;
     for (let after = -1; ; ) {
       const page = await this.#pageOfSessions(after);
-      for (const { no, id } of page) {
-        const record = () => first<SessionRecord>("SELECT * FROM assistant_sessions WHERE no = ?", no);
+      for (const { no: sessionNumber, id } of page) {
+        const record = () => first<SessionRecord>("SELECT * FROM assistant_sessions WHERE no = ?", sessionNumber);
         await this.#step(
           function* (found) {
             const session = yield* record();
@@ -312,8 +312,9 @@ function indexFindings(index: SearchIndex, seen: Differing[] | Error): Findings 
   if (seen instanceof Error)
     found.add("index", table, null, null, `The search index could not be read: ${seen.message}`);
   else {
-    for (const { n, text, sessionId, id } of seen) {
-      const message = text === null ? `It holds row ${n}, which is not there.` : "It does not hold what the text says.";
+    for (const { n: rowId, text, sessionId, id } of seen) {
+      const message =
+        text === null ? `It holds row ${rowId}, which is not there.` : "It does not hold what the text says.";
       found.add("index", table, sessionId, id, message);
     }
   }

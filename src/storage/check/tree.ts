@@ -41,16 +41,16 @@ export class TreeCheck {
   }
 
   visit(row: MessageRow): void {
-    const { n, id, branch, total } = row;
+    const { n: rowId, id, branch, total } = row;
     const before = this.#last.get(branch) ?? null;
     const parent = before ?? this.#parentOfBranch(row);
     if (parent !== undefined && (parent?.id ?? null) !== row.parent_id) {
       this.#report(row, `Its parent is "${row.parent_id}", where its branch goes on from "${parent?.id ?? null}".`);
     }
-    const place = { n, id, branch, total };
+    const place = { n: rowId, id, branch, total };
     if (parent !== undefined) this.#holdTotal(row, place, parent);
     this.#last.set(branch, place);
-    if (this.#wanted.has(n)) this.passed.set(n, place);
+    if (this.#wanted.has(rowId)) this.passed.set(rowId, place);
     this.newest = place;
   }
 
@@ -97,10 +97,10 @@ export class TreeCheck {
 
   #holdTotal(row: MessageRow, place: Passed, parent: Passed | null): void {
     const { stale } = this.session;
-    const isCurrent = (total: number | null, n: number): total is number =>
-      total !== null && (stale === null || n > stale);
-    const { total, n, tokens } = row;
-    if (!isCurrent(total, n)) return;
+    const isCurrent = (total: number | null, rowId: number): total is number =>
+      total !== null && (stale === null || rowId > stale);
+    const { total, n: rowId, tokens } = row;
+    if (!isCurrent(total, rowId)) return;
     if (parent !== null && !isCurrent(parent.total, parent.n)) {
       this.measured.push({ ...place, total });
     } else if (total !== (parent?.total ?? 0) + tokens) {

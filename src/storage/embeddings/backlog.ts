@@ -67,14 +67,14 @@ const COLUMNS = (embedder: number) => `m.n AS n, m.content AS content, (
 // The first messages of a session after those that were looked at, in order.
 function* findNew(
   embedder: number,
-  { no, seen }: Pick<Progress, "no" | "seen">,
+  { no: sessionNumber, seen }: Pick<Progress, "no" | "seen">,
   limit: number,
   lock = "",
 ): Operation<Waiting[]> {
   const rows = yield* all<WaitingRow>(
     `SELECT ${COLUMNS(embedder)} FROM assistant_messages m WHERE m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
-    Math.max(seen + 1, floorOf(no)),
-    ceilingOf(no),
+    Math.max(seen + 1, floorOf(sessionNumber)),
+    ceilingOf(sessionNumber),
     limit,
   );
   return yield* textsOf(rows);
@@ -86,7 +86,7 @@ function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lo
   const rows = yield* all<WaitingRow>(
     `SELECT ${COLUMNS(embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
      WHERE v.n = given.lo AND v.embedder < ? AND m.n = v.n${lock}`,
-    JSON.stringify(numbers.map((n) => [0, Number(n), Number(n)])),
+    JSON.stringify(numbers.map((rowId) => [0, Number(rowId), Number(rowId)])),
     embedder,
   );
   return yield* textsOf(rows);
@@ -178,46 +178,46 @@ export function* storeVectors(
   const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
   const results = new Map(embedded.map((result) => [result.n, result]));
   const old = yield* findOld(sql, embedder, [...results.keys()], lock);
-  const wasOld = new Set(old.map(({ n }) => n));
+  const wasOld = new Set(old.map(({ n: rowId }) => rowId));
   const counts = new Map<number, number>();
-  for (const n of results.keys()) {
-    if (!wasOld.has(n)) counts.set(sessionOf(n), (counts.get(sessionOf(n)) ?? 0) + 1);
+  for (const rowId of results.keys()) {
+    if (!wasOld.has(rowId)) counts.set(sessionOf(rowId), (counts.get(sessionOf(rowId)) ?? 0) + 1);
   }
   const fresh: Waiting[] = [];
-  for (const [no, few] of counts) {
-    fresh.push(...(yield* findNew(embedder, { no, seen: yield* findSeen(no) }, few, lock)));
+  for (const [sessionNumber, few] of counts) {
+    fresh.push(...(yield* findNew(embedder, { no: sessionNumber, seen: yield* findSeen(sessionNumber) }, few, lock)));
   }
   // A session's messages after one that has no row yet wait with it.
   const gaps = new Set<number>();
-  for (const { n, text } of fresh) {
-    const result = results.get(n);
-    if (result?.text !== text) gaps.add(sessionOf(n));
-    else if (!gaps.has(sessionOf(n))) yield* writeVector(dialect, embedder, result);
+  for (const { n: rowId, text } of fresh) {
+    const result = results.get(rowId);
+    if (result?.text !== text) gaps.add(sessionOf(rowId));
+    else if (!gaps.has(sessionOf(rowId))) yield* writeVector(dialect, embedder, result);
   }
-  for (const { n, text } of old) {
-    const result = results.get(n);
+  for (const { n: rowId, text } of old) {
+    const result = results.get(rowId);
     if (result?.text === text) yield* writeVector(dialect, embedder, result);
   }
   return embedder;
 }
 
-function* findSeen(no: number): Operation<number> {
+function* findSeen(sessionNumber: number): Operation<number> {
   const seen = "SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE n BETWEEN ? AND ?";
-  return Number((yield* first<{ seen: number }>(seen, floorOf(no), ceilingOf(no)))?.seen);
+  return Number((yield* first<{ seen: number }>(seen, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
 }
 
 // A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
-function* writeVector(dialect: VectorDialect, embedder: number, { n, twin, vector }: Embedded): Operation<void> {
-  yield* run("DELETE FROM assistant_vectors WHERE n = ?", n);
+function* writeVector(dialect: VectorDialect, embedder: number, { n: rowId, twin, vector }: Embedded): Operation<void> {
+  yield* run("DELETE FROM assistant_vectors WHERE n = ?", rowId);
   if (twin !== null) {
     const copy = `INSERT INTO assistant_vectors (n, embedder, vector)
       SELECT ?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
-    if ((yield* count(copy, [n, twin, embedder])) > 0) return;
+    if ((yield* count(copy, [rowId, twin, embedder])) > 0) return;
   }
   const isKnown = twin === null && vector !== "refused";
   yield* run(
     `INSERT INTO assistant_vectors (n, embedder, vector) VALUES (?, ?, ${dialect.bound})`,
-    n,
+    rowId,
     isKnown ? embedder : 0,
     isKnown && vector !== null ? dialect.encode(vector) : null,
   );

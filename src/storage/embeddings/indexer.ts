@@ -155,14 +155,14 @@ export class EmbeddingIndexer {
               texts.map(({ text }) => text),
               signal,
             );
-      for (const [index, { n }] of texts.entries()) vectors.set(n, found[index] as Float32Array);
+      for (const [index, { n: rowId }] of texts.entries()) vectors.set(rowId, found[index] as Float32Array);
     } catch (error) {
       if (this.background.lastError === null || signal.aborted) throw error;
       await this.#measure();
-      for (const { n, text } of texts) {
+      for (const { n: rowId, text } of texts) {
         const found = await this.#embedder.embed([text], signal).catch(() => null);
-        vectors.set(n, found?.[0] ?? "refused");
-        if (found === null) this.#refused.set(n, { text, until: Date.now() + REFUSAL });
+        vectors.set(rowId, found?.[0] ?? "refused");
+        if (found === null) this.#refused.set(rowId, { text, until: Date.now() + REFUSAL });
       }
       report(this.#embedder.onError, error);
     }
@@ -175,11 +175,11 @@ export class EmbeddingIndexer {
     return (vector as Float32Array).length;
   }
 
-  #isRefused({ n, text }: Waiting): boolean {
-    const refused = this.#refused.get(n);
+  #isRefused({ n: rowId, text }: Waiting): boolean {
+    const refused = this.#refused.get(rowId);
     if (refused === undefined) return false;
     if (refused.text === text && refused.until > Date.now()) return true;
-    this.#refused.delete(n);
+    this.#refused.delete(rowId);
     return false;
   }
 
@@ -198,14 +198,14 @@ export class EmbeddingIndexer {
     const { similarity } = await this.#prepare();
     const claim = await this.#runner.read(() => findVectors(this.#model));
     if (claim === null) return null;
-    const { no, dimensions } = claim;
+    const { no: sessionNumber, dimensions } = claim;
     const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
     if (vector.length !== dimensions) return null;
     const { minSimilarity, weights } = this.#embedder;
     const nearest =
       similarity === null
-        ? nearestInMemory(this.#sql, this.#dialect, await this.#load(no, dimensions), vector, minSimilarity)
-        : nearestInEngine(this.#dialect, similarity, no, vector, minSimilarity);
+        ? nearestInMemory(this.#sql, this.#dialect, await this.#load(sessionNumber, dimensions), vector, minSimilarity)
+        : nearestInEngine(this.#dialect, similarity, sessionNumber, vector, minSimilarity);
     return rankByBoth(rankByWords(this.#sql, query), nearest, weights);
   }
 

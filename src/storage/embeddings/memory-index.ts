@@ -76,7 +76,7 @@ export class MemoryIndex {
     return rows;
   }
 
-  #add(id: number, n: number, vector: Float32Array, isNewer: boolean): void {
+  #add(id: number, rowId: number, vector: Float32Array, isNewer: boolean): void {
     if (vector.length !== this.dimensions) return;
     if (this.#size === this.#capacity) this.#dropOldest();
     else if (this.#size === this.#ids.length) this.#grow();
@@ -84,7 +84,7 @@ export class MemoryIndex {
     const place = isNewer ? this.#place(this.#size) : this.#start;
     this.#size += 1;
     this.#ids[place] = id;
-    this.#messages[place] = n;
+    this.#messages[place] = rowId;
     this.#vectors.set(vector, place * this.dimensions);
   }
 
@@ -131,8 +131,8 @@ export class MemoryIndex {
       const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
       for (let index = 0; index < size; index += 1) {
         const place = this.#place(index);
-        const n = messages[place] as number;
-        if (n >= lo && n <= hi) best.add(ids[place] as number, n, product(query, vectors, place));
+        const rowId = messages[place] as number;
+        if (rowId >= lo && rowId <= hi) best.add(ids[place] as number, rowId, product(query, vectors, place));
       }
       const near = best.take();
       const there = new Set(
@@ -175,9 +175,9 @@ export function createBest(limit: number, least: number) {
     best = best.slice(0, limit);
   };
   return {
-    add(id: number, n: number, score: number): void {
+    add(id: number, rowId: number, score: number): void {
       if (score <= least || score < worst) return;
-      best.push({ id, n, score });
+      best.push({ id, n: rowId, score });
       if (best.length < 2 * limit + 1000) return;
       sort();
       worst = best.at(-1)?.score ?? worst;

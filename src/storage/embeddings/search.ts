@@ -69,14 +69,17 @@ export function nearestInMemory(
   return function* (range, limit, words) {
     const best = createBest(limit, least);
     const found = new Set<number>();
-    const add = ({ id, n, score }: Near): void => {
-      if (!found.has(n)) best.add(id, n, score);
-      found.add(n);
+    const add = ({ id, n: rowId, score }: Near): void => {
+      if (!found.has(rowId)) best.add(id, rowId, score);
+      found.add(rowId);
     };
     const compare = function* (rows: string, ...values: SqlValue[]): Operation<void> {
       const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;
-      for (const { id, n, vector } of yield* all<{ id: number; n: number; vector: unknown }>(select, ...values)) {
-        add({ id, n, score: product(query, dialect.decode(vector)) });
+      for (const { id, n: rowId, vector } of yield* all<{ id: number; n: number; vector: unknown }>(
+        select,
+        ...values,
+      )) {
+        add({ id, n: rowId, score: product(query, dialect.decode(vector)) });
       }
     };
     const { isWhole, embedder } = memory;
@@ -87,7 +90,7 @@ export function nearestInMemory(
       yield* compare(`${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...range, embedder);
     }
     if (!isWhole) {
-      const numbers = words.filter(({ n }) => !found.has(n)).map(({ n }) => [0, n, n]);
+      const numbers = words.filter(({ n: rowId }) => !found.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
       yield* compare(
         `${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.n = s.lo AND v.embedder = ? AND v.vector IS NOT NULL`,
         JSON.stringify(numbers),

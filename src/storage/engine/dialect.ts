@@ -89,7 +89,7 @@ export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: u
 
 export interface SearchDialect {
   /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
-  add(index: SearchIndex, n: number, document: string): Operation<void>;
+  add(index: SearchIndex, rowId: number, document: string): Operation<void>;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
   replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**

@@ -131,42 +131,51 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
  * Keeps overlays on the messages that are left when `place` is about to be removed: a range that ended there ends one
  * message earlier or later, a range that was only this message goes.
  */
-export function* shrinkOverlays(no: number, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
+export function* shrinkOverlays(
+  sessionNumber: number,
+  place: MessagePosition,
+  parent: MessagePosition | null,
+): Operation<void> {
   const touched = yield* all<CompactionRow>(
     `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
-    floorOf(no),
-    ceilingOf(no),
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
     place.n,
     place.n,
   );
-  for (const { n, from_n, to_n } of touched) {
+  for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
-      yield* run("DELETE FROM assistant_compactions WHERE n = ?", n);
+      yield* run("DELETE FROM assistant_compactions WHERE n = ?", rowId);
     } else if (to_n === place.n) {
       yield* run(
         "UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE n = ?",
         parent?.n ?? null,
         parent?.id ?? "",
-        n,
+        rowId,
       );
     } else {
-      const next = yield* followOnPath(no, to_n as number, place.n);
-      yield* run("UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?", next.n, next.id, n);
+      const next = yield* followOnPath(sessionNumber, to_n as number, place.n);
+      yield* run(
+        "UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?",
+        next.n,
+        next.id,
+        rowId,
+      );
     }
   }
 }
 
 // The message after `n` on the path to the row `to`.
-function* followOnPath(no: number, to: number, n: number): Operation<{ n: number; id: string }> {
+function* followOnPath(sessionNumber: number, to: number, rowId: number): Operation<{ n: number; id: string }> {
   const end = (yield* first<MessagePosition>(
     "SELECT n, id, branch, total FROM assistant_messages WHERE n = ?",
     to,
   )) as MessagePosition;
-  for (const { branch, lo, hi } of yield* findSegments(no, end)) {
-    if (hi <= n) continue;
+  for (const { branch, lo, hi } of yield* findSegments(sessionNumber, end)) {
+    if (hi <= rowId) continue;
     const next = yield* first<{ n: number; id: string }>(
       "SELECT n, id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
-      Math.max(lo, n + 1),
+      Math.max(lo, rowId + 1),
       hi,
       branch,
     );

@@ -21,21 +21,30 @@ function fitsColumn(sql: Dialect, text: string): boolean {
 }
 
 /** Writes what must stand outside the row `n`, and gives the content for the row itself. */
-export function* storeContent(sql: Dialect, no: number, n: number, message: EncodedMessage): Operation<string> {
+export function* storeContent(
+  sql: Dialect,
+  sessionNumber: number,
+  rowId: number,
+  message: EncodedMessage,
+): Operation<string> {
   for (const { hash, data } of message.media) {
-    yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, hash);
-    const known = yield* first("SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0", no, hash);
-    if (known === undefined) yield* storePieces(sql, no, hash, data);
+    yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, rowId, hash);
+    const known = yield* first(
+      "SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0",
+      sessionNumber,
+      hash,
+    );
+    if (known === undefined) yield* storePieces(sql, sessionNumber, hash, data);
   }
   if (fitsColumn(sql, message.content)) return message.content;
-  const key = `row:${n}`;
-  yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", no, n, key);
-  yield* storePieces(sql, no, key, message.content);
+  const key = `row:${rowId}`;
+  yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, rowId, key);
+  yield* storePieces(sql, sessionNumber, key, message.content);
   return splitContent(message, key);
 }
 
 /** Writes a text that stands outside its row, in pieces that fit. */
-export function* storePieces(sql: Dialect, no: number, hash: string, data: string): Operation<void> {
+export function* storePieces(sql: Dialect, sessionNumber: number, hash: string, data: string): Operation<void> {
   const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
   let part = 0;
   for (let start = 0; start < data.length || part === 0; part += 1) {
@@ -44,7 +53,7 @@ export function* storePieces(sql: Dialect, no: number, hash: string, data: strin
     if (end < data.length && isHighSurrogate(data.charCodeAt(end - 1))) end += 1;
     yield* run(
       "INSERT INTO assistant_media (no, hash, part, data) VALUES (?, ?, ?, ?)",
-      no,
+      sessionNumber,
       hash,
       part,
       data.slice(start, end),
@@ -56,13 +65,21 @@ export function* storePieces(sql: Dialect, no: number, hash: string, data: strin
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
 
 /** Removes what stands outside the row `n` and belongs to no other row. */
-export function* dropContent(no: number, n: number): Operation<void> {
-  const refs = yield* all<{ hash: string }>("SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+export function* dropContent(sessionNumber: number, rowId: number): Operation<void> {
+  const refs = yield* all<{ hash: string }>(
+    "SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?",
+    sessionNumber,
+    rowId,
+  );
   if (refs.length === 0) return;
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", no, n);
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, rowId);
   for (const { hash } of refs) {
-    const used = yield* first("SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1", no, hash);
-    if (used === undefined) yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", no, hash);
+    const used = yield* first(
+      "SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1",
+      sessionNumber,
+      hash,
+    );
+    if (used === undefined) yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, hash);
   }
 }
 
@@ -83,7 +100,7 @@ export type ContentTuple = readonly [n: number, content: string];
  * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "".
  */
 export function* readContents(
-  no: number,
+  sessionNumber: number,
   contents: readonly string[],
   idAt: ((index: number) => Operation<string>) | null,
   onCorrupt?: CorruptHandler,
@@ -97,11 +114,13 @@ export function* readContents(
   }
   // Nearly every content is complete in itself.
   if (isWhole) return decoded as SessionMessage[];
-  const data = yield* readMedia(no, decoded.flatMap(keysOf));
+  const data = yield* readMedia(sessionNumber, decoded.flatMap(keysOf));
   const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
     messages.push(
-      isComplete(found) ? found : yield* readIncomplete(no, found, data, idAt && (() => idAt(index)), onCorrupt),
+      isComplete(found)
+        ? found
+        : yield* readIncomplete(sessionNumber, found, data, idAt && (() => idAt(index)), onCorrupt),
     );
   }
   return messages;
@@ -109,12 +128,12 @@ export function* readContents(
 
 /** The same of rows. */
 export function readRows(
-  no: number,
+  sessionNumber: number,
   rows: readonly ContentTuple[],
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
   const contents = rows.map(([, content]) => content);
-  return readContents(no, contents, (index) => findId((rows[index] as ContentTuple)[0]), onCorrupt);
+  return readContents(sessionNumber, contents, (index) => findId((rows[index] as ContentTuple)[0]), onCorrupt);
 }
 
 /** Without those that could not be read. */
@@ -124,15 +143,15 @@ export function readable(messages: readonly (SessionMessage | null)[]): SessionM
 
 /** The message of one row; null when it is corrupt and `onCorrupt` took it. */
 export function* readContent(
-  no: number,
+  sessionNumber: number,
   row: ContentRow,
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  return (yield* readRows(no, [[row.n, row.content]], onCorrupt))[0] ?? null;
+  return (yield* readRows(sessionNumber, [[row.n, row.content]], onCorrupt))[0] ?? null;
 }
 
-function* findId(n: number): Operation<string> {
-  return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", n))?.id ?? "";
+function* findId(rowId: number): Operation<string> {
+  return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", rowId))?.id ?? "";
 }
 
 // Whatever goes wrong in reading what is stored is the fault of what is stored.
@@ -153,13 +172,13 @@ function isComplete(decoded: Decoded): decoded is SessionMessage {
 }
 
 function* readIncomplete(
-  no: number,
+  sessionNumber: number,
   decoded: PendingMessage | Error,
   data: ReadonlyMap<string, string>,
   findMessageId: (() => Operation<string>) | null,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  const complete = decoded instanceof PendingMessage ? yield* completeMessage(no, decoded, data) : decoded;
+  const complete = decoded instanceof PendingMessage ? yield* completeMessage(sessionNumber, decoded, data) : decoded;
   if (!(complete instanceof Error)) return complete;
   const id = findMessageId === null ? "" : yield* findMessageId();
   if (onCorrupt === undefined) {
@@ -173,13 +192,13 @@ function* readIncomplete(
 }
 
 function* completeMessage(
-  no: number,
+  sessionNumber: number,
   pending: PendingMessage,
   data: ReadonlyMap<string, string>,
 ): Operation<SessionMessage | Error> {
   const message = attempt(() => pending.complete(data));
   if (!(message instanceof PendingMessage)) return message;
-  return yield* completeMessage(no, message, yield* readMedia(no, keysOf(message)));
+  return yield* completeMessage(sessionNumber, message, yield* readMedia(sessionNumber, keysOf(message)));
 }
 
 function keysOf(decoded: Decoded): string[] {
@@ -192,7 +211,7 @@ function keysOf(decoded: Decoded): string[] {
 const KEYS_AT_ONCE = 90;
 
 /** What stands outside rows of session `no`, by its keys. */
-export function* readMedia(no: number, keys: readonly string[]): Operation<Map<string, string>> {
+export function* readMedia(sessionNumber: number, keys: readonly string[]): Operation<Map<string, string>> {
   const data = new Map<string, string>();
   const missing = new Set<string>();
   const wanted = [...new Set(keys)];
@@ -200,7 +219,7 @@ export function* readMedia(no: number, keys: readonly string[]): Operation<Map<s
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
     const pieces = yield* all<{ hash: string; part: number; data: string }>(
       `SELECT hash, part, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
-      no,
+      sessionNumber,
       ...some,
     );
     for (const [index, piece] of pieces.entries()) {

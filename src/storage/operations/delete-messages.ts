@@ -28,12 +28,12 @@ const FOUND = `
 type PlaceTuple = [n: number, id: string, branch: number, total: number | null];
 type FoundRow = [...PlaceTuple, ...(PlaceTuple | [null, null, null, null])];
 
-function placesOf([n, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
+function placesOf([rowId, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
   MessagePosition,
   MessagePosition | null,
 ] {
   const parent = parentN === null ? null : { n: parentN, id: parentId, branch: parentBranch, total: parentTotal };
-  return [{ n, id, branch, total }, parent];
+  return [{ n: rowId, id, branch, total }, parent];
 }
 
 // Removes one message: what hung below it hangs below its parent. Gives what the session's row is to say after that.
@@ -44,24 +44,24 @@ function* deleteMessage(
   place: MessagePosition,
   parent: MessagePosition | null,
 ): Operation<SessionHead> {
-  const { no } = head;
+  const { no: sessionNumber } = head;
   const active = yield* activeLeaf(head);
   const next = yield* first<{ n: number }>(
     "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
     place.n + 1,
-    ceilingOf(no),
+    ceilingOf(sessionNumber),
     place.branch,
   );
-  yield* shrinkOverlays(no, place, parent);
-  yield* adoptBranches(no, place, parent);
+  yield* shrinkOverlays(sessionNumber, place, parent);
+  yield* adoptBranches(sessionNumber, place, parent);
   if (next !== undefined) {
     yield* run("UPDATE assistant_messages SET parent_id = ? WHERE n = ?", parent?.id ?? null, next.n);
   } else if (parent === null || parent.branch !== place.branch) {
     // It was the branch's only message.
-    yield* run("DELETE FROM assistant_branches WHERE no = ? AND branch = ?", no, place.branch);
+    yield* run("DELETE FROM assistant_branches WHERE no = ? AND branch = ?", sessionNumber, place.branch);
   }
   if (sql.search !== null) yield* sql.search.remove("messages", place.n, place.n);
-  yield* dropContent(no, place.n);
+  yield* dropContent(sessionNumber, place.n);
   yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
   const wasNewest = place.n === head.newest?.n;
   const newest = wasNewest ? ((yield* findSessionHead(sessionId))?.newest ?? null) : head.newest;
@@ -76,10 +76,14 @@ function* deleteMessage(
 }
 
 // Branches that began below `place` begin below its parent.
-function* adoptBranches(no: number, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
+function* adoptBranches(
+  sessionNumber: number,
+  place: MessagePosition,
+  parent: MessagePosition | null,
+): Operation<void> {
   const children = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
-    no,
+    sessionNumber,
     place.branch,
     place.n,
   );
@@ -89,14 +93,14 @@ function* adoptBranches(no: number, place: MessagePosition, parent: MessagePosit
        WHERE n = (SELECT f.n FROM assistant_messages f WHERE f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
       parent?.id ?? null,
       lo,
-      ceilingOf(no),
+      ceilingOf(sessionNumber),
       branch,
     );
     yield* run(
       "UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE no = ? AND branch = ?",
       parent?.branch ?? null,
       parent?.n ?? null,
-      no,
+      sessionNumber,
       branch,
     );
   }

@@ -100,7 +100,7 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string): Oper
 /** Removes the entries of every scope of a session. */
 export function* removeEntries(sql: Dialect, sessionId: string): Operation<void> {
   const rows = yield* all<{ n: number }>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
-  for (const { n } of rows) yield* removeEntry(sql, n);
+  for (const { n: rowId } of rows) yield* removeEntry(sql, rowId);
 }
 
 /** Copies the entries of every scope of a session to another one. */
@@ -120,8 +120,8 @@ export function* searchEntries(
   limit: number,
 ): Operation<StoredEntry[]> {
   const found: StoredEntry[] = [];
-  for (const { n } of yield* searchOf(sql).entries(queryTerms(query), scope, limit)) {
-    const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", n);
+  for (const { n: rowId } of yield* searchOf(sql).entries(queryTerms(query), scope, limit)) {
+    const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", rowId);
     if (row !== undefined) found.push({ key: row.key, content: row.content });
   }
   return found;
@@ -132,7 +132,7 @@ export function entryDocument(entry: StoredEntry): string {
   return `${entry.key.replace(/[-_/]+/g, " ")}\n${entry.content}`;
 }
 
-function* removeEntry(sql: Dialect, n: number): Operation<void> {
-  if (sql.search !== null) yield* sql.search.remove("entries", n, n);
-  yield* run("DELETE FROM cf_agents_search_entries WHERE n = ?", n);
+function* removeEntry(sql: Dialect, rowId: number): Operation<void> {
+  if (sql.search !== null) yield* sql.search.remove("entries", rowId, rowId);
+  yield* run("DELETE FROM cf_agents_search_entries WHERE n = ?", rowId);
 }

@@ -67,12 +67,12 @@ function* copyPath(
   sql: Dialect,
   from: SessionHead,
   at: MessagePosition,
-  no: number,
+  sessionNumber: number,
   sessionId: string,
 ): Operation<void> {
   const segments = yield* findSegments(from.no, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
-  const shift = floorOf(no) - floorOf(from.no);
+  const shift = floorOf(sessionNumber) - floorOf(from.no);
   const text = sql.keepsText ? ", text_content" : "";
   const rows = `${sql.segmentTable} AS s CROSS JOIN assistant_messages m`;
   const onPath = "m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch";
@@ -90,7 +90,7 @@ function* copyPath(
   yield* run(
     `INSERT INTO assistant_media_refs (no, n, hash) SELECT ?, r.n + ?, r.hash
      FROM assistant_media_refs r JOIN assistant_messages m ON m.n = r.n + ? WHERE r.no = ?`,
-    no,
+    sessionNumber,
     shift,
     shift,
     from.no,
@@ -99,9 +99,9 @@ function* copyPath(
     `INSERT INTO assistant_media (no, hash, part, data)
      SELECT ?, d.hash, d.part, d.data FROM assistant_media d
      WHERE d.no = ? AND d.hash IN (SELECT hash FROM assistant_media_refs WHERE no = ?)`,
-    no,
+    sessionNumber,
     from.no,
-    no,
+    sessionNumber,
   );
   yield* run(
     `INSERT INTO assistant_compactions
@@ -120,24 +120,24 @@ function* copyPath(
   yield* run(
     `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c WHERE c.n BETWEEN ? AND ?)
      WHERE no = ?`,
-    floorOf(no),
-    ceilingOf(no),
-    no,
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
+    sessionNumber,
   );
-  yield* copySkills(from, at, no, shift);
-  if (sql.search?.copy !== undefined) yield* sql.search.copy(floorOf(no), ceilingOf(no), shift);
-  else if (sql.search !== null) yield* indexSession(sql.search, no);
+  yield* copySkills(from, at, sessionNumber, shift);
+  if (sql.search?.copy !== undefined) yield* sql.search.copy(floorOf(sessionNumber), ceilingOf(sessionNumber), shift);
+  else if (sql.search !== null) yield* indexSession(sql.search, sessionNumber);
 }
 
 // An unload reaches as far on the copied path as it did on the original, and no further than that goes.
-function* copySkills(from: SessionHead, at: MessagePosition, no: number, shift: number): Operation<void> {
+function* copySkills(from: SessionHead, at: MessagePosition, sessionNumber: number, shift: number): Operation<void> {
   if (from.skills === null) return;
   const { loaded, unloaded } = skillsOf(from);
   const copied: SkillState = {
     loaded,
     unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.n) + shift })),
   };
-  yield* run("UPDATE assistant_sessions SET skills = ? WHERE no = ?", JSON.stringify(copied), no);
+  yield* run("UPDATE assistant_sessions SET skills = ? WHERE no = ?", JSON.stringify(copied), sessionNumber);
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {

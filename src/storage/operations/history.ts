@@ -53,10 +53,10 @@ export function* readBranches(sessionId: string, id: string): Operation<SessionM
   const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
   const head = yield* findSessionHead(sessionId);
   assertWithin(head, place);
-  const { no } = head as SessionHead;
+  const { no: sessionNumber } = head as SessionHead;
   const branches = yield* all<{ branch: number; lo: number }>(
     "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
-    no,
+    sessionNumber,
     place.branch,
     place.n,
   );
@@ -66,7 +66,7 @@ export function* readBranches(sessionId: string, id: string): Operation<SessionM
     const [row] = yield* tuples<readonly [...ContentTuple, parentId: string | null]>(
       "SELECT n, content, parent_id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
       lo,
-      ceilingOf(no),
+      ceilingOf(sessionNumber),
       branch,
     );
     // Where the message's own branch ends, none follows; a branch that began below it has one.
@@ -76,7 +76,7 @@ export function* readBranches(sessionId: string, id: string): Operation<SessionM
     if (row !== undefined) rows.push([row[0], row[1]]);
   }
   rows.sort(([a], [b]) => a - b);
-  return readable(yield* readRows(no, rows));
+  return readable(yield* readRows(sessionNumber, rows));
 }
 
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
@@ -96,11 +96,16 @@ export function* openView(
   if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
   const leaf = yield* resolveLeaf(sessionId, head, leafId, onCorrupt);
   if (leaf === null) return null;
-  const { no } = head;
+  const { no: sessionNumber } = head;
   if (summaries)
-    return { no, leaf, spans: yield* visibleSpans(no, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
-  const segments = yield* findSegments(no, leaf, onCorrupt);
-  return { no, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
+    return {
+      no: sessionNumber,
+      leaf,
+      spans: yield* visibleSpans(sessionNumber, leaf, onCorrupt),
+      skills: skillsOf(head, onCorrupt),
+    };
+  const segments = yield* findSegments(sessionNumber, leaf, onCorrupt);
+  return { no: sessionNumber, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
 }
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
@@ -153,19 +158,24 @@ export function* readView(sql: Dialect, view: View, options: PathOptions): Opera
 
 type MaybeMessages = Operation<(SessionMessage | null)[]>;
 
-function* readAsStored(sql: Dialect, { no }: View, ranges: Segment[], { onCorrupt }: PathOptions): MaybeMessages {
+function* readAsStored(
+  sql: Dialect,
+  { no: sessionNumber }: View,
+  ranges: Segment[],
+  { onCorrupt }: PathOptions,
+): MaybeMessages {
   const contents = yield* column<string>(...selectRanges(sql, "m.content", ranges));
-  return yield* readContents(no, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
+  return yield* readContents(sessionNumber, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
 }
 
 function* readWithSkills(
   sql: Dialect,
-  { no, skills }: View,
+  { no: sessionNumber, skills }: View,
   ranges: Segment[],
   { onCorrupt }: PathOptions,
 ): MaybeMessages {
   const rows = yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges));
-  const messages = yield* readRows(no, rows, onCorrupt);
+  const messages = yield* readRows(sessionNumber, rows, onCorrupt);
   return messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills));
 }
 
@@ -193,10 +203,10 @@ export function* readPage(
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
   const read = yield* readRows(view.no, rows, onCorrupt);
-  for (const [index, [n, content]] of rows.entries()) {
+  for (const [index, [rowId, content]] of rows.entries()) {
     const stored = read[index] ?? null;
     if (stored === null) continue;
-    const message = hideUnloaded(stored, n, view.skills);
+    const message = hideUnloaded(stored, rowId, view.skills);
     messages.push(message);
     const asStored = message === stored && !isMarked(content);
     bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
@@ -289,8 +299,8 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
 }
 
 /** Adds up the tokens of the visible history to `leaf`. */
-export function* measureTokens(sql: Dialect, no: number, leaf: MessagePosition): Operation<number> {
-  const spans = yield* visibleSpans(no, leaf);
+export function* measureTokens(sql: Dialect, sessionNumber: number, leaf: MessagePosition): Operation<number> {
+  const spans = yield* visibleSpans(sessionNumber, leaf);
   let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(spans));
   for (const span of spans) if ("overlay" in span) total += Number(span.overlay.tokens);
   return total;

@@ -109,23 +109,23 @@ export function* setActiveLeaf(sessionId: string, messageId: string): Operation<
 
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
-  const { no } = yield* openSessionHead(sessionId);
+  const { no: sessionNumber } = yield* openSessionHead(sessionId);
   const wasFrozen = yield* deleteBlock(promptKey(sessionId));
-  yield* removeRows(sql, no);
-  yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", no);
-  yield* touchSession(no, null, null);
+  yield* removeRows(sql, sessionNumber);
+  yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", sessionNumber);
+  yield* touchSession(sessionNumber, null, null);
   return wasFrozen;
 }
 
 /** Removes everything that is kept by a session's number. */
-export function* removeRows(sql: Dialect, no: number): Operation<void> {
-  const range = [floorOf(no), ceilingOf(no)] as const;
+export function* removeRows(sql: Dialect, sessionNumber: number): Operation<void> {
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   if (sql.search !== null) yield* sql.search.remove("messages", ...range);
   yield* run("DELETE FROM assistant_messages WHERE n BETWEEN ? AND ?", ...range);
   yield* run("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ?", ...range);
-  yield* run("DELETE FROM assistant_branches WHERE no = ?", no);
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ?", no);
-  yield* run("DELETE FROM assistant_media WHERE no = ?", no);
+  yield* run("DELETE FROM assistant_branches WHERE no = ?", sessionNumber);
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ?", sessionNumber);
+  yield* run("DELETE FROM assistant_media WHERE no = ?", sessionNumber);
 }
 
 /** The running total of a place, or null when something before it changed since it was written. */
@@ -141,31 +141,42 @@ export function* insertMessage(
   message: EncodedMessage,
   parent: MessagePosition | null,
 ): Operation<MessagePosition | null> {
-  const { no, newest } = head;
+  const { no: sessionNumber, newest } = head;
   const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known.
   if (!(goesOn && isWhole) && (yield* findPosition(sessionId, id)) !== null) return null;
-  const n = nextPosition(no, newest?.n ?? floorOf(no));
-  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(no, n, newest, parent);
+  const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
+  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(sessionNumber, rowId, newest, parent);
   const before = parent === null ? 0 : currentTotal(head, parent);
   const total = before === null ? null : before + tokens;
-  const content = isWhole ? message.content : yield* storeContent(sql, no, n, message);
-  const row = [n, id, sessionId, parent?.id ?? null, message.role, isoNow(), branch, tokens, total, message.createdAt];
+  const content = isWhole ? message.content : yield* storeContent(sql, sessionNumber, rowId, message);
+  const row = [
+    rowId,
+    id,
+    sessionId,
+    parent?.id ?? null,
+    message.role,
+    isoNow(),
+    branch,
+    tokens,
+    total,
+    message.createdAt,
+  ];
   const written = sql.keepsText
     ? yield* count(INSERT_TEXT, [...row, content, storableText(message.text)])
     : yield* count(INSERT, [...row, content]);
   if (written === 0) return null;
   const document = searchDocument(message);
-  if (sql.search !== null && document !== "") yield* sql.search.add("messages", n, document);
-  return { n, id, branch, total };
+  if (sql.search !== null && document !== "") yield* sql.search.add("messages", rowId, document);
+  return { n: rowId, id, branch, total };
 }
 
 // A message goes on with its parent's branch unless another message does so already.
 function* branchFor(
-  no: number,
-  n: number,
+  sessionNumber: number,
+  rowId: number,
   newest: MessagePosition | null,
   parent: MessagePosition | null,
 ): Operation<number> {
@@ -181,14 +192,14 @@ function* branchFor(
   }
   const last = yield* first<{ branch: number }>(
     "SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE no = ?",
-    no,
+    sessionNumber,
   );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
     "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
-    no,
+    sessionNumber,
     branch,
-    n,
+    rowId,
     parent?.branch ?? null,
     parent?.n ?? null,
   );
@@ -221,13 +232,13 @@ function* replaceMessage(
   place: MessagePosition,
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
-  const { no, newest } = head;
+  const { no: sessionNumber, newest } = head;
   const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
   const change = message.tokens - (old?.tokens ?? 0);
   const before = currentTotal(head, place);
   const total = before === null ? null : before + change;
-  yield* dropContent(no, place.n);
-  const content = yield* storeContent(sql, no, place.n, message);
+  yield* dropContent(sessionNumber, place.n);
+  const content = yield* storeContent(sql, sessionNumber, place.n, message);
   yield* run(UPDATE, message.role, message.tokens, total, message.createdAt, content, place.n);
   if (sql.keepsText) yield* run(UPDATE_TEXT, storableText(message.text), place.n);
   if (sql.search !== null) {
@@ -237,11 +248,11 @@ function* replaceMessage(
   }
   // Totals of later rows hold this message's old size; the newest row has none after it.
   const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
-  yield* touchSession(no, head.leaf, stale);
+  yield* touchSession(sessionNumber, head.leaf, stale);
   return { total, stale };
 }
 
 // The newest row is the leaf again.
-function* resetLeaf(no: number): Operation<void> {
-  yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", no);
+function* resetLeaf(sessionNumber: number): Operation<void> {
+  yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", sessionNumber);
 }

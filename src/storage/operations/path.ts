@@ -44,7 +44,7 @@ type BranchRow = [branch: number, lo: number, parentBranch: number | null, paren
  * together; with `onCorrupt` that is told, and what is left of the path is given.
  */
 export function* findSegments(
-  no: number,
+  sessionNumber: number,
   leaf: { n: number; branch: number },
   onCorrupt?: CorruptHandler,
 ): Operation<Segment[]> {
@@ -52,35 +52,51 @@ export function* findSegments(
   let branch: number | null = leaf.branch;
   let hi = leaf.n;
   if (branch !== 0) {
-    for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(CHAIN, no, branch, no)) {
+    for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(
+      CHAIN,
+      sessionNumber,
+      branch,
+      sessionNumber,
+    )) {
       // Row ids grow along a path.
-      if (own !== branch || lo > hi || sessionOf(lo) !== no || (parentBranch === null) !== (parentN === null)) break;
+      if (
+        own !== branch ||
+        lo > hi ||
+        sessionOf(lo) !== sessionNumber ||
+        (parentBranch === null) !== (parentN === null)
+      )
+        break;
       segments.push({ branch: own, lo, hi });
       branch = parentBranch;
       hi = parentN ?? 0;
     }
   }
-  if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(no))) {
-    const details = { sessionNumber: no, branch };
+  if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(sessionNumber))) {
+    const details = { sessionNumber, branch };
     reportDamage(onCorrupt, "", damaged(details, `Branch ${branch} of a path is not where its rows say it is.`));
     // Those of its messages that say so themselves.
-    if (!segments.some((segment) => segment.branch === branch)) segments.push({ branch, lo: floorOf(no), hi });
+    if (!segments.some((segment) => segment.branch === branch))
+      segments.push({ branch, lo: floorOf(sessionNumber), hi });
     return segments.reverse();
   }
   // The first branch of a session needs no row.
-  if (branch === 0) segments.push({ branch, lo: floorOf(no), hi });
+  if (branch === 0) segments.push({ branch, lo: floorOf(sessionNumber), hi });
   return segments.reverse();
 }
 
 /** The path that ends with `leaf` as a reader sees it: overlays in the place of the ranges they cover. */
-export function* visibleSpans(no: number, leaf: MessagePosition, onCorrupt?: CorruptHandler): Operation<PathSpan[]> {
-  const segments = yield* findSegments(no, leaf, onCorrupt);
+export function* visibleSpans(
+  sessionNumber: number,
+  leaf: MessagePosition,
+  onCorrupt?: CorruptHandler,
+): Operation<PathSpan[]> {
+  const segments = yield* findSegments(sessionNumber, leaf, onCorrupt);
   const overlays = yield* all<OverlayRow & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
      FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
      WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
-    floorOf(no),
-    ceilingOf(no),
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
   );
   if (overlays.length === 0) return segments.map((range) => ({ range }));
   const byBranch = new Map(segments.map((segment) => [segment.branch, segment]));
@@ -93,7 +109,7 @@ export function* visibleSpans(no: number, leaf: MessagePosition, onCorrupt?: Cor
     if (branch !== null && !endsHere) return false;
     if (endsHere && from_n <= to_n && segments.some(({ lo, hi }) => lo <= from_n && from_n <= hi)) return true;
     const why = `The range of summary "${id}" is not where its row says it is.`;
-    reportDamage(onCorrupt, SUMMARY_ID_PREFIX + id, damaged({ sessionNumber: no, compactionId: id }, why));
+    reportDamage(onCorrupt, SUMMARY_ID_PREFIX + id, damaged({ sessionNumber, compactionId: id }, why));
     return false;
   });
   return cover(

@@ -8,38 +8,39 @@ export const SPAN = 2 ** 28;
 const MAX_SESSIONS = 2 ** 53 / SPAN - 1;
 
 /** The row id below every message of session `no`. */
-export function floorOf(no: number): number {
-  if (no > MAX_SESSIONS) {
+export function floorOf(sessionNumber: number): number {
+  if (sessionNumber > MAX_SESSIONS) {
     throw new StemmaError(
       "SESSION_LIMIT",
-      { no },
+      { no: sessionNumber },
       `A store numbers at most ${MAX_SESSIONS} sessions; start another one.`,
     );
   }
-  return no * SPAN;
+  return sessionNumber * SPAN;
 }
 
 /** The last row id that session `no` can have. */
-export function ceilingOf(no: number): number {
-  return no * SPAN + SPAN - 1;
+export function ceilingOf(sessionNumber: number): number {
+  return sessionNumber * SPAN + SPAN - 1;
 }
 
 /** The number of the session that row `n` belongs to. */
-export function sessionOf(n: number): number {
-  return Math.floor(n / SPAN);
+export function sessionOf(rowId: number): number {
+  return Math.floor(rowId / SPAN);
 }
 
 /** The row id after `n`, in the same session. */
-export function nextPosition(no: number, n: number): number {
-  if (n >= ceilingOf(no)) {
+export function nextPosition(sessionNumber: number, rowId: number): number {
+  if (rowId >= ceilingOf(sessionNumber)) {
     throw new StemmaError(
       "SESSION_LIMIT",
-      { no },
+      { no: sessionNumber },
       `A session numbers at most ${SPAN - 1} messages; continue in a fork.`,
     );
   }
-  return n + 1;
+  return rowId + 1;
 }
 
 /** SQL for the lowest and highest row id of the session whose number is in column `no`. */
-export const SESSION_RANGE = (no: string) => `${no} * ${SPAN} AND ${no} * ${SPAN} + ${SPAN - 1}`;
+export const SESSION_RANGE = (sessionNumber: string) =>
+  `${sessionNumber} * ${SPAN} AND ${sessionNumber} * ${SPAN} + ${SPAN - 1}`;

@@ -52,8 +52,8 @@ type SessionHeadRow = [
 export function* findSessionHead(sessionId: string): Operation<SessionHead | null> {
   const [row] = yield* tuples<SessionHeadRow>(SESSION_HEAD, sessionId);
   if (row === undefined) return null;
-  const [no, leaf, stale, skills, n, id, branch, total] = row;
-  return { no, leaf, stale, skills, newest: n === null ? null : { n, id, branch, total } };
+  const [sessionNumber, leaf, stale, skills, rowId, id, branch, total] = row;
+  return { no: sessionNumber, leaf, stale, skills, newest: rowId === null ? null : { n: rowId, id, branch, total } };
 }
 
 /** The same, with a row made for a session that has none yet. */
@@ -62,9 +62,9 @@ export function* openSessionHead(sessionId: string): Operation<SessionHead> {
   if (head !== null) return head;
   yield* makeRow(sessionId);
   const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
-  const no = row?.no as number;
-  floorOf(no);
-  return { no, leaf: null, stale: null, skills: null, newest: null };
+  const sessionNumber = row?.no as number;
+  floorOf(sessionNumber);
+  return { no: sessionNumber, leaf: null, stale: null, skills: null, newest: null };
 }
 
 /**
@@ -134,8 +134,11 @@ export function* resolveLeaf(
 }
 
 /** Errors: `CORRUPT_MESSAGE` for a row of a session that stands among those of another number. */
-export function assertWithin(session: { readonly no: number } | null, { n, id }: { n: number; id: string }): void {
-  if (session?.no === sessionOf(n)) return;
+export function assertWithin(
+  session: { readonly no: number } | null,
+  { n: rowId, id }: { n: number; id: string },
+): void {
+  if (session?.no === sessionOf(rowId)) return;
   const why =
     session === null
       ? `Message "${id}" is there, but its session's row is not.`
@@ -144,13 +147,13 @@ export function assertWithin(session: { readonly no: number } | null, { n, id }:
 }
 
 /** Stores what changed in a session's row other than by a plain append. */
-export function* touchSession(no: number, leaf: number | null, stale: number | null): Operation<void> {
+export function* touchSession(sessionNumber: number, leaf: number | null, stale: number | null): Operation<void> {
   yield* run(
     "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ? WHERE no = ?",
     leaf,
     stale,
     isoNow(),
-    no,
+    sessionNumber,
   );
 }
 

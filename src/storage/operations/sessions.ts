@@ -131,12 +131,12 @@ export function* changeSkills(id: string, change: SkillChange): Operation<boolea
 }
 
 /** Notes which skills a session has loaded and unloaded. */
-export function* writeSkills(no: number, state: SkillState): Operation<void> {
+export function* writeSkills(sessionNumber: number, state: SkillState): Operation<void> {
   yield* run(
     "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
     JSON.stringify(state),
     isoNow(),
-    no,
+    sessionNumber,
   );
 }
 
@@ -151,8 +151,8 @@ function sessionInfo(row: SessionRecord): SessionInfo {
 }
 
 function parseCursor(cursor: string): { updatedAt: string; no: number } {
-  const [updatedAt = "", no = ""] = cursor.split("~");
-  if (/^\d{4}-.*Z$/.test(updatedAt) && /^\d+$/.test(no)) return { updatedAt, no: Number(no) };
+  const [updatedAt = "", sessionNumber = ""] = cursor.split("~");
+  if (/^\d{4}-.*Z$/.test(updatedAt) && /^\d+$/.test(sessionNumber)) return { updatedAt, no: Number(sessionNumber) };
   throw new StemmaError(
     "INVALID_ARGUMENT",
     { cursor },

@@ -99,6 +99,7 @@ const TREE_PAGE = 128;
 
 interface TreeRow extends ContentRow {
   readonly parent_id: string | null;
+  readonly dated_at: string | null;
   readonly created_at: string;
 }
 
@@ -133,19 +134,19 @@ function* readTreePage(sessionId: string, after: number): Operation<TreePage> {
   if (head === null) return { messages: [], next: null };
   const from = Math.max(after, floorOf(head.no));
   const rows = yield* all<TreeRow>(
-    `SELECT n, parent_id, COALESCE(dated_at, created_at) AS created_at, content FROM assistant_messages
+    `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
      WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${TREE_PAGE}`,
     from,
     ceilingOf(head.no),
   );
   const read = yield* readRows(
     head.no,
-    rows.map(({ n, content }) => [n, content]),
+    rows.map(({ n: rowId, content }) => [rowId, content]),
   );
-  const messages = rows.map(({ parent_id, created_at }, index) => ({
+  const messages = rows.map(({ parent_id, dated_at, created_at }, index) => ({
     message: read[index] as SessionMessage,
     parentId: parent_id,
-    createdAt: created_at,
+    createdAt: dated_at ?? created_at,
   }));
   const last = rows.length < TREE_PAGE ? undefined : rows.at(-1);
   return { messages, next: last === undefined ? null : rowAfter(last.n, from) };

@@ -158,10 +158,10 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    const { no } = yield* openSessionHead(row.session_id);
+    const { no: sessionNumber } = yield* openSessionHead(row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
-    const path = to === null ? [] : yield* findSegments(no, to);
+    const path = to === null ? [] : yield* findSegments(sessionNumber, to);
     const placed = from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.n && from.n <= s.hi);
     const last = yield* first<{ n: number | null }>(
       "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",
@@ -171,7 +171,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
       `INSERT INTO assistant_compactions
          (n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      nextPosition(no, last?.n ?? floorOf(no)),
+      nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
       row.id,
       row.session_id,
       row.summary,
@@ -186,7 +186,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
     yield* run(
       "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE no = ?",
       row.session_id,
-      no,
+      sessionNumber,
     );
   }
 }

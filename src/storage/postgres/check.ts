@@ -23,10 +23,10 @@ export const postgresCheck: CheckDialect = {
         from,
         hi,
       );
-      for (const { n, length, terms } of rows) {
+      for (const { n: rowId, length, terms } of rows) {
         const list = JSON.parse(terms) as string[];
         const sum = sumOf(list, length);
-        if (sum !== null) found.set(n, sum);
+        if (sum !== null) found.set(rowId, sum);
       }
       const last = rows.at(-1);
       if (last === undefined) return found;
@@ -36,10 +36,10 @@ export const postgresCheck: CheckDialect = {
   // biome-ignore lint/correctness/useYield: the terms are made here, not in the database
   *expected(_sql, documents) {
     const found = new Map<number, number>();
-    for (const { n, text } of documents) {
+    for (const { n: rowId, text } of documents) {
       const terms = documentTerms(text);
       const sum = sumOf(terms, terms.length);
-      if (sum !== null) found.set(n, sum);
+      if (sum !== null) found.set(rowId, sum);
     }
     return found;
   },

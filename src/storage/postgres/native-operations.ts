@@ -85,8 +85,8 @@ interface PathRow {
 const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
 
 // What is wrong, the shared operation tells.
-function isDamaged({ no, leaf, chosen = 0 }: PathHead, rows: readonly PathRow[]): boolean {
-  if (leaf === null ? chosen !== null && chosen !== 0 : sessionOf(leaf) !== no) return true;
+function isDamaged({ no: sessionNumber, leaf, chosen = 0 }: PathHead, rows: readonly PathRow[]): boolean {
+  if (leaf === null ? chosen !== null && chosen !== 0 : sessionOf(leaf) !== sessionNumber) return true;
   return rows.some(({ key }) => key === "x");
 }
 

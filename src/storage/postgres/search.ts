@@ -15,11 +15,11 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 const SAMPLE = 10_000;
 
 export const postgresSearch: SearchDialect = {
-  *add(index, n, document) {
+  *add(index, rowId, document) {
     const terms = documentTerms(document);
     yield* run(
       `INSERT INTO ${TABLES[index]} (n, length, terms) VALUES (?, ?, ?::text::text[])`,
-      n,
+      rowId,
       terms.length,
       arrayLiteral(terms),
     );
@@ -31,9 +31,9 @@ export const postgresSearch: SearchDialect = {
     if (first === undefined || last === undefined) return;
     const table = TABLES[index];
     const rows = JSON.stringify(
-      documents.flatMap(({ n, document }) => {
+      documents.flatMap(({ n: rowId, document }) => {
         const terms = documentTerms(document);
-        return terms.length === 0 ? [] : [{ n, length: terms.length, terms: terms.join(" ") }];
+        return terms.length === 0 ? [] : [{ n: rowId, length: terms.length, terms: terms.join(" ") }];
       }),
     );
     const given = "json_to_recordset(?::text::json) AS r (n BIGINT, length INTEGER, terms TEXT)";
@@ -80,11 +80,11 @@ export const postgresSearch: SearchDialect = {
       numbers: [] as number[],
       scores: [] as number[],
     }));
-    for (const { i, n, score, documents } of yield* findMatches(sequences, scope, limit)) {
+    for (const { i, n: rowId, score, documents } of yield* findMatches(sequences, scope, limit)) {
       const matches = found[i - 1] as (typeof found)[number];
       matches.documents = documents;
-      if (n === null) continue;
-      matches.numbers.push(n);
+      if (rowId === null) continue;
+      matches.numbers.push(rowId);
       matches.scores.push(score);
     }
     for (const matches of found) matches.complete = matches.numbers.length === matches.documents;
@@ -105,9 +105,9 @@ export const postgresSearch: SearchDialect = {
       lo,
       hi,
     );
-    for (const { i, n } of rows) {
+    for (const { i, n: rowId } of rows) {
       const [index] = wanted[i - 1] as (typeof wanted)[number];
-      held[index]?.push(n);
+      held[index]?.push(rowId);
     }
     return held;
   },
@@ -117,10 +117,10 @@ export const postgresSearch: SearchDialect = {
     const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
     const scope = { table: TABLES.entries, rows, values };
     const scores = new Map<number, number>();
-    for (const { n, score } of yield* findMatches(sequences, scope, SAMPLE)) {
-      if (n !== null) scores.set(n, (scores.get(n) ?? 0) + score);
+    for (const { n: rowId, score } of yield* findMatches(sequences, scope, SAMPLE)) {
+      if (rowId !== null) scores.set(rowId, (scores.get(rowId) ?? 0) + score);
     }
-    const ranked = [...scores].map(([n, score]) => ({ n, score }));
+    const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
     return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
   },
 };

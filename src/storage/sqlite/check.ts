@@ -75,8 +75,8 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     *expected(sql, documents) {
       const found = new Map<number, number>();
       if (sql.search === null || documents.length === 0) return found;
-      for (const { n, text } of documents) {
-        if (text !== "") yield* renamed(sql.search.add("messages", n, text));
+      for (const { n: rowId, text } of documents) {
+        if (text !== "") yield* renamed(sql.search.add("messages", rowId, text));
       }
       const entries = yield* tuples<Entry>(`SELECT doc, term, "offset" FROM ${TRIAL_TERMS}`);
       add(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -122,8 +122,8 @@ function* holdLengths(
   let left = lengths.size;
   let rows = 0;
   let sum = 0;
-  for (const [n, size] of yield* tuples<[n: number, size: string]>(query, lo, hi)) {
-    const length = lengths.get(n) ?? 0;
+  for (const [rowId, size] of yield* tuples<[n: number, size: string]>(query, lo, hi)) {
+    const length = lengths.get(rowId) ?? 0;
     if (readVarints(size).join() !== String(length)) throw damagedIndex("has wrong lengths of documents");
     rows += 1;
     sum += length;

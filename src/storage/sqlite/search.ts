@@ -21,8 +21,8 @@ const INTEGER = "CAST(? AS INTEGER)";
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
 export function sqliteSearch(maxBytes: number): SearchDialect {
-  function* add(index: SearchIndex, n: number, document: string): Operation<void> {
-    yield* run(ADD[index], n, fitTerms(joinedTerms(document), maxBytes));
+  function* add(index: SearchIndex, rowId: number, document: string): Operation<void> {
+    yield* run(ADD[index], rowId, fitTerms(joinedTerms(document), maxBytes));
   }
   function* remove(index: SearchIndex, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
@@ -30,7 +30,7 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
     if (first !== undefined && last !== undefined) yield* remove(index, first.n, last.n);
-    for (const { n, document } of documents) if (document !== "") yield* add(index, n, document);
+    for (const { n: rowId, document } of documents) if (document !== "") yield* add(index, rowId, document);
   }
   return { add, replace, remove, matches, holding, entries };
 }

@@ -69,9 +69,9 @@ function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Op
 }
 
 /** Indexes the messages of session `no`, of which none is indexed yet: the index itself keeps no text to copy. */
-export function* indexSession(search: SearchDialect, no: number): Operation<void> {
-  for (let after: number | null = floorOf(no) - 1; after !== null; ) {
-    const last: number | null = yield* endOfPage("assistant_messages", after, ceilingOf(no));
+export function* indexSession(search: SearchDialect, sessionNumber: number): Operation<void> {
+  for (let after: number | null = floorOf(sessionNumber) - 1; after !== null; ) {
+    const last: number | null = yield* endOfPage("assistant_messages", after, ceilingOf(sessionNumber));
     if (last !== null) yield* search.replace("messages", yield* readDocuments(after, last));
     after = last;
   }
@@ -86,11 +86,11 @@ function* endOfPage(table: string, after: number, to: number): Operation<number 
   );
   let last: number | null = null;
   let characters = 0;
-  for (const [n, size] of rows) {
+  for (const [rowId, size] of rows) {
     characters += size;
     if (last !== null && characters > CHARACTERS) break;
-    assertOrder(n > after);
-    last = n;
+    assertOrder(rowId > after);
+    last = rowId;
   }
   return last;
 }
@@ -103,10 +103,10 @@ function* readDocuments(after: number, last: number): Operation<IndexedDocument[
   );
   const documents: IndexedDocument[] = [];
   for (const row of rows) {
-    const [n] = row;
+    const [rowId] = row;
     // One by one: what stands outside the rows may be a thousand times as large. A row that cannot be read stays out.
-    const [message] = yield* readRows(sessionOf(n), [row], () => {});
-    documents.push({ n, document: message == null ? "" : documentOf(message) });
+    const [message] = yield* readRows(sessionOf(rowId), [row], () => {});
+    documents.push({ n: rowId, document: message == null ? "" : documentOf(message) });
   }
   return documents;
 }

@@ -34,14 +34,14 @@ export function* readHits(
 ): Operation<SearchHit[]> {
   const rows = yield* findRows<HitRow>(
     sql,
-    ranked.map(({ n }) => n),
+    ranked.map(({ n: rowId }) => rowId),
     COLUMNS_OF_M,
   );
   const overlays = yield* overlaysOver([...rows.values()]);
   const paths = pathsThrough(path);
   const hits: SearchHit[] = [];
-  for (const { n, score } of ranked) {
-    const row = rows.get(n);
+  for (const { n: rowId, score } of ranked) {
+    const row = rows.get(rowId);
     if (row === undefined) continue;
     const message = yield* readFound(row);
     hits.push({
@@ -49,8 +49,8 @@ export function* readHits(
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
-      coveredBy: overlays.get(n) ?? [],
-      ...(request.context ? { context: yield* contextOf(yield* paths(row), n, request.context) } : {}),
+      coveredBy: overlays.get(rowId) ?? [],
+      ...(request.context ? { context: yield* contextOf(yield* paths(row), rowId, request.context) } : {}),
     });
   }
   return hits;
@@ -83,18 +83,18 @@ interface OverlayEnd {
 // The ids of the overlays whose range holds each of the rows, newest first.
 function* overlaysOver(rows: readonly HitRow[]): Operation<Map<number, string[]>> {
   const covered = new Map<number, string[]>();
-  for (const no of new Set(rows.map(({ n }) => sessionOf(n)))) {
+  for (const sessionNumber of new Set(rows.map(({ n: rowId }) => sessionOf(rowId)))) {
     const overlays = yield* all<OverlayEnd>(
       `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n, m.branch AS branch
        FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n WHERE c.n BETWEEN ? AND ? ORDER BY c.n DESC`,
-      floorOf(no),
-      ceilingOf(no),
+      floorOf(sessionNumber),
+      ceilingOf(sessionNumber),
     );
-    const own = rows.filter(({ n }) => sessionOf(n) === no);
+    const own = rows.filter(({ n: rowId }) => sessionOf(rowId) === sessionNumber);
     for (const overlay of overlays) {
-      const within = own.filter(({ n }) => overlay.from_n <= n && n <= overlay.to_n);
+      const within = own.filter(({ n: rowId }) => overlay.from_n <= rowId && rowId <= overlay.to_n);
       if (within.length === 0) continue;
-      const path = yield* findSegments(no, { n: overlay.to_n, branch: overlay.branch }, passOver);
+      const path = yield* findSegments(sessionNumber, { n: overlay.to_n, branch: overlay.branch }, passOver);
       for (const row of within) {
         if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), overlay.id]);
       }
@@ -109,21 +109,27 @@ function pathsThrough(asked: readonly Segment[] | null): (row: HitRow) => Operat
   const active = new Map<number, readonly Segment[]>();
   return function* (row) {
     if (asked !== null) return asked;
-    const no = sessionOf(row.n);
-    let path = active.get(no);
+    const sessionNumber = sessionOf(row.n);
+    let path = active.get(sessionNumber);
     if (path === undefined) {
       const head = yield* findSessionHead(row.session_id);
       const leaf = head === null ? null : yield* activeLeaf(head, passOver);
-      path = leaf === null ? [] : yield* findSegments(no, leaf, passOver);
-      active.set(no, path);
+      path = leaf === null ? [] : yield* findSegments(sessionNumber, leaf, passOver);
+      active.set(sessionNumber, path);
     }
-    return isOnPath(path, row) ? path : yield* findSegments(no, { n: ceilingOf(no), branch: row.branch }, passOver);
+    return isOnPath(path, row)
+      ? path
+      : yield* findSegments(sessionNumber, { n: ceilingOf(sessionNumber), branch: row.branch }, passOver);
   };
 }
 
-function* contextOf(path: readonly Segment[], n: number, size: number): Operation<NonNullable<SearchHit["context"]>> {
-  const before = yield* neighbours([...path].reverse(), size, "DESC", ({ lo, hi }) => [lo, Math.min(hi, n - 1)]);
-  const after = yield* neighbours(path, size, "ASC", ({ lo, hi }) => [Math.max(lo, n + 1), hi]);
+function* contextOf(
+  path: readonly Segment[],
+  rowId: number,
+  size: number,
+): Operation<NonNullable<SearchHit["context"]>> {
+  const before = yield* neighbours([...path].reverse(), size, "DESC", ({ lo, hi }) => [lo, Math.min(hi, rowId - 1)]);
+  const after = yield* neighbours(path, size, "ASC", ({ lo, hi }) => [Math.max(lo, rowId + 1), hi]);
   return { before: before.reverse(), after };
 }
 

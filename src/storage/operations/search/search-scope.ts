@@ -48,7 +48,7 @@ function* scopeOf(sessionIds: readonly string[]): Operation<Scope | null> {
   return { range: [floorOf(lowest), ceilingOf(highest)], sessions: sessions.size > 1 ? sessions : null, path: null };
 }
 
-const rangeOf = (no: number) => [floorOf(no), ceilingOf(no)] as const;
+const rangeOf = (sessionNumber: number) => [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
 
 // Engines bind at least a hundred values to a statement.
 const IDS_AT_ONCE = 90;
@@ -62,14 +62,14 @@ export function* acceptRows(
   wanted: number,
 ): Operation<Ranked[]> {
   const { sessions } = scope;
-  const inSessions = sessions === null ? ranked : ranked.filter(({ n }) => sessions.has(sessionOf(n)));
+  const inSessions = sessions === null ? ranked : ranked.filter(({ n: rowId }) => sessions.has(sessionOf(rowId)));
   if (!looksAtRows(scope, request)) return inSessions.slice(0, wanted);
   const accepted: Ranked[] = [];
   for (let start = 0; start < inSessions.length && accepted.length < wanted; start += ROWS_AT_ONCE) {
     const some = inSessions.slice(start, start + ROWS_AT_ONCE);
     const rows = yield* findRows<CheckedRow>(
       sql,
-      some.map(({ n }) => n),
+      some.map(({ n: rowId }) => rowId),
       `m.n AS n, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${
         request.metadata === undefined ? "" : ", m.content AS content"
       }`,
@@ -130,7 +130,7 @@ export function* findRows<R extends { readonly n: number }>(
   if (numbers.length === 0) return new Map();
   const rows = yield* all<R>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE m.n = s.lo`,
-    JSON.stringify(numbers.map((n) => [0, n, n])),
+    JSON.stringify(numbers.map((rowId) => [0, rowId, rowId])),
   );
   return new Map(rows.map((row) => [row.n, row]));
 }

@@ -42,11 +42,11 @@ export function* searchMessages(
     const { ranked, complete } = yield* rank(scope.range, depth);
     // What only a deeper look shows stands behind all that a shallower one did, so that the order is always the same.
     const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
-    const others = ranked.filter(({ n }) => !seen.has(n));
+    const others = ranked.filter(({ n: rowId }) => !seen.has(rowId));
     const accepted = yield* acceptRows(sql, scope, request, others, wanted - found.length);
-    for (const { n, score } of accepted) found.push({ n, score: Math.min(score, lowest) });
+    for (const { n: rowId, score } of accepted) found.push({ n: rowId, score: Math.min(score, lowest) });
     if (complete) break;
-    for (const { n } of others) seen.add(n);
+    for (const { n: rowId } of others) seen.add(rowId);
   }
   return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
 }
@@ -57,7 +57,7 @@ export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
   return function* (range, depth) {
     const { matches, complete } = yield* findMatches(searchOf(sql), sequences, range, depth);
     const branches = yield* branchesOf(sql, messagesOf(matches));
-    const around = { sessionOf, branchOf: (n: number) => branches.get(n) };
+    const around = { sessionOf, branchOf: (rowId: number) => branches.get(rowId) };
     return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
   };
 }
@@ -79,11 +79,11 @@ function* branchesOf(sql: Dialect, messages: Float64Array): Operation<ReadonlyMa
   if (sessions.length === 0) return new Map();
   const found = yield* column<number>(
     `SELECT DISTINCT b.no FROM ${sql.segmentTable} AS s CROSS JOIN assistant_branches b WHERE b.no = s.lo`,
-    JSON.stringify(sessions.map((no) => [0, no, no])),
+    JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
   );
   const forked = new Set(found.map(Number));
   if (forked.size === 0) return new Map();
-  const among = Array.from(messages).filter((n) => forked.has(sessionOf(n)));
+  const among = Array.from(messages).filter((rowId) => forked.has(sessionOf(rowId)));
   const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch");
-  return new Map([...rows.values()].map(({ n, branch }) => [n, branch]));
+  return new Map([...rows.values()].map(({ n: rowId, branch }) => [rowId, branch]));
 }
