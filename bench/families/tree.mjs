@@ -128,7 +128,7 @@ export async function measurePaths({ world, scales, clock, turns, report }) {
   });
   await session.addCompaction("What was said.", messages[0].id, messages.at(-51).id);
   const visible = await session.getHistory();
-  verifyMessages("overlay", visible.slice(1), messages.slice(-50));
+  verifyMessages("compaction", visible.slice(1), messages.slice(-50));
   const reads = await race(
     { stemma: { run: () => session.getHistory() }, bare: { run: () => bare.last(MAIN, 50) } },
     { ...clock, turns },

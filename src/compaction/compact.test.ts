@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { summaryMessage } from "../model/compactions.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { summaryMessage } from "../model/overlay.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { findSafeCuts } from "./boundary.js";
 import { type CompactOptions, createCompactFunction } from "./compact.js";

@@ -1,8 +1,8 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { summaryMessage } from "../model/compactions.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { summaryMessage } from "../model/overlay.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { truncateOlderMessages } from "./truncate.js";
 

@@ -1,9 +1,9 @@
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import { summaryMessage } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { summaryMessage } from "../model/overlay.js";
 import { estimateMessageTokens, estimateTokens } from "../model/tokens.js";
 import { type CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
@@ -184,14 +184,14 @@ export class Compactor {
     if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
     const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
     const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
-    const overlay = await this.backend.addCompaction(
+    const compaction = await this.backend.addCompaction(
       { id: crypto.randomUUID(), summary, fromMessageId, toMessageId },
       expect,
     );
     return {
-      id: overlay.id,
-      result: { fromMessageId: overlay.fromMessageId, toMessageId: overlay.toMessageId, summary },
-      after: [...messages.slice(0, from), summaryMessage(overlay), ...messages.slice(to + 1)],
+      id: compaction.id,
+      result: { fromMessageId: compaction.fromMessageId, toMessageId: compaction.toMessageId, summary },
+      after: [...messages.slice(0, from), summaryMessage(compaction), ...messages.slice(to + 1)],
     };
   }
 

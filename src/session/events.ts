@@ -4,7 +4,7 @@ export type SessionEvent =
   | SessionStatusEvent
   | SessionErrorEvent;
 
-/** `clear` has no ids; `leaf` the new one; `compaction` the overlay's. */
+/** `clear` has no ids; `leaf` the new one; `compaction` the compaction's. */
 export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction";
 
 /** Also sent, as JSON, through the `broadcast` method of the agent that the session was created on. */

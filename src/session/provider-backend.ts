@@ -1,8 +1,8 @@
 import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
+import { applyCompactions } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { applyOverlays } from "../model/overlay.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { queueOf } from "../queue.js";
@@ -44,7 +44,7 @@ export function providerBackend(
   const history = async (given: string | null | undefined): Promise<SessionMessage[]> => {
     const leafId = await named(given ?? undefined);
     if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
-    return applyOverlays(await provider.getHistory(leafId), await compactions());
+    return applyCompactions(await provider.getHistory(leafId), await compactions());
   };
 
   // A provider may lay its summaries over the messages itself.
@@ -72,7 +72,7 @@ export function providerBackend(
 
   const read = (leafId: string | undefined, summaries = true) => (summaries ? history(leafId) : stored(leafId));
 
-  // Only ids of overlays that are really this session's are passed over; others are refused as reserved.
+  // Only ids of compactions that are really this session's are passed over; others are refused as reserved.
   const withoutSummaries = async (messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> => {
     if (!messages.some(isSummary)) return messages;
     const ids = new Set((await compactions()).map(({ id }) => SUMMARY_ID_PREFIX + id));
@@ -113,7 +113,7 @@ export function providerBackend(
     recent: reading(async (maxBytes, { minMessages, leafId }) => {
       if (provider.getRecentHistory !== undefined) {
         const recent = await provider.getRecentHistory(leafId ?? null, maxBytes, minMessages);
-        return { ...recent, messages: applyOverlays(recent.messages, await compactions()) };
+        return { ...recent, messages: applyCompactions(recent.messages, await compactions()) };
       }
       const messages = await history(leafId);
       let start = messages.length;
@@ -236,7 +236,7 @@ async function assertRange(provider: SessionProvider, from: string, to: string):
     if (((await provider.getMessage(id)) ?? null) === null) throw refuse(`message "${id}" is not in this session`);
   }
   const path = await provider.getHistory(to);
-  // A provider that applies overlays itself may show a summary in the place of the range's start.
+  // A provider that applies compactions itself may show a summary in the place of the range's start.
   const shown = path.some(({ id }) => id === from || isSummaryMessage({ id }));
   if (!shown) throw refuse("the range is reversed, or its ends are not on one path");
 }

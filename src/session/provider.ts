@@ -32,7 +32,7 @@ export interface SearchResult {
 
 /**
  * Where a session keeps its messages. Any object with these methods can stand behind a `Session`; they may be
- * synchronous. Overlays are applied by the session; a provider may apply them itself.
+ * synchronous. Compactions are applied by the session; a provider may apply them itself.
  */
 export interface SessionProvider {
   getMessage(id: string): Awaitable<SessionMessage | null | undefined>;

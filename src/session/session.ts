@@ -518,9 +518,9 @@ export class Session {
     assertText(fromMessageId, "The first message id of addCompaction()");
     assertText(toMessageId, "The second message id of addCompaction()");
     const { backend, events } = this.#started;
-    const overlay = await backend.addCompaction({ id: crypto.randomUUID(), summary, fromMessageId, toMessageId });
-    events.emit({ type: "messages", change: "compaction", ids: [overlay.id] });
-    return overlay;
+    const compaction = await backend.addCompaction({ id: crypto.randomUUID(), summary, fromMessageId, toMessageId });
+    events.emit({ type: "messages", change: "compaction", ids: [compaction.id] });
+    return compaction;
   }
 
   /** Every stored summary of the session, oldest first. Errors: only those of the store. */

@@ -182,7 +182,7 @@ export const branches = defineTopic("branches", (it) => {
     expect(await historyIds(session)).toEqual(ids.filter((_, index) => index % 2 === 0));
   });
 
-  it("imports a tree with its overlays and its active leaf, and adds nothing the second time", async ({
+  it("imports a tree with its compactions and its active leaf, and adds nothing the second time", async ({
     store,
     session,
   }) => {

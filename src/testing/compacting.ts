@@ -324,7 +324,7 @@ export const compacting = defineTopic("compacting", (it) => {
     expect(await historyTexts(session)).toEqual(["summary", "text of last"]);
   });
 
-  it("stores nothing when a newer overlay covers the range by then", async ({ session, sessionOf }) => {
+  it("stores nothing when a newer compaction covers the range by then", async ({ session, sessionOf }) => {
     const other = sessionOf("main");
     session.onCompaction(async (messages) => {
       await other.addCompaction("newer", "m000001", "m000002");
@@ -335,7 +335,7 @@ export const compacting = defineTopic("compacting", (it) => {
     expect((await session.getCompactions()).map(({ summary }) => summary)).toEqual(["newer"]);
   });
 
-  it("stores the overlay when messages were appended while the model was summarising", async ({
+  it("stores the compaction when messages were appended while the model was summarising", async ({
     session,
     sessionOf,
   }) => {
@@ -385,7 +385,7 @@ export const compacting = defineTopic("compacting", (it) => {
     expect(branch?.fromMessageId).toBe("m000000");
   });
 
-  it("stores one overlay when two connections compact at the same time", ["durable"], async (workspace) => {
+  it("stores one compaction when two connections compact at the same time", ["durable"], async (workspace) => {
     const connections = [workspace, await workspace.connect(), await workspace.connect()];
     await workspace.sessionOf("main").appendAll(long(6));
     let waiting = connections.length;

@@ -8,7 +8,7 @@ import { defineTopic } from "./topic.js";
 
 const LETTERS = ["a", "b", "c", "d", "e", "f"];
 
-/** What overlays do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts`. */
+/** What compactions do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts`. */
 export const compaction = defineTopic("compaction", (it) => {
   it("shows one synthetic message in the place of a compacted range", async ({ session }) => {
     await chain(session, LETTERS);
@@ -21,7 +21,9 @@ export const compaction = defineTopic("compaction", (it) => {
     ]);
   });
 
-  it("gives overlays as { id, summary, fromMessageId, toMessageId, createdAt }, oldest first", async ({ session }) => {
+  it("gives compactions as { id, summary, fromMessageId, toMessageId, createdAt }, oldest first", async ({
+    session,
+  }) => {
     await session.appendMessage({ ...message("a"), createdAt: new Date("2001-01-01") });
     await chain(session, ["b", "c"]);
     const start = Date.now();
@@ -29,13 +31,13 @@ export const compaction = defineTopic("compaction", (it) => {
     const second = await session.addCompaction("two", "a", "c");
     expect(Object.keys(first).sort()).toEqual(["createdAt", "fromMessageId", "id", "summary", "toMessageId"]);
     expect([first.summary, first.fromMessageId, first.toMessageId]).toEqual(["one", "a", "b"]);
-    // When the overlay was made, by whichever clock the store goes, and not when its messages were.
+    // When the compaction was made, by whichever clock the store goes, and not when its messages were.
     expect(first.createdAt).toBe(new Date(first.createdAt).toISOString());
     expect(Math.abs(Date.parse(first.createdAt) - start)).toBeAtMost(60_000);
     expect(await session.getCompactions()).toEqual([first, second]);
   });
 
-  it("keeps overlays across a restart", ["durable"], async (workspace) => {
+  it("keeps compactions across a restart", ["durable"], async (workspace) => {
     await chain(workspace.session, LETTERS);
     const made = await workspace.session.addCompaction("summary", "a", "c");
     const { session } = await workspace.restart();
@@ -54,14 +56,14 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await historyIds(session, "d")).toEqual(await historyIds(session));
   });
 
-  it("applies overlays that do not touch each other side by side", async ({ session }) => {
+  it("applies compactions that do not touch each other side by side", async ({ session }) => {
     await chain(session, LETTERS);
     await session.addCompaction("second", "d", "e");
     await session.addCompaction("first", "a", "b");
     expect(await historyTexts(session)).toEqual(["first", "text of c", "second", "text of f"]);
   });
 
-  it("lets the newest overlay win wherever two overlap", async ({ session }) => {
+  it("lets the newest compaction win wherever two overlap", async ({ session }) => {
     await chain(session, LETTERS);
     await session.addCompaction("old", "b", "d");
     await session.addCompaction("wider", "a", "e");
@@ -79,7 +81,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await historyTexts(session)).toEqual(["text of a", "text of b", "crossing"]);
   });
 
-  it("applies an overlay only where its whole range lies on the path being read", async ({ session }) => {
+  it("applies a compaction only where its whole range lies on the path being read", async ({ session }) => {
     await forkedTree(session);
     await session.addCompaction("b and c", "b", "c");
     expect(await historyTexts(session)).toEqual(["text of root", "text of a", "text of d", "text of e"]);
@@ -87,7 +89,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await historyTexts(session, "b")).toEqual(["text of root", "text of a", "text of b"]);
   });
 
-  it("lets an overlay of a common range show on every branch", async ({ session }) => {
+  it("lets a compaction of a common range show on every branch", async ({ session }) => {
     await forkedTree(session);
     await session.addCompaction("start", "root", "a");
     expect(await historyTexts(session)).toEqual(["start", "text of d", "text of e"]);
@@ -95,7 +97,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await historyTexts(session, "root")).toEqual(["text of root"]);
   });
 
-  it("never lets the overlays of siblings hide each other", async ({ session }) => {
+  it("never lets the compactions of siblings hide each other", async ({ session }) => {
     await forkedTree(session);
     await session.addCompaction("left", "root", "b");
     await session.addCompaction("right", "root", "d");
@@ -103,7 +105,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await historyTexts(session, "e")).toEqual(["right", "text of e"]);
   });
 
-  it("falls back to the older overlay where a newer one does not lie on the path", async ({ session }) => {
+  it("falls back to the older compaction where a newer one does not lie on the path", async ({ session }) => {
     await chain(session, ["a", "b", "c"]);
     await session.addCompaction("older", "a", "b");
     await session.addCompaction("newer", "a", "c");
@@ -139,7 +141,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect(await snapshot(workspace)).toEqual(before);
   });
 
-  it("refuses an overlay whose maker saw another history than is visible now", async (workspace) => {
+  it("refuses a compaction whose maker saw another history than is visible now", async (workspace) => {
     const { session, store } = workspace;
     await chain(session, LETTERS);
     const addSeeing = (leafId: string, messages: SessionMessage[]) =>
@@ -168,7 +170,7 @@ export const compaction = defineTopic("compaction", (it) => {
     await expectError(add("f", "a", "b", "c"), "COMPACTION_STALE");
   });
 
-  it("does not register a session whose overlay was refused", ["transactions"], async ({ session, manager }) => {
+  it("does not register a session whose compaction was refused", ["transactions"], async ({ session, manager }) => {
     await expectError(session.addCompaction("summary", "a", "b"), "COMPACTION_INVALID_RANGE");
     expect(await manager.list()).toEqual([]);
   });
@@ -187,8 +189,8 @@ export const compaction = defineTopic("compaction", (it) => {
     await chain(session, LETTERS);
     await session.addCompaction("summary", "b", "e");
     const covered = async () => {
-      const [overlay] = await session.getCompactions();
-      return overlay === undefined ? null : [overlay.fromMessageId, overlay.toMessageId];
+      const [compaction] = await session.getCompactions();
+      return compaction === undefined ? null : [compaction.fromMessageId, compaction.toMessageId];
     };
     await session.deleteMessages(["b"]);
     expect(await covered()).toEqual(["c", "e"]);
@@ -231,7 +233,7 @@ export const compaction = defineTopic("compaction", (it) => {
     expect((await session.expandCompaction(id)).map(textOf)).toEqual(["text of a", "new"]);
   });
 
-  it("gives the original messages under an overlay, by its id or its synthetic message's", async ({ session }) => {
+  it("gives the original messages under a compaction, by its id or its synthetic message's", async ({ session }) => {
     await chain(session, LETTERS);
     const { id } = await session.addCompaction("summary", "b", "d");
     const originals = [message("b"), message("c"), message("d")];
@@ -254,7 +256,7 @@ export const compaction = defineTopic("compaction", (it) => {
     }
   });
 
-  it("estimates the visible history when overlays, edits, deletes and branches change it", async (workspace) => {
+  it("estimates the visible history when compactions, edits, deletes and branches change it", async (workspace) => {
     const { session, store } = workspace;
     const check = async () => {
       for (const leafId of [undefined, ...idsOf(await session.getTree())]) {
@@ -288,7 +290,7 @@ export const compaction = defineTopic("compaction", (it) => {
       ["delete of the leaf", (session) => session.deleteMessages(["d"])],
       ["update in the middle", (session) => session.updateMessage(message("b", "many more words than before"))],
       ["update of the leaf", (session) => session.updateMessage(message("d", "many more words than before"))],
-      ["overlay", (session) => session.addCompaction("a summary of some length", "a", "c")],
+      ["compaction", (session) => session.addCompaction("a summary of some length", "a", "c")],
       ["branch", (session) => session.appendMessage(message("e"), "b")],
       ["leaf", (session) => session.setActiveLeaf("b")],
       ["clear", (session) => session.clearMessages()],

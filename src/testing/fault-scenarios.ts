@@ -190,7 +190,7 @@ export const SCENARIOS: readonly Scenario[] = [
         manager.addUsage("main", 1, 2, 3),
   },
   {
-    title: "a fork with overlays, media, blocks, entries and a prompt",
+    title: "a fork with compactions, media, blocks, entries and a prompt",
     prepare: async (workspace) => {
       await twoBranches(workspace);
       await withEverything(workspace);

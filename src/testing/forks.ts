@@ -58,7 +58,7 @@ export const forks = defineTopic("forks", (it) => {
     expect(await snapshot(workspace)).toEqual(before);
   });
 
-  it("copies the overlays of the path, with the originals under them", async ({ session, sessionOf, manager }) => {
+  it("copies the compactions of the path, with the originals under them", async ({ session, sessionOf, manager }) => {
     await forkedTree(session);
     const common = await session.addCompaction("start", "root", "a");
     await session.addCompaction("left", "b", "c");
@@ -81,7 +81,7 @@ export const forks = defineTopic("forks", (it) => {
     expect(await sessionOf(id).getCompactions()).toEqual([]);
   });
 
-  it("forks a fork, edits and overlays included", async ({ session, sessionOf, manager, store }) => {
+  it("forks a fork, edits and compactions included", async ({ session, sessionOf, manager, store }) => {
     await chain(session, ["a", "b", "c", "d"]);
     await session.addCompaction("ab", "a", "b");
     const first = await manager.fork("main", "d", "first");
@@ -94,7 +94,7 @@ export const forks = defineTopic("forks", (it) => {
     expect(await store.session(second.id).tokens()).toBe(await store.session(first.id).tokens());
   });
 
-  it("estimates a fork's visible history, when its last message lies under an overlay too", async (workspace) => {
+  it("estimates a fork's visible history, when its last message lies under a compaction too", async (workspace) => {
     const { session, store, manager } = workspace;
     await chain(session, ["a", "b"]);
     await session.addCompaction("a summary", "b", "b");

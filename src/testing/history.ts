@@ -95,7 +95,7 @@ export const history = defineTopic("history", (it) => {
     expect(idsOf(await collect(session.history())).length).toBe(501);
   });
 
-  it("counts stored messages on the active path, not overlays, with getPathLength and getMessageCount", async (workspace) => {
+  it("counts stored messages on the active path, not compactions, with getPathLength and getMessageCount", async (workspace) => {
     const { session, manager } = workspace;
     await forkedTree(session);
     await session.addCompaction("summary", "root", "d");

@@ -314,7 +314,7 @@ export const messages = defineTopic("messages", (it) => {
     expect(await historyTexts(session)).toEqual(["text of b", "again"]);
   });
 
-  it("removes messages, overlays and loaded skills with clearMessages, and keeps blocks", async ({
+  it("removes messages, compactions and loaded skills with clearMessages, and keeps blocks", async ({
     store,
     manager,
     sessionOf,

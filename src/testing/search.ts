@@ -284,7 +284,7 @@ export const search = defineTopic("search", (it) => {
     },
   );
 
-  it("finds messages on every branch, and under overlays", NEEDS, async (workspace) => {
+  it("finds messages on every branch, and under compactions", NEEDS, async (workspace) => {
     const { session } = workspace;
     const found = await searchIn(workspace, { a: "zebra", b: "zebra", c: "zebra" });
     await session.appendMessage(message("d", "zebra"), "a");

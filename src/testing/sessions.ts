@@ -159,8 +159,8 @@ export const sessions = defineTopic("sessions", (it) => {
     expect(await manager.getMessageCount("a")).toBe(3);
     await manager.deleteMessages("a", ["p"]);
     expect(await manager.getMessageCount("a")).toBe(2);
-    const overlay = await manager.addCompaction("a", "summary", "m", "o");
-    expect(await manager.getCompactions("a")).toEqual([overlay]);
+    const compaction = await manager.addCompaction("a", "summary", "m", "o");
+    expect(await manager.getCompactions("a")).toEqual([compaction]);
     await manager.clearMessages("a");
     expect(await manager.getHistory("a")).toEqual([]);
   });

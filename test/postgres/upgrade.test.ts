@@ -14,7 +14,7 @@ const SCHEMA = readFileSync(join(import.meta.dirname, "documents-schema.sql"), "
 const content = (id: string, text: string) => JSON.stringify({ id, role: "user", parts: [{ type: "text", text }] });
 
 // Two sessions that share an id; a branch; a child whose row is older than its parent's; a row that cannot be read; an
-// orphan; an overlay, and one whose range is gone.
+// orphan; a compaction, and one whose range is gone.
 const DATA = `
   INSERT INTO assistant_messages (id, session_id, parent_id, role, content, text_content, created_at) VALUES
     ('a', 's', NULL, 'user', '${content("a", "red apples")}', 'red apples', '2026-01-01 10:00:00.123456+00'),

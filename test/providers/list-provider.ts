@@ -5,12 +5,12 @@ interface Stored {
   parentId: string | null;
 }
 
-type Overlay = Awaited<ReturnType<SessionProvider["getCompactions"]>>[number];
+type Compaction = Awaited<ReturnType<SessionProvider["getCompactions"]>>[number];
 
 /** A provider as a user writes one: the documented methods on a list, and nothing else. */
 export function createProvider() {
   const rows: Stored[] = [];
-  const overlays: Overlay[] = [];
+  const compactions: Compaction[] = [];
   const find = (id: string | null | undefined) => rows.find(({ message }) => message.id === id);
   const path = (leafId = rows.at(-1)?.message.id) => {
     const found: SessionMessage[] = [];
@@ -39,15 +39,15 @@ export function createProvider() {
     },
     clearMessages() {
       rows.length = 0;
-      overlays.length = 0;
+      compactions.length = 0;
     },
     addCompaction(summary: string, fromMessageId: string, toMessageId: string) {
       const createdAt = new Date().toISOString();
-      const overlay = { id: `overlay-${overlays.length}`, summary, fromMessageId, toMessageId, createdAt };
-      overlays.push(overlay);
-      return overlay;
+      const compaction = { id: `compaction-${compactions.length}`, summary, fromMessageId, toMessageId, createdAt };
+      compactions.push(compaction);
+      return compaction;
     },
-    getCompactions: () => [...overlays],
+    getCompactions: () => [...compactions],
     searchMessages: (query: string, limit = 20) =>
       rows
         .filter(({ message }) => JSON.stringify(message).includes(query))

@@ -83,12 +83,12 @@ describe.each([
   it("shows summaries in the place of what they cover, and the originals under them", async () => {
     const session = Session.create(create());
     await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
-    const overlay = await session.addCompaction("b and c", "b", "c");
-    expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${overlay.id}`, "d"]);
-    expect(idsOf(await session.expandCompaction(overlay.id))).toEqual(["b", "c"]);
+    const compaction = await session.addCompaction("b and c", "b", "c");
+    expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${compaction.id}`, "d"]);
+    expect(idsOf(await session.expandCompaction(compaction.id))).toEqual(["b", "c"]);
     const streamed: string[] = [];
     for await (const { id } of session.history()) streamed.push(id);
-    expect(streamed).toEqual(["a", `compaction_${overlay.id}`, "d"]);
+    expect(streamed).toEqual(["a", `compaction_${compaction.id}`, "d"]);
     expect(idsOf((await session.getRecentHistory(0, { minMessages: 2 })).messages)).toEqual(streamed.slice(1));
     expect(await session.getCompactions()).toMatchObject([
       { summary: "b and c", fromMessageId: "b", toMessageId: "c" },
@@ -346,7 +346,7 @@ it("refuses to name the session of a provider that does not say which one it kee
   expect(() => session.forSession("two")).toThrow(expect.objectContaining({ code: "STORE_UNSUPPORTED" }));
 });
 
-it("asks a provider that has them for recent messages and sizes, and applies overlays to what it gives", async () => {
+it("asks a provider that has them for recent messages and sizes, and applies compactions to what it gives", async () => {
   const asked: unknown[] = [];
   const provider = createProvider();
   const own: SessionProvider = {
@@ -359,21 +359,21 @@ it("asks a provider that has them for recent messages and sizes, and applies ove
   };
   const session = Session.create(own);
   await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
-  const overlay = await session.addCompaction("b and c", "b", "c");
+  const compaction = await session.addCompaction("b and c", "b", "c");
   const recent = await session.getRecentHistory(100, 2);
-  expect(idsOf(recent.messages)).toEqual([`compaction_${overlay.id}`, "d"]);
+  expect(idsOf(recent.messages)).toEqual([`compaction_${compaction.id}`, "d"]);
   expect([recent.truncated, recent.totalContentBytes]).toEqual([true, 7]);
   expect(asked).toEqual([[null, 100, 2]]);
   expect(await session.getHistoryRowStats()).toEqual([{ id: "a", role: "user", bytes: 1 }]);
   expect(await Session.create(createProvider()).getHistoryRowStats()).toBeNull();
 });
 
-it("leaves alone what a provider that applies its overlays itself shows", async () => {
+it("leaves alone what a provider that applies its compactions itself shows", async () => {
   const provider = createProvider();
   const session = Session.create({ ...provider, getHistory: (leafId?: string) => shown(provider, leafId) });
   await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
-  const overlay = await session.addCompaction("b and c", "b", "c");
-  expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${overlay.id}`, "d"]);
+  const compaction = await session.addCompaction("b and c", "b", "c");
+  expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${compaction.id}`, "d"]);
 });
 
 it("refuses to search where the provider cannot", async () => {

@@ -143,16 +143,16 @@ class FuzzRun {
     const [first, second] = [this.#pick(path)?.id ?? "none", this.#pick(path)?.id ?? "none"];
     const forward = path.findIndex((each) => each.id === first) <= path.findIndex((each) => each.id === second);
     const [from, to] = forward || this.#chance(0.05) ? [first, second] : [second, first];
-    const overlay = { id: `overlay${++this.#count}`, summary: `summary ${this.#words()}` };
+    const compaction = { id: `compaction${++this.#count}`, summary: `summary ${this.#words()}` };
     const ends = model.ends(from, this.#chance(0.9) ? to : this.#anyId(model));
     const given =
       ends === null ? { fromMessageId: from, toMessageId: "none" } : { fromMessageId: from, toMessageId: to };
     const expected = model.ends(given.fromMessageId, given.toMessageId);
-    this.log.push(`compact ${id} ${given.fromMessageId} to ${given.toMessageId} as ${overlay.id}`);
-    const call = this.#store.session(id).addCompaction({ ...overlay, ...given });
+    this.log.push(`compact ${id} ${given.fromMessageId} to ${given.toMessageId} as ${compaction.id}`);
+    const call = this.#store.session(id).addCompaction({ ...compaction, ...given });
     if (expected === null) return refuses(call, "COMPACTION_INVALID_RANGE");
-    expect(await call).toMatchObject({ ...overlay, fromMessageId: expected.from, toMessageId: expected.to });
-    model.overlays.push({ ...overlay, ...expected });
+    expect(await call).toMatchObject({ ...compaction, fromMessageId: expected.from, toMessageId: expected.to });
+    model.compactions.push({ ...compaction, ...expected });
   }
 
   async #fork(id: string, model: ModelSession): Promise<void> {
@@ -171,7 +171,7 @@ class FuzzRun {
   async #importTree(id: string, model: ModelSession): Promise<void> {
     const source = this.#sessions.get(this.#pick([...this.#sessions.keys()])) ?? new ModelSession();
     const messages = [...source.messages.values()].filter(() => this.#chance(0.8));
-    const compactions = this.#chance(0.5) ? source.overlays : [];
+    const compactions = this.#chance(0.5) ? source.compactions : [];
     const activeLeafId = this.#chance(0.3) ? this.#anyId(source) : undefined;
     this.log.push(`import ${id} [${messages.map(({ message }) => message.id)}] leaf ${activeLeafId}`);
     const next = copyOf(model);
@@ -183,11 +183,11 @@ class FuzzRun {
       else inserted += result.filter(Boolean).length;
       if (expected !== null) break;
     }
-    for (const { id: overlayId, summary, from, to } of compactions) {
-      if (expected !== null || next.overlays.some((each) => each.id === overlayId)) continue;
+    for (const { id: compactionId, summary, from, to } of compactions) {
+      if (expected !== null || next.compactions.some((each) => each.id === compactionId)) continue;
       const ends = next.ends(from, to);
       if (ends === null) expected = "COMPACTION_INVALID_RANGE";
-      else next.overlays.push({ id: overlayId, summary, ...ends });
+      else next.compactions.push({ id: compactionId, summary, ...ends });
     }
     if (expected === null && activeLeafId !== undefined) {
       if (next.messages.has(activeLeafId)) next.leaf = activeLeafId;
@@ -195,8 +195,8 @@ class FuzzRun {
     }
     const call = this.#store.session(id).importTree({
       messages: messages.map(({ message, parent }) => ({ message: message, parentId: parent })),
-      compactions: compactions.map(({ id: overlayId, summary, from, to }) => {
-        return { id: overlayId, summary, fromMessageId: from, toMessageId: to };
+      compactions: compactions.map(({ id: compactionId, summary, from, to }) => {
+        return { id: compactionId, summary, fromMessageId: from, toMessageId: to };
       }),
       activeLeafId,
     });
@@ -230,10 +230,10 @@ class FuzzRun {
         return [message.id, parent, message.role, message.parts[0]?.text?.slice(0, 80)];
       }),
     );
-    const overlays = await session.compactions();
+    const compactions = await session.compactions();
     same(
-      overlays.map(({ createdAt: _, ...overlay }) => overlay),
-      model.overlays.map(({ from, to, ...overlay }) => ({ ...overlay, fromMessageId: from, toMessageId: to })),
+      compactions.map(({ createdAt: _, ...compaction }) => compaction),
+      model.compactions.map(({ from, to, ...compaction }) => ({ ...compaction, fromMessageId: from, toMessageId: to })),
     );
     await this.#comparePath(id, model, undefined);
     for (const leafId of this.#times(0, 3, () => this.#messageId(model))) {
@@ -241,8 +241,8 @@ class FuzzRun {
       await this.#comparePath(id, model, leafId);
       same(idsOf(await session.branches(leafId)), model.children(leafId));
     }
-    for (const overlay of model.overlays.filter(() => this.#chance(0.2))) {
-      same(await session.originals(overlay.id), model.originals(overlay.id));
+    for (const compaction of model.compactions.filter(() => this.#chance(0.2))) {
+      same(await session.originals(compaction.id), model.originals(compaction.id));
     }
     if (this.#chance(0.2)) await this.#compareSearch(id, model);
   }
@@ -350,7 +350,7 @@ async function refuses(call: Promise<unknown>, code: string): Promise<void> {
 function copyOf(model: ModelSession): ModelSession {
   const copy = new ModelSession();
   for (const [id, entry] of model.messages) copy.messages.set(id, { ...entry });
-  copy.overlays = [...model.overlays];
+  copy.compactions = [...model.compactions];
   copy.leaf = model.leaf;
   return copy;
 }

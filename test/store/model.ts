@@ -3,12 +3,12 @@ import { estimateTokens } from "../../src/model/tokens.js";
 
 /**
  * What a session is, written down as plainly as the documents say it: a map of messages with their parents, a list of
- * overlays, one active leaf. It is slow, and shares nothing with the stores but the estimate of tokens.
+ * compactions, one active leaf. It is slow, and shares nothing with the stores but the estimate of tokens.
  */
 export class ModelSession {
   /** In the order they were written. */
   readonly messages = new Map<string, { message: SessionMessage; parent: string | null }>();
-  overlays: { id: string; summary: string; from: string; to: string }[] = [];
+  compactions: { id: string; summary: string; from: string; to: string }[] = [];
   leaf: string | null = null;
 
   path(leaf: string | null = this.leaf): string[] {
@@ -17,21 +17,21 @@ export class ModelSession {
     return ids;
   }
 
-  /** The visible history: the newest overlay wins wherever its whole range is on the path and nothing newer covers a part. */
+  /** The visible history: the newest compaction wins wherever its whole range is on the path and nothing newer covers a part. */
   visible(leaf: string | null = this.leaf): SessionMessage[] {
     const path = this.path(leaf);
     const covered: (string | null)[] = path.map(() => null);
-    for (const { id, from, to } of [...this.overlays].reverse()) {
+    for (const { id, from, to } of [...this.compactions].reverse()) {
       const [start, end] = [path.indexOf(from), path.indexOf(to)];
       if (start < 0 || end < start) continue;
       const range = Array.from({ length: end - start + 1 }, (_, index) => start + index);
       if (range.every((index) => covered[index] === null)) for (const index of range) covered[index] = id;
     }
     return path.flatMap((id, index) => {
-      const overlay = covered[index];
-      if (overlay === null) return [this.at(id).message];
-      if (index > 0 && covered[index - 1] === overlay) return [];
-      return [this.summary(overlay as string)];
+      const compaction = covered[index];
+      if (compaction === null) return [this.at(id).message];
+      if (index > 0 && covered[index - 1] === compaction) return [];
+      return [this.summary(compaction as string)];
     });
   }
 
@@ -67,11 +67,11 @@ export class ModelSession {
   delete(id: string): boolean {
     const entry = this.messages.get(id);
     if (entry === undefined) return false;
-    this.overlays = this.overlays.flatMap((overlay) => {
-      const range = this.range(overlay);
+    this.compactions = this.compactions.flatMap((compaction) => {
+      const range = this.range(compaction);
       const left = range.filter((each) => each !== id);
       const [from, to] = [left[0], left.at(-1)];
-      return from === undefined || to === undefined ? [] : [{ ...overlay, from, to }];
+      return from === undefined || to === undefined ? [] : [{ ...compaction, from, to }];
     });
     for (const child of this.children(id)) this.at(child).parent = entry.parent;
     if (this.leaf === id) this.leaf = entry.parent;
@@ -79,24 +79,24 @@ export class ModelSession {
     return true;
   }
 
-  /** The ends that an overlay would have; null when it must be refused. */
+  /** The ends that a compaction would have; null when it must be refused. */
   ends(from: string, to: string): { from: string; to: string } | null {
     const behind = (id: string, end: "from" | "to") =>
-      this.overlays.find((overlay) => `compaction_${overlay.id}` === id)?.[end] ?? id;
+      this.compactions.find((compaction) => `compaction_${compaction.id}` === id)?.[end] ?? id;
     const ends = { from: behind(from, "from"), to: behind(to, "to") };
     if (!this.messages.has(ends.from) || !this.messages.has(ends.to)) return null;
     return this.path(ends.to).includes(ends.from) ? ends : null;
   }
 
-  /** The original messages under an overlay. */
-  originals(overlayId: string): SessionMessage[] {
-    const overlay = this.overlays.find(({ id }) => id === overlayId);
-    return overlay === undefined ? [] : this.range(overlay).map((id) => this.at(id).message);
+  /** The original messages under a compaction. */
+  originals(compactionId: string): SessionMessage[] {
+    const compaction = this.compactions.find(({ id }) => id === compactionId);
+    return compaction === undefined ? [] : this.range(compaction).map((id) => this.at(id).message);
   }
 
   clear(): void {
     this.messages.clear();
-    this.overlays = [];
+    this.compactions = [];
     this.leaf = null;
   }
 
@@ -104,7 +104,7 @@ export class ModelSession {
     const fork = new ModelSession();
     const path = this.path(at);
     for (const id of path) fork.messages.set(id, { ...this.at(id) });
-    fork.overlays = this.overlays.filter(({ from, to }) => path.includes(from) && path.includes(to));
+    fork.compactions = this.compactions.filter(({ from, to }) => path.includes(from) && path.includes(to));
     fork.leaf = at;
     return fork;
   }
@@ -114,9 +114,9 @@ export class ModelSession {
     return path.slice(path.indexOf(from));
   }
 
-  private summary(overlayId: string): SessionMessage {
-    const summary = this.overlays.find(({ id }) => id === overlayId)?.summary ?? "";
-    return { id: `compaction_${overlayId}`, role: "assistant", parts: [{ type: "text", text: summary }] };
+  private summary(compactionId: string): SessionMessage {
+    const summary = this.compactions.find(({ id }) => id === compactionId)?.summary ?? "";
+    return { id: `compaction_${compactionId}`, role: "assistant", parts: [{ type: "text", text: summary }] };
   }
 
   private at(id: string) {

@@ -1,4 +1,4 @@
-import { summaryMessage } from "../../model/overlay.js";
+import { summaryMessage } from "../../model/compactions.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";

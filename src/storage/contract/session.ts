@@ -183,7 +183,7 @@ export interface StoredCompaction {
   summary: string;
   fromMessageId: string;
   toMessageId: string;
-  /** ISO time at which the overlay was made. */
+  /** ISO time at which the compaction was made. */
   createdAt: string;
 }
 

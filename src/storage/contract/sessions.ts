@@ -40,11 +40,11 @@ export interface SessionRegistry {
   count(): Promise<number>;
   /** Errors: `SESSION_NOT_FOUND`. */
   rename(id: string, name: string): Promise<void>;
-  /** Removes the session and everything kept for it: messages, overlays, media, blocks, prompt, entries, index rows. */
+  /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
   delete(id: string): Promise<void>;
   /** Adds to the session's counters. Errors: `SESSION_NOT_FOUND`. */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
-  /** Copies the path to `atMessageId` with its overlays, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
+  /** Copies the path to `atMessageId` with its compactions, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`. Errors: `SESSION_NOT_FOUND`. */
   split(id: string, first: SessionMessage, continuation: Continuation): Promise<SessionInfo>;

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
+import { summaryMessage } from "../../model/compactions.js";
 import { digestMessage, digestRange } from "../../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import { summaryMessage } from "../../model/overlay.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
@@ -28,14 +28,14 @@ interface CompactionRow {
   readonly from_message_id: string;
   readonly to_message_id: string;
   readonly created_at: string;
-  /** Null when an upgrade brought an overlay along whose range is gone. */
+  /** Null when an upgrade brought a compaction along whose range is gone. */
   readonly from_n: number | null;
   readonly to_n: number | null;
 }
 
 const COLUMNS = "n, id, summary, from_message_id, to_message_id, created_at, from_n, to_n";
 
-/** One overlay of a session, or null. */
+/** One compaction of a session, or null. */
 export function* findCompaction(sessionId: string, id: string): Operation<CompactionRow | null> {
   const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? AND id = ?`;
   return (yield* first<CompactionRow>(query, sessionId, id)) ?? null;
@@ -45,23 +45,23 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
 export function* addCompaction(
   sql: Dialect,
   sessionId: string,
-  overlay: NewCompaction & { createdAt?: string | undefined },
+  compaction: NewCompaction & { createdAt?: string | undefined },
   guard?: CompactionGuard,
 ): Operation<StoredCompaction> {
   const head = yield* openSessionHead(sessionId);
-  const from = yield* endOfRange(sessionId, overlay.fromMessageId, "from");
-  const to = yield* endOfRange(sessionId, overlay.toMessageId, "to");
+  const from = yield* endOfRange(sessionId, compaction.fromMessageId, "from");
+  const to = yield* endOfRange(sessionId, compaction.toMessageId, "to");
   if (from === null || to === null) {
     if (guard !== undefined) throw stale(sessionId);
-    const missing = from === null ? overlay.fromMessageId : overlay.toMessageId;
-    throw invalidRange(sessionId, overlay, `message "${missing}" is not in this session`);
+    const missing = from === null ? compaction.fromMessageId : compaction.toMessageId;
+    throw invalidRange(sessionId, compaction, `message "${missing}" is not in this session`);
   }
   const path = yield* findSegments(head.no, to);
   const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
   if (!onPath) {
     if (guard !== undefined) throw stale(sessionId);
     const reversed = from.n > to.n ? "the range is reversed, or " : "";
-    throw invalidRange(sessionId, overlay, `${reversed}its ends are not on one path`);
+    throw invalidRange(sessionId, compaction, `${reversed}its ends are not on one path`);
   }
   if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw stale(sessionId);
   const last = yield* first<{ n: number | null }>(
@@ -70,11 +70,11 @@ export function* addCompaction(
     ceilingOf(head.no),
   );
   const stored: StoredCompaction = {
-    id: overlay.id,
-    summary: overlay.summary,
+    id: compaction.id,
+    summary: compaction.summary,
     fromMessageId: from.id,
     toMessageId: to.id,
-    createdAt: overlay.createdAt ?? isoNow(),
+    createdAt: compaction.createdAt ?? isoNow(),
   };
   yield* run(
     `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -128,10 +128,10 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
 }
 
 /**
- * Keeps overlays on the messages that are left when `place` is about to be removed: a range that ended there ends one
+ * Keeps compactions on the messages that are left when `place` is about to be removed: a range that ended there ends one
  * message earlier or later, a range that was only this message goes.
  */
-export function* shrinkOverlays(
+export function* shrinkCompactions(
   sessionNumber: number,
   place: MessagePosition,
   parent: MessagePosition | null,
@@ -187,9 +187,9 @@ function* followOnPath(sessionNumber: number, to: number, rowId: number): Operat
 // An end may be named by the summary that stands for it.
 function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<MessagePosition | null> {
   if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
-  const overlay = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  const compaction = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
-  return yield* findPosition(sessionId, overlay?.from_message_id ?? id);
+  return yield* findPosition(sessionId, compaction?.from_message_id ?? id);
 }
 
 // Reads the range as a history would show it now: what cannot be read is not what was seen.
@@ -213,8 +213,8 @@ interface Range {
   readonly to: MessagePosition;
 }
 
-function invalidRange(sessionId: string, overlay: NewCompaction, why: string): StemmaError {
-  const { fromMessageId, toMessageId } = overlay;
+function invalidRange(sessionId: string, compaction: NewCompaction, why: string): StemmaError {
+  const { fromMessageId, toMessageId } = compaction;
   const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": ${why}.`;
   return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
 }

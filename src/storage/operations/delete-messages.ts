@@ -1,6 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
-import { shrinkOverlays } from "./compactions.js";
+import { shrinkCompactions } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { ceilingOf } from "./row-id.js";
 import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
@@ -52,7 +52,7 @@ function* deleteMessage(
     ceilingOf(sessionNumber),
     place.branch,
   );
-  yield* shrinkOverlays(sessionNumber, place, parent);
+  yield* shrinkCompactions(sessionNumber, place, parent);
   yield* adoptBranches(sessionNumber, place, parent);
   if (next !== undefined) {
     yield* run("UPDATE assistant_messages SET parent_id = ? WHERE n = ?", parent?.id ?? null, next.n);

@@ -61,7 +61,7 @@ function* continueSession(source: SessionInfo, next: NewSession): Operation<Sess
   });
 }
 
-// Copies a path as one branch of session `no`, with what stands outside its rows and the overlays that lie on it. A message
+// Copies a path as one branch of session `no`, with what stands outside its rows and the compactions that lie on it. A message
 // keeps its number within the session, so that every row id moves by the same distance.
 function* copyPath(
   sql: Dialect,
@@ -116,7 +116,7 @@ function* copyPath(
     floorOf(from.no),
     ceilingOf(from.no),
   );
-  // A row under an overlay must not take its running total on: an edit of it does not change what is visible.
+  // A row under a compaction must not take its running total on: an edit of it does not change what is visible.
   yield* run(
     `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c WHERE c.n BETWEEN ? AND ?)
      WHERE no = ?`,

@@ -1,6 +1,6 @@
 import { isMarked } from "../../model/codec.js";
+import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { searchableText, utf8Length } from "../../model/text.js";
@@ -236,8 +236,8 @@ export function* readRecent(
     return true;
   };
   for (const span of (view?.spans ?? []).slice().reverse()) {
-    if ("overlay" in span) {
-      const message = summaryMessage(span.overlay);
+    if ("compaction" in span) {
+      const message = summaryMessage(span.compaction);
       if (!take(message, utf8Length(JSON.stringify(message)))) return done(true);
       continue;
     }
@@ -302,7 +302,7 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
 export function* measureTokens(sql: Dialect, sessionNumber: number, leaf: MessagePosition): Operation<number> {
   const spans = yield* visibleSpans(sessionNumber, leaf);
   let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(spans));
-  for (const span of spans) if ("overlay" in span) total += Number(span.overlay.tokens);
+  for (const span of spans) if ("compaction" in span) total += Number(span.compaction.tokens);
   return total;
 }
 

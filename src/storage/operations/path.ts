@@ -1,5 +1,5 @@
+import { selectCompactions } from "../../model/compactions.js";
 import { SUMMARY_ID_PREFIX } from "../../model/message.js";
-import { selectOverlays } from "../../model/overlay.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
 import { damaged, reportDamage } from "./damage.js";
@@ -16,7 +16,7 @@ export interface Segment {
   readonly hi: number;
 }
 
-export interface OverlayRow {
+export interface CompactionRow {
   readonly id: string;
   readonly summary: string;
   readonly from_n: number;
@@ -25,7 +25,7 @@ export interface OverlayRow {
 }
 
 /** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
-export type PathSpan = { readonly range: Segment } | { readonly overlay: OverlayRow };
+export type PathSpan = { readonly range: Segment } | { readonly compaction: CompactionRow };
 
 // UNION, not UNION ALL: damaged rows may make a circle.
 const CHAIN = `
@@ -84,24 +84,24 @@ export function* findSegments(
   return segments.reverse();
 }
 
-/** The path that ends with `leaf` as a reader sees it: overlays in the place of the ranges they cover. */
+/** The path that ends with `leaf` as a reader sees it: compactions in the place of the ranges they cover. */
 export function* visibleSpans(
   sessionNumber: number,
   leaf: MessagePosition,
   onCorrupt?: CorruptHandler,
 ): Operation<PathSpan[]> {
   const segments = yield* findSegments(sessionNumber, leaf, onCorrupt);
-  const overlays = yield* all<OverlayRow & { branch: number | null }>(
+  const compactions = yield* all<CompactionRow & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
      FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
      WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
     floorOf(sessionNumber),
     ceilingOf(sessionNumber),
   );
-  if (overlays.length === 0) return segments.map((range) => ({ range }));
+  if (compactions.length === 0) return segments.map((range) => ({ range }));
   const byBranch = new Map(segments.map((segment) => [segment.branch, segment]));
-  // Whoever has an overlay's end on its path has its whole range there.
-  const onPath = overlays.filter(({ id, branch, from_n, to_n }) => {
+  // Whoever has a compaction's end on its path has its whole range there.
+  const onPath = compactions.filter(({ id, branch, from_n, to_n }) => {
     // An upgrade may have brought along one whose range is gone.
     if (from_n === null && to_n === null) return false;
     const segment = branch === null ? undefined : byBranch.get(branch);
@@ -114,28 +114,28 @@ export function* visibleSpans(
   });
   return cover(
     segments,
-    selectOverlays(onPath.map((overlay) => ({ ...overlay, from: overlay.from_n, to: overlay.to_n }))),
+    selectCompactions(onPath.map((compaction) => ({ ...compaction, from: compaction.from_n, to: compaction.to_n }))),
   );
 }
 
-// Replaces what overlays cover; both lists are in the order of the path.
-function cover(segments: readonly Segment[], overlays: readonly OverlayRow[]): PathSpan[] {
+// Replaces what compactions cover; both lists are in the order of the path.
+function cover(segments: readonly Segment[], compactions: readonly CompactionRow[]): PathSpan[] {
   const spans: PathSpan[] = [];
   let next = 0;
   for (const { branch, lo, hi } of segments) {
     let start = lo;
     while (start <= hi) {
-      const overlay = overlays[next];
-      if (overlay === undefined || overlay.from_n > hi) {
+      const compaction = compactions[next];
+      if (compaction === undefined || compaction.from_n > hi) {
         spans.push({ range: { branch, lo: start, hi } });
         break;
       }
-      if (overlay.from_n >= start) {
-        if (overlay.from_n > start) spans.push({ range: { branch, lo: start, hi: overlay.from_n - 1 } });
-        spans.push({ overlay });
+      if (compaction.from_n >= start) {
+        if (compaction.from_n > start) spans.push({ range: { branch, lo: start, hi: compaction.from_n - 1 } });
+        spans.push({ compaction });
       }
-      if (overlay.to_n > hi) break;
-      start = overlay.to_n + 1;
+      if (compaction.to_n > hi) break;
+      start = compaction.to_n + 1;
       next += 1;
     }
   }
@@ -157,16 +157,16 @@ export function selectRanges(sql: Dialect, columns: string, ranges: readonly Seg
   ];
 }
 
-/** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one overlay. */
-export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | OverlayRow> {
+/** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one compaction. */
+export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | CompactionRow> {
   let portion: Segment[] = [];
   let left = rows;
   for (const span of spans) {
-    if ("overlay" in span) {
+    if ("compaction" in span) {
       if (portion.length > 0) yield portion;
       portion = [];
       left = rows;
-      yield span.overlay;
+      yield span.compaction;
       continue;
     }
     const { branch, hi } = span.range;
@@ -187,7 +187,7 @@ export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator
 /** Of spans those that lie between two rows of their path: ranges cut to that, summaries whole. */
 export function spansBetween(spans: readonly PathSpan[], from: number, to: number): PathSpan[] {
   return spans.flatMap((span): PathSpan[] => {
-    if ("overlay" in span) return span.overlay.to_n >= from && span.overlay.from_n <= to ? [span] : [];
+    if ("compaction" in span) return span.compaction.to_n >= from && span.compaction.from_n <= to ? [span] : [];
     const range = { ...span.range, lo: Math.max(span.range.lo, from), hi: Math.min(span.range.hi, to) };
     return range.lo <= range.hi ? [{ range }] : [];
   });

@@ -1,5 +1,5 @@
+import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import { summaryMessage } from "../../model/overlay.js";
 import type { StoredMessage } from "../contract.js";
 import type { PathOptions } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
@@ -80,8 +80,8 @@ function* readPieces(
   while (messages.length < limit) {
     const span = rest.pop();
     if (span === undefined) break;
-    if ("overlay" in span) {
-      messages.push(summaryMessage(span.overlay));
+    if ("compaction" in span) {
+      messages.push(summaryMessage(span.compaction));
       continue;
     }
     const { range } = span;

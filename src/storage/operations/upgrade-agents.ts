@@ -1,7 +1,7 @@
 // One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
 import { type EncodedMessage, foreignContent } from "../../model/codec.js";
+import { summaryMessage } from "../../model/compactions.js";
 import { isTooDeep } from "../../model/message.js";
-import { summaryMessage } from "../../model/overlay.js";
 import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
@@ -150,7 +150,7 @@ interface OldCompaction {
   readonly created_at: string | null;
 }
 
-// An overlay whose range is gone keeps its words and covers nothing.
+// A compaction whose range is gone keeps its words and covers nothing.
 export function* copyCompactions(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "assistant_compactions"))) return;
   const rows = yield* all<OldCompaction>(
@@ -182,7 +182,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
       placed ? (to?.n ?? null) : null,
       estimateMessageTokens(summaryMessage(row)),
     );
-    // The totals were written before the overlay was there.
+    // The totals were written before the compaction was there.
     yield* run(
       "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE no = ?",
       row.session_id,

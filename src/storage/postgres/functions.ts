@@ -129,7 +129,7 @@ END $$`;
 /**
  * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
  * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
- * summaries, whose key is `s` and the id of their overlay. Where the rows do not fit together a row has the key `x`, and what is
+ * summaries, whose key is `s` and the id of their compaction. Where the rows do not fit together a row has the key `x`, and what is
  * wrong the shared operation tells. It sees one state throughout.
  */
 export const PATH = `CREATE OR REPLACE FUNCTION assistant_path(p_session TEXT, p_leaf TEXT)
@@ -179,8 +179,8 @@ BEGIN
         SELECT FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
           WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
           AND (m.n IS NULL OR coalesce(c.from_n > c.to_n, TRUE) OR c.from_n < lowest)
-      ), overlays AS (
-        -- Whoever has an overlay's end on its path has its whole range there.
+      ), compactions AS (
+        -- Whoever has a compaction's end on its path has its whole range there.
         SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
                row_number() OVER (ORDER BY c.n DESC) AS age
           FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
@@ -193,14 +193,14 @@ BEGIN
         SELECT o.age,
                CASE WHEN c.covered && o.range THEN c.covered ELSE c.covered + int8multirange(o.range) END,
                NOT c.covered && o.range
-          FROM chosen c JOIN overlays o ON o.age = c.age + 1
+          FROM chosen c JOIN compactions o ON o.age = c.age + 1
       )
       SELECT s.branch, lower(part) AS lo, upper(part) - 1 AS hi, NULL AS id, NULL AS summary
         FROM chain s CROSS JOIN (SELECT c.covered FROM chosen c ORDER BY c.age DESC LIMIT 1) AS whole
         CROSS JOIN LATERAL unnest(int8multirange(int8range(s.lo, s.hi, '[]')) - whole.covered) AS part
         WHERE s.lo <= s.hi
       UNION ALL
-      SELECT NULL, o.from_n, NULL, o.id, o.summary FROM overlays o JOIN chosen c ON c.age = o.age AND c.taken
+      SELECT NULL, o.from_n, NULL, o.id, o.summary FROM compactions o JOIN chosen c ON c.age = o.age AND c.taken
       UNION ALL
       SELECT NULL, 0, NULL, NULL, NULL WHERE EXISTS (SELECT FROM broken)
       ORDER BY lo

@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../model/codec.js";
+import { summaryMessage } from "../../model/compactions.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
-import { summaryMessage } from "../../model/overlay.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
@@ -77,7 +77,7 @@ export const postgresNative: NativeOperations = {
 };
 
 interface PathRow {
-  /** Of a message null, or "n" and its number; of a summary "s" and the id of its overlay. */
+  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction. */
   readonly key: string | null;
   readonly content: string;
 }

@@ -37,7 +37,7 @@ export function* readHits(
     ranked.map(({ n: rowId }) => rowId),
     COLUMNS_OF_M,
   );
-  const overlays = yield* overlaysOver([...rows.values()]);
+  const compactions = yield* compactionsOver([...rows.values()]);
   const paths = pathsThrough(path);
   const hits: SearchHit[] = [];
   for (const { n: rowId, score } of ranked) {
@@ -49,7 +49,7 @@ export function* readHits(
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
-      coveredBy: overlays.get(rowId) ?? [],
+      coveredBy: compactions.get(rowId) ?? [],
       ...(request.context ? { context: yield* contextOf(yield* paths(row), rowId, request.context) } : {}),
     });
   }
@@ -72,7 +72,7 @@ function* readFound(row: HitRow): Operation<FoundMessage> {
 // What was found is found, also where the rows around it are damaged.
 const passOver = (): void => {};
 
-interface OverlayEnd {
+interface CompactionEnd {
   readonly id: string;
   readonly from_n: number;
   readonly to_n: number;
@@ -80,23 +80,23 @@ interface OverlayEnd {
   readonly branch: number;
 }
 
-// The ids of the overlays whose range holds each of the rows, newest first.
-function* overlaysOver(rows: readonly HitRow[]): Operation<Map<number, string[]>> {
+// The ids of the compactions whose range holds each of the rows, newest first.
+function* compactionsOver(rows: readonly HitRow[]): Operation<Map<number, string[]>> {
   const covered = new Map<number, string[]>();
   for (const sessionNumber of new Set(rows.map(({ n: rowId }) => sessionOf(rowId)))) {
-    const overlays = yield* all<OverlayEnd>(
+    const compactions = yield* all<CompactionEnd>(
       `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n, m.branch AS branch
        FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n WHERE c.n BETWEEN ? AND ? ORDER BY c.n DESC`,
       floorOf(sessionNumber),
       ceilingOf(sessionNumber),
     );
     const own = rows.filter(({ n: rowId }) => sessionOf(rowId) === sessionNumber);
-    for (const overlay of overlays) {
-      const within = own.filter(({ n: rowId }) => overlay.from_n <= rowId && rowId <= overlay.to_n);
+    for (const compaction of compactions) {
+      const within = own.filter(({ n: rowId }) => compaction.from_n <= rowId && rowId <= compaction.to_n);
       if (within.length === 0) continue;
-      const path = yield* findSegments(sessionNumber, { n: overlay.to_n, branch: overlay.branch }, passOver);
+      const path = yield* findSegments(sessionNumber, { n: compaction.to_n, branch: compaction.branch }, passOver);
       for (const row of within) {
-        if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), overlay.id]);
+        if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), compaction.id]);
       }
     }
   }

@@ -7,7 +7,7 @@ import { qualify } from "../names.js";
 
 /**
  * The tables, from nothing or from those of the documents' DDL. The latter keep their names, columns, grants and policies,
- * and lose their generated `tsvector` columns, which refuse texts of more than a megabyte. Messages and overlays of before
+ * and lose their generated `tsvector` columns, which refuse texts of more than a megabyte. Messages and compactions of before
  * are set aside: `placeRows` gives them their place in the tree.
  */
 const DEFINITIONS: readonly string[] = [
@@ -154,7 +154,7 @@ function primaryKey(table: string, columns: string): string {
 END $$`;
 }
 
-// Messages and overlays that were set aside get their place. A later version indexes them, and the entries.
+// Messages and compactions that were set aside get their place. A later version indexes them, and the entries.
 function* placeRows(sql: Dialect, schema: string | null): Operation<void> {
   const unindexed = { ...sql, search: null };
   yield* copyMessages(unindexed);

@@ -1,7 +1,7 @@
 import { type SessionMessage, SUMMARY_ID_PREFIX } from "./message.js";
 
 /** A summary laid over a range of messages, both ends included. */
-export interface Overlay {
+export interface Compaction {
   readonly id: string;
   readonly summary: string;
   readonly fromMessageId: string;
@@ -9,29 +9,31 @@ export interface Overlay {
 }
 
 /**
- * Of overlays of one path, oldest first, those that a reader sees: from the newest to the oldest, each that overlaps none
- * already taken. Positions are numbers that grow along the path; both ends belong to an overlay, and a reversed one never
+ * Of compactions of one path, oldest first, those that a reader sees: from the newest to the oldest, each that overlaps none
+ * already taken. Positions are numbers that grow along the path; both ends belong to a compaction, and a reversed one never
  * applies. The result is in the order of the path. Takes O(k log k).
  */
-export function selectOverlays<O extends { readonly from: number; readonly to: number }>(overlays: readonly O[]): O[] {
-  const byStart = overlays.filter(({ from, to }) => from <= to).sort((a, b) => a.from - b.from);
+export function selectCompactions<O extends { readonly from: number; readonly to: number }>(
+  compactions: readonly O[],
+): O[] {
+  const byStart = compactions.filter(({ from, to }) => from <= to).sort((a, b) => a.from - b.from);
   if (byStart.length < 2) return byStart;
   const starts = byStart.map(({ from }) => from);
-  // A binary indexed tree over starts: the last overlay taken that starts at or before a place.
+  // A binary indexed tree over starts: the last compaction taken that starts at or before a place.
   const last = new Int32Array(starts.length + 1).fill(-1);
   const lastTakenTo = (rank: number): O | undefined => {
     let found = -1;
     for (let node = rank; node > 0; node -= node & -node) found = Math.max(found, last[node] as number);
     return byStart[found];
   };
-  const rankOf = new Map(byStart.map((overlay, rank) => [overlay, rank]));
+  const rankOf = new Map(byStart.map((compaction, rank) => [compaction, rank]));
   const taken: O[] = [];
-  for (const overlay of overlays.toReversed()) {
-    const rank = rankOf.get(overlay);
+  for (const compaction of compactions.toReversed()) {
+    const rank = rankOf.get(compaction);
     if (rank === undefined) continue;
-    const before = lastTakenTo(countUpTo(starts, overlay.to));
-    if (before !== undefined && before.to >= overlay.from) continue;
-    taken.push(overlay);
+    const before = lastTakenTo(countUpTo(starts, compaction.to));
+    if (before !== undefined && before.to >= compaction.from) continue;
+    taken.push(compaction);
     for (let node = rank + 1; node < last.length; node += node & -node) {
       last[node] = Math.max(last[node] as number, rank);
     }
@@ -49,16 +51,16 @@ export function summaryMessage(compaction: { readonly id: string; readonly summa
 }
 
 /**
- * Lays overlays, oldest first, over a history: each that applies is replaced by its synthetic message. One applies only if
+ * Lays compactions, oldest first, over a history: each that applies is replaced by its synthetic message. One applies only if
  * both of its ends are in the history, in order. A history to which some or all were applied before may be given again:
  * those stay as they are. Touches neither argument; gives back `messages` itself when there is nothing to replace.
  */
-export function applyOverlays(messages: SessionMessage[], compactions: readonly Overlay[]): SessionMessage[] {
+export function applyCompactions(messages: SessionMessage[], compactions: readonly Compaction[]): SessionMessage[] {
   if (compactions.length === 0) return messages;
   const positions = positionsOf(messages, compactions);
   const placed = compactions.flatMap((compaction) => {
     const applied = positions.get(SUMMARY_ID_PREFIX + compaction.id);
-    // An overlay that is applied already still keeps older ones from covering it.
+    // A compaction that is applied already still keeps older ones from covering it.
     if (applied !== undefined)
       return [{ from: applied, to: applied, replacement: messages[applied] as SessionMessage }];
     const from = positions.get(compaction.fromMessageId);
@@ -68,7 +70,7 @@ export function applyOverlays(messages: SessionMessage[], compactions: readonly 
   const visible: SessionMessage[] = [];
   let next = 0;
   let changed = false;
-  for (const { from, to, replacement } of selectOverlays(placed)) {
+  for (const { from, to, replacement } of selectCompactions(placed)) {
     for (; next < from; next += 1) visible.push(messages[next] as SessionMessage);
     visible.push(replacement);
     changed ||= replacement !== messages[from];
@@ -79,8 +81,8 @@ export function applyOverlays(messages: SessionMessage[], compactions: readonly 
   return visible;
 }
 
-// Positions of the messages that overlays name, and of those that stand for one.
-function positionsOf(messages: readonly SessionMessage[], compactions: readonly Overlay[]): Map<string, number> {
+// Positions of the messages that compactions name, and of those that stand for one.
+function positionsOf(messages: readonly SessionMessage[], compactions: readonly Compaction[]): Map<string, number> {
   const wanted = new Set<string>();
   for (const { id, fromMessageId, toMessageId } of compactions) {
     wanted
