@@ -23,7 +23,7 @@ export const ERROR_CODES = {
   BLOCK_READONLY: "The block's provider cannot write.",
   BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
-  RECORD_CONFLICT: "A record is at another version than the write expects; read it again.",
+  RECORD_CONFLICT: "The record changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
   // compaction
   COMPACTION_NOT_CONFIGURED:
