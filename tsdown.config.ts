@@ -1,8 +1,11 @@
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
 import { entryPoints } from "./scripts/entry-points.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+
+/** Libraries that are part of the package. */
+const BUNDLED = ["commander", "js-yaml", "picomatch"];
 
 /** The entry points that package.json names, and what they reach. */
 export default defineConfig({
@@ -19,9 +22,14 @@ export default defineConfig({
     // npm packs no folder called node_modules.
     entryFileNames: ({ name }) => `${name.replace(/^node_modules\//, "vendor/")}.js`,
   },
+  hooks: {
+    "build:done": () => {
+      for (const name of BUNDLED) copyFileSync(`node_modules/${name}/LICENSE`, `dist/vendor/${name}/LICENSE`);
+    },
+  },
   deps: {
     // Anything else that lands in the bundle fails the build.
-    onlyBundle: ["commander"],
+    onlyBundle: BUNDLED,
     neverBundle: [/^@ai-sdk\//],
   },
 });

@@ -1,4 +1,4 @@
-// The one SQLite that every subject runs on: the build of the root's node_modules, opened with the same settings.
+// The one SQLite that every candidate runs on: the build of the root's node_modules, opened with the same settings.
 import { createRequire } from "node:module";
 
 const Database = createRequire(new URL("../package.json", import.meta.url))("better-sqlite3");

@@ -1,6 +1,6 @@
 // npm run bench -- [--quick] [--only append,history] [--cpu] [--out <folder> | --publish]
 //
-// Measures stemma against the limit of its databases and against its peers, on this machine, in this one process. Prints
+// Measures stemma against a baseline of hand-written SQL and against its peers, on this machine, in this one process. Prints
 // the table, and writes it as JSON with a plot. docs/benchmark.md says how.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,9 +25,9 @@ await buildStemma();
 
 // Loaded late: they need what was installed and built.
 const { FAMILIES } = await import("./families/index.mjs");
-const { cpuTime } = await import("./race.mjs");
+const { cpuTime } = await import("./runner.mjs");
 const { createReport } = await import("./report.mjs");
-const { createWorld } = await import("./world.mjs");
+const { createDatasets } = await import("./datasets.mjs");
 
 const chosen = values.only?.split(",") ?? Object.keys(FAMILIES);
 for (const name of chosen) {
@@ -35,13 +35,13 @@ for (const name of chosen) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-bench-"));
-const world = createWorld(folder);
+const datasets = createDatasets(folder);
 const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ");
 const report = createReport({ run: { command, quick, cpu: values.cpu }, out: values.out, publish: values.publish });
 const context = {
   quick,
   folder,
-  world,
+  datasets,
   report,
   scales: quick ? { small: 1_000, medium: 5_000, large: 10_000 } : { small: 1_000, medium: 10_000, large: 100_000 },
   clock: { rounds: quick ? 5 : 7, cpu: values.cpu },
@@ -57,6 +57,6 @@ try {
   }
   report.finish();
 } finally {
-  await world.close();
+  await datasets.close();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-// Conversations of mixed size, the same for every subject: text, tool calls with structured outputs, some large.
+// Conversations of mixed size, the same for every candidate: text, tool calls with structured outputs, some large.
 
 function random(seed) {
   let state = seed >>> 0;

@@ -1,4 +1,4 @@
-// The comparison as an SVG: for each measure one line with a dot per subject, on a logarithmic scale.
+// The comparison as an SVG: for each measure one line with a dot per candidate, on a logarithmic scale.
 
 const WIDTH = 860;
 const LEFT = 250;
@@ -24,10 +24,10 @@ const COLOURS = {
   stemma: "#d6336c",
 };
 
-/** Draws each subject's time as a multiple of the limit's; `comparisons` are the report's. */
+/** Draws each candidate's time as a multiple of the baseline's; `comparisons` are the report's. */
 export function drawPlot(comparisons) {
   const measures = [...new Set(comparisons.map(({ measure }) => measure))];
-  const subjects = Object.keys(COLOURS).filter((name) => comparisons.some(({ subject }) => subject === name));
+  const candidates = Object.keys(COLOURS).filter((name) => comparisons.some(({ candidate }) => candidate === name));
   const medians = comparisons.map(({ median }) => median);
   const low = 10 ** Math.floor(Math.log10(Math.min(...medians, 0.5)));
   const high = 10 ** Math.ceil(Math.log10(Math.max(...medians, 2)));
@@ -35,7 +35,7 @@ export function drawPlot(comparisons) {
     LEFT + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (WIDTH - LEFT - RIGHT);
   const y = (measure) => TOP + (measures.indexOf(measure) + 0.5) * LINE;
   const bottom = TOP + measures.length * LINE;
-  const dots = subjects.flatMap((name) => comparisons.filter(({ subject }) => subject === name));
+  const dots = candidates.flatMap((name) => comparisons.filter(({ candidate }) => candidate === name));
 
   const ticks = [];
   for (let power = Math.log10(low); power <= Math.log10(high); power += 1) ticks.push(10 ** power);
@@ -45,12 +45,12 @@ export function drawPlot(comparisons) {
       text(x(tick), bottom + 18, `${Number(tick.toPrecision(1))}×`, 'text-anchor="middle"'),
     ]),
     ...measures.map((measure) => text(LEFT - 12, y(measure) + 4, measure, 'text-anchor="end"')),
-    ...dots.map(({ measure, subject, median }) => {
-      const title = `<title>${escapeXml(subject)}, ${escapeXml(measure)}: ${median.toPrecision(3)}×</title>`;
-      const radius = subject === "stemma" ? 7 : 5;
-      return `<circle cx="${x(median).toFixed(1)}" cy="${y(measure)}" r="${radius}" fill="${COLOURS[subject]}" stroke="#fff">${title}</circle>`;
+    ...dots.map(({ measure, candidate, median }) => {
+      const title = `<title>${escapeXml(candidate)}, ${escapeXml(measure)}: ${median.toPrecision(3)}×</title>`;
+      const radius = candidate === "stemma" ? 7 : 5;
+      return `<circle cx="${x(median).toFixed(1)}" cy="${y(measure)}" r="${radius}" fill="${COLOURS[candidate]}" stroke="#fff">${title}</circle>`;
     }),
-    ...legend([...subjects].reverse()),
+    ...legend([...candidates].reverse()),
     text(LEFT, bottom + 38, CAPTION),
   ];
   const height = bottom + BOTTOM;
@@ -61,12 +61,15 @@ ${shapes.join("\n")}
 `;
 }
 
-function legend(subjects) {
+function legend(candidates) {
   const columns = 4;
-  return subjects.flatMap((subject, index) => {
+  return candidates.flatMap((candidate, index) => {
     const left = 24 + (index % columns) * ((WIDTH - 24) / columns);
     const top = 24 + Math.floor(index / columns) * 20;
-    return [`<circle cx="${left}" cy="${top}" r="5" fill="${COLOURS[subject]}"/>`, text(left + 10, top + 4, subject)];
+    return [
+      `<circle cx="${left}" cy="${top}" r="5" fill="${COLOURS[candidate]}"/>`,
+      text(left + 10, top + 4, candidate),
+    ];
   });
 }
 

@@ -8,7 +8,7 @@ import { build } from "esbuild";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Installs the peers where they are not. Nothing of them is built: every subject gets the root's SQLite. */
+/** Installs the peers where they are not. Nothing of them is built: every candidate gets the root's SQLite. */
 export function installPeers() {
   if (existsSync(`${HERE}node_modules/.package-lock.json`)) return;
   console.log("Installing the peers into bench/node_modules …");

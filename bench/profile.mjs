@@ -12,19 +12,19 @@ const { values } = parseArgs({
   options: { only: { type: "string" }, messages: { type: "string", default: "100000" } },
 });
 await buildStemma();
-const { createWorld } = await import("./world.mjs");
+const { createDatasets } = await import("./datasets.mjs");
 const { profileBundle } = await import("./profiles/bundle.mjs");
 const { profilePostgres } = await import("./profiles/postgres.mjs");
 const { profileSearch } = await import("./profiles/search.mjs");
 
 const PROFILES = { search: profileSearch, postgres: profilePostgres, bundle: profileBundle };
 const folder = mkdtempSync(join(tmpdir(), "stemma-profile-"));
-const world = createWorld(folder);
+const datasets = createDatasets(folder);
 try {
   for (const name of values.only?.split(",") ?? Object.keys(PROFILES)) {
-    await PROFILES[name]({ world, messages: Number(values.messages) });
+    await PROFILES[name]({ datasets, messages: Number(values.messages) });
   }
 } finally {
-  await world.close();
+  await datasets.close();
   rmSync(folder, { recursive: true, force: true });
 }

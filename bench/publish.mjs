@@ -24,10 +24,10 @@ export function publishTables({ run, machine, rows, comparisons, counts, wires }
   replaceSection(README, [tableOf(chosen), made]);
   replaceSection(PAGE, [
     tableOf(rows),
-    "Times, as multiples of the limit's:",
-    matrixOf(comparisons, "subject", "measure", ({ median }) => show(median, "×")),
+    "Times, as multiples of the baseline's:",
+    matrixOf(comparisons, "candidate", "measure", ({ median }) => show(median, "×")),
     "Rows read / rows written by one call, as workerd counts them:",
-    matrixOf(counts, "measure", "subject", ({ read, written }) => `${read} / ${written}`),
+    matrixOf(counts, "measure", "candidate", ({ read, written }) => `${read} / ${written}`),
     "Statements that one call sends to Postgres, and round trips that it waits for:",
     wireTable(wires),
     made,

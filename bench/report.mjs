@@ -6,7 +6,7 @@ import { cellsOf, show, spreadOf } from "./cells.mjs";
 import { sqliteVersion } from "./database.mjs";
 import { drawPlot } from "./plot.mjs";
 import { publishTables } from "./publish.mjs";
-import { spread } from "./race.mjs";
+import { spread } from "./runner.mjs";
 
 /** Where a run leaves its results, and where those that the documents show are. */
 const FOLDER = fileURLToPath(new URL("./results", import.meta.url));
@@ -30,18 +30,18 @@ export function createReport({ run, out, publish }) {
       rows.push(row);
       console.log(lineOf(cellsOf(row)));
     },
-    /** A subject's time at what all are measured at, as a multiple of the limit's. */
-    compare({ measure, subject, values }) {
+    /** A candidate's time at what all are measured at, as a multiple of the baseline's. */
+    compare({ measure, candidate, values }) {
       const { median, min, max } = spread(values);
-      const comparison = { measure, subject, median, min, max, values };
+      const comparison = { measure, candidate, median, min, max, values };
       comparisons.push(comparison);
-      console.log(lineOf(["", "", show(median, "×"), spreadOf(comparison, "×"), `${measure}, ${subject}`]));
+      console.log(lineOf(["", "", show(median, "×"), spreadOf(comparison, "×"), `${measure}, ${candidate}`]));
     },
-    /** Rows that a subject reads and writes for one call. */
-    count({ measure, subject, read, written }) {
-      counts.push({ measure, subject, read, written });
+    /** Rows that a candidate reads and writes for one call. */
+    count({ measure, candidate, read, written }) {
+      counts.push({ measure, candidate, read, written });
       const rows = `reads ${read}, writes ${written}`;
-      console.log(lineOf(["", "", "", rows, `${measure}, ${subject}`]));
+      console.log(lineOf(["", "", "", rows, `${measure}, ${candidate}`]));
     },
     /** Statements that one call of ours sends, and round trips that it waits for. */
     wire({ measure, statements, roundTrips }) {

@@ -1,4 +1,4 @@
-// A subject that did not do the work has no time: what it holds is compared with what it was given.
+// A candidate that did not do the work has no time: what it holds is compared with what it was given.
 import { createHash } from "node:crypto";
 
 /** A hash of the ids, roles and parts of messages, in order. */

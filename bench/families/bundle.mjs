@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { ratios } from "../race.mjs";
+import { ratios } from "../runner.mjs";
 
 const FOLDER = fileURLToPath(new URL("..", import.meta.url));
 const SESSION = "./node_modules/.stemma/session.js";

@@ -1,11 +1,11 @@
-import { race, ratios } from "../race.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import { digest, verify } from "../verify.mjs";
 import { startWorkerd } from "../workerd/start.mjs";
 import { queriesOf } from "./search.mjs";
 
 const BATCH = 20;
-const SUBJECTS = [
-  "limit",
+const CANDIDATES = [
+  "baseline",
   "stemma",
   "stemma, search off",
   "agents@0.22 provider",
@@ -35,21 +35,21 @@ const TARGETS = {
 };
 
 /** What is billed: rows that workerd counts as read and written; and the time of appends, from outside. */
-export async function measureDurableObject({ quick, folder, world, scales, clock, turns, report }) {
+export async function measureDurableObject({ quick, folder, datasets, scales, clock, turns, report }) {
   const count = scales.medium;
   // To find its newest message, agents@0.22 reads a hundred million rows.
-  const subjects = quick ? SUBJECTS.filter((subject) => !subject.startsWith("agents@0.22")) : SUBJECTS;
-  const messages = world.conversation(count);
+  const candidates = quick ? CANDIDATES.filter((candidate) => !candidate.startsWith("agents@0.22")) : CANDIDATES;
+  const messages = datasets.conversation(count);
   const number = count.toLocaleString("en");
   const workerd = await startWorkerd(folder);
-  const object = (subject) => `conversation of ${subject}`;
+  const object = (candidate) => `conversation of ${candidate}`;
   try {
-    for (const subject of subjects) {
-      const call = (method, ...args) => workerd.call(object(subject), subject, method, ...args);
-      verify((await call("fill", count)) === digest(messages), subject, "it does not hold the conversation.");
-      if (subject !== "limit") await call("evict").catch(() => {});
-      const one = world.batches(1);
-      const thousand = world.batches(1000).batch(0);
+    for (const candidate of candidates) {
+      const call = (method, ...args) => workerd.call(object(candidate), candidate, method, ...args);
+      verify((await call("fill", count)) === digest(messages), candidate, "it does not hold the conversation.");
+      if (candidate !== "baseline") await call("evict").catch(() => {});
+      const one = datasets.batches(1);
+      const thousand = datasets.batches(1000).batch(0);
       const argument = {
         append: (number) => one.batch(number)[0],
         fill: () => thousand,
@@ -62,40 +62,40 @@ export async function measureDurableObject({ quick, folder, world, scales, clock
       };
       let appended = 0;
       for (const { method, title, cold } of CALLS) {
-        if (subject === "limit" && cold) continue;
+        if (candidate === "baseline" && cold) continue;
         // It adds them one by one, and each of its appends reads two rows per message.
-        if (method === "fill" && subject.startsWith("agents")) continue;
-        if (method === "history" && subject.startsWith("agents@0.22")) continue;
+        if (method === "fill" && candidate.startsWith("agents")) continue;
+        if (method === "history" && candidate.startsWith("agents@0.22")) continue;
         const rows = await call("cost", method, argument[method]?.(appended));
         if (rows === null) continue;
         if (method === "append") appended += 1;
-        report.count({ measure: `workerd: ${title} at ${number}`, subject, ...rows });
-        for (const [kind, atMost] of Object.entries(TARGETS[`${subject}: ${title}`] ?? {})) {
-          const work = `Durable Object at ${number}, ${title}, ${subject}: rows ${kind}`;
+        report.count({ measure: `workerd: ${title} at ${number}`, candidate, ...rows });
+        for (const [kind, atMost] of Object.entries(TARGETS[`${candidate}: ${title}`] ?? {})) {
+          const work = `Durable Object at ${number}, ${title}, ${candidate}: rows ${kind}`;
           report.row({ work, target: { atMost }, unit: "", values: [rows[kind]] });
         }
       }
       await call("cost", "switch", thousand.at(-1).id);
-      const appendedAll = subject.startsWith("agents") ? one.all() : [...one.all(), ...thousand];
+      const appendedAll = candidate.startsWith("agents") ? one.all() : [...one.all(), ...thousand];
       const newest = [...messages, ...appendedAll].filter(({ id }) => id !== messages[count / 2].id).slice(-40);
-      verify((await call("digestOfLast", 40)) === digest(newest), subject, "its newest messages are others.");
+      verify((await call("digestOfLast", 40)) === digest(newest), candidate, "its newest messages are others.");
     }
-    const batches = world.batches(BATCH);
-    const contestant = (subject) => ({
+    const batches = datasets.batches(BATCH);
+    const task = (candidate) => ({
       size: BATCH,
       prepare: batches.batch,
       // Each of its appends reads two rows per message.
-      every: subject.startsWith("agents@0.22") ? turns : 1,
-      run: (batch) => workerd.call(object(subject), subject, "appendEach", batch),
+      every: candidate.startsWith("agents@0.22") ? turns : 1,
+      run: (batch) => workerd.call(object(candidate), candidate, "appendEach", batch),
     });
-    const times = await race(Object.fromEntries(subjects.map((subject) => [subject, contestant(subject)])), {
+    const times = await runInTurns(Object.fromEntries(candidates.map((candidate) => [candidate, task(candidate)])), {
       ...clock,
       cpu: false,
       turns,
     });
-    for (const subject of subjects) {
-      const values = ratios(times[subject], times.limit);
-      report.compare({ measure: `workerd: append at ${number}`, subject, values });
+    for (const candidate of candidates) {
+      const values = ratios(times[candidate], times.baseline);
+      report.compare({ measure: `workerd: append at ${number}`, candidate, values });
     }
   } finally {
     await workerd.stop();

@@ -1,53 +1,53 @@
-import { race, ratios } from "../race.mjs";
-import { limit } from "../subjects/limit.mjs";
-import { stemma } from "../subjects/stemma.mjs";
+import { baseline } from "../candidates/baseline.mjs";
+import { stemma } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
 /** Trees that all have the conversation as their visible path. */
 const SHAPES = [
-  { title: "linear", subject: stemma },
-  { title: "every tenth regenerated", subject: withTree("regenerated", regenerated) },
-  { title: "two alternating branches", subject: withTree("alternating", alternating) },
+  { title: "linear", candidate: stemma },
+  { title: "every tenth regenerated", candidate: withTree("regenerated", regenerated) },
+  { title: "two alternating branches", candidate: withTree("alternating", alternating) },
 ];
 
 /** The whole history, against an ordered SELECT of just these messages and JSON.parse. */
-export async function measureHistory({ quick, world, scales, clock, turns, report }) {
+export async function measureHistory({ quick, datasets, scales, clock, turns, report }) {
   for (const count of [scales.medium, scales.large]) {
-    const bare = await world.open(limit, count);
-    for (const { title, subject } of quick && count > scales.medium ? SHAPES.slice(0, 1) : SHAPES) {
-      const opened = await world.open(subject, count);
-      const contestants = {
-        limit: { run: () => bare.history(MAIN) },
+    const bare = await datasets.open(baseline, count);
+    for (const { title, candidate } of quick && count > scales.medium ? SHAPES.slice(0, 1) : SHAPES) {
+      const opened = await datasets.open(candidate, count);
+      const tasks = {
+        baseline: { run: () => bare.history(MAIN) },
         stemma: { run: () => opened.history(MAIN) },
       };
-      const times = await race(contestants, { ...clock, turns: Math.ceil((turns * 2000) / count) });
+      const times = await runInTurns(tasks, { ...clock, turns: Math.ceil((turns * 2000) / count) });
       report.row({
         work: `history of ${count.toLocaleString("en")}, ${title}: its time`,
         against: "raw SELECT + JSON.parse",
         target: { atMost: 1 },
-        values: ratios(times.stemma, times.limit),
+        values: ratios(times.stemma, times.baseline),
       });
     }
   }
 }
 
 /** The newest 50 messages: of long against short conversations, and from a closed file. */
-export async function measureRecent({ world, scales, clock, turns, report }) {
+export async function measureRecent({ datasets, scales, clock, turns, report }) {
   const { small, large } = scales;
-  const long = await world.open(stemma, large);
-  const short = await world.open(stemma, small);
-  const bare = await world.open(limit, large);
-  const newest = world.conversation(large).slice(-50);
+  const long = await datasets.open(stemma, large);
+  const short = await datasets.open(stemma, small);
+  const bare = await datasets.open(baseline, large);
+  const newest = datasets.conversation(large).slice(-50);
   for (const opened of [long, bare]) verifyMessages("the newest 50", await opened.last(MAIN, 50), newest);
-  const contestant = (opened) => ({
+  const task = (opened) => ({
     size: 20,
     run: async () => {
       for (let time = 0; time < 20; time += 1) await opened.last(MAIN, 50);
     },
   });
-  const contestants = { long: contestant(long), short: contestant(short), bare: contestant(bare) };
-  const times = await race(contestants, { ...clock, turns });
+  const tasks = { long: task(long), short: task(short), bare: task(bare) };
+  const times = await runInTurns(tasks, { ...clock, turns });
   report.row({
     work: `the newest 50 of ${large.toLocaleString("en")}: its time`,
     against: `that of ${small.toLocaleString("en")}`,
@@ -59,14 +59,17 @@ export async function measureRecent({ world, scales, clock, turns, report }) {
     against: "a bare SELECT",
     values: ratios(times.long, times.bare),
   });
-  const cold = (subject, { path }) => ({
+  const cold = (candidate, { path }) => ({
     run: async () => {
-      const opened = await subject.reopen(path);
-      verify((await opened.last(MAIN, 50)).length === 50, subject.name, "it did not read 50 messages.");
+      const opened = await candidate.reopen(path);
+      verify((await opened.last(MAIN, 50)).length === 50, candidate.name, "it did not read 50 messages.");
       await opened.close();
     },
   });
-  const opens = await race({ stemma: cold(stemma, long), bare: cold(limit, bare) }, { ...clock, turns: 4 * turns });
+  const opens = await runInTurns(
+    { stemma: cold(stemma, long), bare: cold(baseline, bare) },
+    { ...clock, turns: 4 * turns },
+  );
   report.row({
     work: `cold open of ${large.toLocaleString("en")} to the newest 50: its time`,
     against: "open and a bare SELECT",

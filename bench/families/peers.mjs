@@ -1,17 +1,17 @@
-import { race, ratios } from "../race.mjs";
-import { agents22, agents22Session } from "../subjects/agents-22.mjs";
-import { agents32, agents32Indexed } from "../subjects/agents-32.mjs";
-import { fileBlob, sqliteBlob } from "../subjects/blob.mjs";
-import { jsonl } from "../subjects/jsonl.mjs";
-import { langgraph } from "../subjects/langgraph.mjs";
-import { limit } from "../subjects/limit.mjs";
-import { openai } from "../subjects/openai.mjs";
-import { stemma, stemmaUnindexed } from "../subjects/stemma.mjs";
+import { agents22, agents22Session } from "../candidates/agents-22.mjs";
+import { agents32, agents32Indexed } from "../candidates/agents-32.mjs";
+import { baseline } from "../candidates/baseline.mjs";
+import { fileBlob, sqliteBlob } from "../candidates/blob.mjs";
+import { jsonl } from "../candidates/jsonl.mjs";
+import { langgraph } from "../candidates/langgraph.mjs";
+import { openai } from "../candidates/openai.mjs";
+import { stemma, stemmaUnindexed } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
-const SUBJECTS = [
-  limit,
+const CANDIDATES = [
+  baseline,
   stemma,
   stemmaUnindexed,
   agents22,
@@ -25,22 +25,22 @@ const SUBJECTS = [
   fileBlob,
 ];
 
-/** Appends of a turn, for a subject that has no number of its own. */
+/** Appends of a turn, for a candidate that has no number of its own. */
 const BATCH = 50;
 
-/** Every subject at the same work, each against the limit. */
-export async function measurePeers({ quick, world, scales, clock, turns, report }) {
+/** Every candidate at the same work, each against the baseline. */
+export async function measurePeers({ quick, datasets, scales, clock, turns, report }) {
   const few = Math.round(turns / 8);
   for (const count of quick ? [scales.medium] : [scales.small, scales.medium]) {
     const at = ` at ${count.toLocaleString("en")}`;
-    const subjects = new Map();
-    for (const subject of SUBJECTS) subjects.set(subject, await world.open(subject, count, "peers"));
-    const run = async (measure, turns, contestantOf) => {
-      const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(subject, opened)]);
-      const times = await race(Object.fromEntries(entries.filter(([, contestant]) => contestant)), { ...clock, turns });
-      for (const { name } of SUBJECTS) {
+    const candidates = new Map();
+    for (const candidate of CANDIDATES) candidates.set(candidate, await datasets.open(candidate, count, "peers"));
+    const run = async (measure, turns, taskOf) => {
+      const entries = [...candidates].map(([candidate, opened]) => [candidate.name, taskOf(candidate, opened)]);
+      const times = await runInTurns(Object.fromEntries(entries.filter(([, task]) => task)), { ...clock, turns });
+      for (const { name } of CANDIDATES) {
         if (name in times)
-          report.compare({ measure: measure + at, subject: name, values: ratios(times[name], times.limit) });
+          report.compare({ measure: measure + at, candidate: name, values: ratios(times[name], times.baseline) });
       }
       return times;
     };
@@ -50,47 +50,47 @@ export async function measurePeers({ quick, world, scales, clock, turns, report 
     const histories = await run(
       "history",
       2,
-      (subject, opened) => !others.includes(subject) && { run: () => opened.history(MAIN) },
+      (candidate, opened) => !others.includes(candidate) && { run: () => opened.history(MAIN) },
     );
-    const newest = world.conversation(count).slice(-50);
-    for (const [{ name }, opened] of subjects) verifyMessages(name, await opened.last(MAIN, 50), newest);
+    const newest = datasets.conversation(count).slice(-50);
+    for (const [{ name }, opened] of candidates) verifyMessages(name, await opened.last(MAIN, 50), newest);
     await run("newest 50", few, (_subject, opened) => ({ run: () => opened.last(MAIN, 50) }));
     if (count === scales.small) {
-      await run("cold open to the newest 50", few, (subject, { path }) => subject.reopen && cold(subject, path));
+      await run("cold open to the newest 50", few, (candidate, { path }) => candidate.reopen && cold(candidate, path));
     }
-    const appends = await measureAppends(world, subjects, { turns, few }, run);
+    const appends = await measureAppends(datasets, candidates, { turns, few }, run);
     if (count === scales.medium) compareWithAgents({ quick, report, count, appends, histories });
   }
 }
 
-async function measureAppends(world, subjects, { turns, few }, run) {
-  const batches = world.batches(BATCH);
-  const given = new Map([...subjects.keys()].map((subject) => [subject, []]));
-  const times = await run("append", turns, (subject, opened) => {
-    const { appendsPerTurn: size = BATCH } = subject;
+async function measureAppends(datasets, candidates, { turns, few }, run) {
+  const batches = datasets.batches(BATCH);
+  const given = new Map([...candidates.keys()].map((candidate) => [candidate, []]));
+  const times = await run("append", turns, (candidate, opened) => {
+    const { appendsPerTurn: size = BATCH } = candidate;
     return {
       size,
       every: size === BATCH ? 1 : Math.ceil(turns / few),
       prepare(number) {
         const messages = batches.batch(number).slice(0, size);
-        given.get(subject).push(...messages);
+        given.get(candidate).push(...messages);
         return messages;
       },
       run: (messages) => opened.appendEach(MAIN, messages),
     };
   });
-  for (const [subject, opened] of subjects) {
-    const expected = given.get(subject);
-    verifyMessages(`${subject.name}, appended`, (await opened.history(MAIN)).slice(-expected.length), expected);
+  for (const [candidate, opened] of candidates) {
+    const expected = given.get(candidate);
+    verifyMessages(`${candidate.name}, appended`, (await opened.history(MAIN)).slice(-expected.length), expected);
   }
   return times;
 }
 
-function cold(subject, path) {
+function cold(candidate, path) {
   return {
     run: async () => {
-      const opened = await subject.reopen(path);
-      verify((await opened.last(MAIN, 50)).length === 50, subject.name, "it did not read 50 messages.");
+      const opened = await candidate.reopen(path);
+      verify((await opened.last(MAIN, 50)).length === 50, candidate.name, "it did not read 50 messages.");
       await opened.close();
     },
   };

@@ -1,52 +1,52 @@
+import { agents22Postgres, barePostgres, stemmaPostgres } from "../candidates/postgres.mjs";
+import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
-import { race, ratios } from "../race.mjs";
-import { agents22Postgres, barePostgres, stemmaPostgres } from "../subjects/postgres.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import { verifyMessages } from "../verify.mjs";
 import { startProxy } from "../wire.mjs";
-import { fillWorld, MAIN } from "../world.mjs";
 import { queriesOf } from "./search.mjs";
 
 const BATCH = 20;
 
 /** Appends and histories on a Postgres server of this machine; and what goes over the wire, from a proxy that is not timed. */
-export async function measurePostgres({ quick, world, scales, clock, turns, report }) {
+export async function measurePostgres({ quick, datasets, scales, clock, turns, report }) {
   const count = scales.medium;
   const server = await startServer();
   const proxy = await startProxy(server.port);
-  const subjects = new Map();
+  const candidates = new Map();
   try {
-    for (const subject of [barePostgres, stemmaPostgres, agents22Postgres]) {
-      const opened = await subject.open(server.port);
-      await fillWorld(subject.name, opened, world.conversation(count));
-      subjects.set(subject, opened);
+    for (const candidate of [barePostgres, stemmaPostgres, agents22Postgres]) {
+      const opened = await candidate.open(server.port);
+      await fillDataset(candidate.name, opened, datasets.conversation(count));
+      candidates.set(candidate, opened);
     }
-    for (const opened of subjects.values()) await opened.analyze();
-    const sizes = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject).size());
+    for (const opened of candidates.values()) await opened.analyze();
+    const sizes = [stemmaPostgres, barePostgres].map((candidate) => candidates.get(candidate).size());
     const [ours, bare] = await Promise.all(sizes);
     report.row({
       work: `Postgres, size on disk of ${count.toLocaleString("en")} messages`,
       against: "the documented tables'",
       values: [ours / bare],
     });
-    await countStatements({ report, proxy, world, count });
-    const run = async (measure, turns, contestantOf) => {
-      const entries = [...subjects].map(([subject, opened]) => [subject.name, contestantOf(opened, subject)]);
-      const times = await race(Object.fromEntries(entries), { ...clock, cpu: false, turns });
-      for (const { name } of subjects.keys()) {
+    await countStatements({ report, proxy, datasets, count });
+    const run = async (measure, turns, taskOf) => {
+      const entries = [...candidates].map(([candidate, opened]) => [candidate.name, taskOf(opened, candidate)]);
+      const times = await runInTurns(Object.fromEntries(entries), { ...clock, cpu: false, turns });
+      for (const { name } of candidates.keys()) {
         const values = ratios(times[name], times[barePostgres.name]);
-        report.compare({ measure: `Postgres: ${measure} ${count.toLocaleString("en")}`, subject: name, values });
+        report.compare({ measure: `Postgres: ${measure} ${count.toLocaleString("en")}`, candidate: name, values });
       }
       return times;
     };
     const histories = await run("history of", 1, (opened) => ({ run: () => opened.history(MAIN) }));
-    const batches = world.batches(BATCH);
+    const batches = datasets.batches(BATCH);
     const appends = await run("append at", 2 * turns, (opened, { appendsPerTurn = BATCH }) => ({
       size: appendsPerTurn,
       prepare: (number) => batches.batch(number).slice(0, appendsPerTurn),
       run: (messages) => opened.appendEach(MAIN, messages),
     }));
     const appended = batches.all();
-    for (const [{ name, appendsPerTurn = BATCH }, opened] of subjects) {
+    for (const [{ name, appendsPerTurn = BATCH }, opened] of candidates) {
       const expected = appended.filter((_, index) => index % BATCH < appendsPerTurn);
       verifyMessages(`${name} on Postgres`, (await opened.history(MAIN)).slice(-expected.length), expected);
     }
@@ -59,21 +59,21 @@ export async function measurePostgres({ quick, world, scales, clock, turns, repo
       });
     row("append at", appends, 1.35, "a bare insert into the documented table");
     row("history of", histories, 1.15, "one ordered SELECT");
-    if (!quick) await measureOthers({ world, clock, turns, report, count, subjects });
+    if (!quick) await measureOthers({ datasets, clock, turns, report, count, candidates });
   } finally {
-    for (const opened of subjects.values()) await opened.close();
+    for (const opened of candidates.values()) await opened.close();
     await proxy.stop();
     await server.stop();
   }
 }
 
 // The rest of what a session does, each against the statement that does it on the documented table.
-async function measureOthers({ world, clock, turns, report, count, subjects }) {
-  const messages = world.conversation(count);
+async function measureOthers({ datasets, clock, turns, report, count, candidates }) {
+  const messages = datasets.conversation(count);
   const word = queriesOf(messages)["a rare word"][0];
-  const thousands = world.batches(1000);
-  const fresh = world.batches(BATCH);
-  const [ours, bare] = [stemmaPostgres, barePostgres].map((subject) => subjects.get(subject));
+  const thousands = datasets.batches(1000);
+  const fresh = datasets.batches(BATCH);
+  const [ours, bare] = [stemmaPostgres, barePostgres].map((candidate) => candidates.get(candidate));
   for (const opened of [ours, bare]) await opened.prepareLeaf();
   const works = {
     "append with compactAfter, blocks and a cached prompt": {
@@ -124,21 +124,21 @@ async function measureOthers({ world, clock, turns, report, count, subjects }) {
   };
   for (const [work, { against, turns, begin, prepare, run }] of Object.entries(works)) {
     for (const opened of [ours, bare]) await begin?.(opened);
-    const contestant = (opened) => ({ prepare, run: (given) => run(opened, given) });
+    const task = (opened) => ({ prepare, run: (given) => run(opened, given) });
     // What fills the index of the documented table takes seconds.
     const rounds = turns === 1 ? 5 : clock.rounds;
-    const times = await race({ ours: contestant(ours), bare: contestant(bare) }, { rounds, turns });
+    const times = await runInTurns({ ours: task(ours), bare: task(bare) }, { rounds, turns });
     const name = `Postgres, ${work} at ${count.toLocaleString("en")}: its time`;
     report.row({ work: name, against, values: ratios(times.ours, times.bare) });
   }
 }
 
 // What goes over the wire for each call of a session.
-async function countStatements({ report, proxy, world, count }) {
+async function countStatements({ report, proxy, datasets, count }) {
   const id = "counted";
   const at = ` at ${count.toLocaleString("en")}`;
-  const messages = world.conversation(count);
-  const fresh = world.batches(1);
+  const messages = datasets.conversation(count);
+  const fresh = datasets.batches(1);
   const opened = await stemmaPostgres.open(proxy.port);
   const session = opened.session(id);
   await session.appendAll(messages);
@@ -151,7 +151,7 @@ async function countStatements({ report, proxy, world, count }) {
     "cold open to the newest 50": () => again.last(id, 50),
     append: () => session.appendMessage(fresh.batch(0)[0]),
     "append with compactAfter, blocks and a cached prompt": () => configured.appendMessage(fresh.batch(1)[0]),
-    "batch of 1,000": () => session.appendAll(world.batches(1000).batch(0)),
+    "batch of 1,000": () => session.appendAll(datasets.batches(1000).batch(0)),
     history: () => session.getHistory(),
     "newest 50": () => session.getRecentHistory(0, { minMessages: 50 }),
     "stream of all": stream,

@@ -1,4 +1,6 @@
-import { race, ratios } from "../race.mjs";
+import { stemma } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import {
   connectClient,
   createRunner,
@@ -8,9 +10,7 @@ import {
   rankByWords,
   sqliteDialect,
 } from "../stemma-internals.mjs";
-import { stemma } from "../subjects/stemma.mjs";
 import { verify } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
 /** As many matches as a search scores at first of the rarest word; of each other one `FEWEST`. */
 export const DEPTH = 500;
@@ -20,9 +20,9 @@ export const MESSAGES_OF_A_SESSION = 2 ** 28;
  * Full-text search of one long session, against a bare query of the same index that looks at as many matches: the ranking
  * alone, and the whole call with its snippets.
  */
-export async function measureSearch({ world, scales, clock, turns, report }) {
+export async function measureSearch({ datasets, scales, clock, turns, report }) {
   const count = scales.large;
-  const { db, session } = await world.open(stemma, count);
+  const { db, session } = await datasets.open(stemma, count);
   const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
   const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
@@ -31,29 +31,29 @@ export async function measureSearch({ world, scales, clock, turns, report }) {
     `SELECT rowid FROM assistant_fts
      WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT 20`,
   );
-  for (const [title, words] of Object.entries(queriesOf(world.conversation(count)))) {
+  for (const [title, words] of Object.entries(queriesOf(datasets.conversation(count)))) {
     const query = words.join(" ");
     const parsed = parseQuery(query);
     const quoted = queryTerms(parsed).map((sequence) => `"${sequence.join(" ")}"`);
     const expression = quoted.join(" OR ");
     const select = db.prepare(bareQuery(words.length));
     const values = quoted.flatMap((word) => [word, ...range]);
-    const contestants = {
+    const tasks = {
       bare: { run: () => select.all(...values) },
       unbounded: { run: () => selectBest.all(expression, ...range) },
       core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH)) },
       whole: { run: () => session(MAIN).search(query) },
     };
-    const { ranked } = await contestants.core.run();
-    const hits = await contestants.whole.run();
-    verify(contestants.bare.run().length === 20 && hits.length === 20, title, "it does not find 20 messages.");
+    const { ranked } = await tasks.core.run();
+    const hits = await tasks.whole.run();
+    verify(tasks.bare.run().length === 20 && hits.length === 20, title, "it does not find 20 messages.");
     verify(ranked.length >= 20, title, "the ranking has fewer than 20 messages.");
     verify(
       hits.every(({ content }) => words.some((word) => content.includes(word))),
       title,
       "a hit has none of the words.",
     );
-    const times = await race(contestants, { ...clock, turns: Math.max(turns, 20) });
+    const times = await runInTurns(tasks, { ...clock, turns: Math.max(turns, 20) });
     const work = `search of ${count.toLocaleString("en")}, ${title}`;
     report.row({
       work: `${work}, ranking: its time`,

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { limit } from "../subjects/limit.mjs";
-import { stemma } from "../subjects/stemma.mjs";
+import { baseline } from "../candidates/baseline.mjs";
+import { stemma } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
 import { verifyMessages } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
 const IDS = [
   { title: "", id: ({ id }) => id, target: 1.05 },
@@ -12,15 +12,15 @@ const IDS = [
 ];
 
 /** The size of the files after appends one at a time, at several lengths: what the index merges shows in between. */
-export async function measureSize({ world, scales, folder, clock, report }) {
+export async function measureSize({ datasets, scales, folder, clock, report }) {
   const { rounds } = clock;
-  const messages = world.conversation(scales.medium);
+  const messages = datasets.conversation(scales.medium);
   for (const { title, id, target } of IDS) {
     const named = messages.map((message) => ({ ...message, id: id(message) }));
-    const opened = [limit, stemma].map((subject) => {
-      const home = join(folder, `size${title.replaceAll(" ", "-")}-${subject.name}`);
+    const opened = [baseline, stemma].map((candidate) => {
+      const home = join(folder, `size${title.replaceAll(" ", "-")}-${candidate.name}`);
       mkdirSync(home, { recursive: true });
-      return subject.open(home);
+      return candidate.open(home);
     });
     const values = [];
     const step = Math.floor(named.length / 2 / rounds);
@@ -36,7 +36,7 @@ export async function measureSize({ world, scales, folder, clock, report }) {
       verifyMessages("size", await each.history(MAIN), named);
       await each.close();
     }
-    report.row({ work: `size on disk${title}`, against: "the limit's", target: { atMost: target }, values });
+    report.row({ work: `size on disk${title}`, against: "the baseline's", target: { atMost: target }, values });
   }
 }
 

@@ -2,15 +2,15 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { stemma } from "../subjects/stemma.mjs";
+import { stemma } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
 import { digest, verify } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
 const READER = fileURLToPath(new URL("./stream-reader.mjs", import.meta.url));
 
 /** A stream of the whole conversation, in a process of its own each time: by how much its resident memory grows. */
-export async function measureStream({ world, scales, folder, clock, report }) {
-  const messages = world.conversation(scales.large).map(withDocument);
+export async function measureStream({ datasets, scales, folder, clock, report }) {
+  const messages = datasets.conversation(scales.large).map(withDocument);
   const home = join(folder, "stream");
   mkdirSync(home);
   const opened = stemma.open(home);

@@ -1,27 +1,27 @@
-import { race, ratios } from "../race.mjs";
-import { limit } from "../subjects/limit.mjs";
-import { stemma } from "../subjects/stemma.mjs";
+import { baseline } from "../candidates/baseline.mjs";
+import { stemma } from "../candidates/stemma.mjs";
+import { MAIN } from "../datasets.mjs";
+import { ratios, runInTurns } from "../runner.mjs";
 import { verify, verifyMessages } from "../verify.mjs";
-import { MAIN } from "../world.mjs";
 
 /** Deletes of a turn. */
 const BATCH = 15;
 
 /** A copy of a conversation under another id: the same rows and index entries by INSERT … SELECT. */
-export async function measureFork({ world, scales, clock, report }) {
+export async function measureFork({ datasets, scales, clock, report }) {
   const count = scales.medium;
-  const ours = await world.open(stemma, count, "fork");
-  const bare = await world.open(limit, count, "fork");
-  const leaf = world.conversation(count).at(-1).id;
-  const copy = prepareCopy(bare.db, world.conversation(count));
+  const ours = await datasets.open(stemma, count, "fork");
+  const bare = await datasets.open(baseline, count, "fork");
+  const leaf = datasets.conversation(count).at(-1).id;
+  const copy = prepareCopy(bare.db, datasets.conversation(count));
   const forks = [];
-  const contestants = {
+  const tasks = {
     stemma: { run: async () => forks.push((await ours.manager.fork(MAIN, leaf, "fork")).id) },
     bare: { prepare: (number) => `fork${number}`, run: copy },
   };
-  const times = await race(contestants, { ...clock, turns: 1 });
-  verifyMessages("fork", await ours.manager.getHistory(forks.at(-1)), world.conversation(count));
-  verifyMessages("bare fork", bare.history("fork1"), world.conversation(count));
+  const times = await runInTurns(tasks, { ...clock, turns: 1 });
+  verifyMessages("fork", await ours.manager.getHistory(forks.at(-1)), datasets.conversation(count));
+  verifyMessages("bare fork", bare.history("fork1"), datasets.conversation(count));
   report.row({
     work: `fork of ${count.toLocaleString("en")}: its time`,
     against: "INSERT … SELECT of the same rows and index entries",
@@ -54,11 +54,11 @@ function prepareCopy(db, messages) {
 }
 
 /** A message in the middle of a conversation, whose child moves to its parent: against the row and its index entry. */
-export async function measureDelete({ world, scales, clock, turns, report }) {
+export async function measureDelete({ datasets, scales, clock, turns, report }) {
   const count = scales.medium;
-  const ours = await world.open(stemma, count, "delete");
-  const bare = await world.open(limit, count, "delete");
-  const ids = world.conversation(count).map(({ id }) => id);
+  const ours = await datasets.open(stemma, count, "delete");
+  const bare = await datasets.open(baseline, count, "delete");
+  const ids = datasets.conversation(count).map(({ id }) => id);
   const first = bare.db.prepare("SELECT max(rowid) FROM f").pluck().get() - count;
   const deleteEntry = bare.db.prepare("DELETE FROM f WHERE rowid = CAST(? AS INTEGER)");
   const deleteBoth = bare.db.transaction((index) => {
@@ -68,7 +68,7 @@ export async function measureDelete({ world, scales, clock, turns, report }) {
   // No two of them are neighbours.
   const middle = (number) =>
     Array.from({ length: BATCH }, (_, index) => Math.floor(count / 8) + 2 * (BATCH * number + index));
-  const contestants = {
+  const tasks = {
     stemma: {
       prepare: middle,
       run: async (indexes) => {
@@ -77,7 +77,7 @@ export async function measureDelete({ world, scales, clock, turns, report }) {
     },
     bare: { prepare: middle, run: (indexes) => indexes.forEach(deleteBoth) },
   };
-  const times = await race(contestants, { ...clock, turns });
+  const times = await runInTurns(tasks, { ...clock, turns });
   const left = await ours.history(MAIN);
   verify(left.length < count, "delete", "nothing is deleted.");
   verifyMessages("delete", left, bare.history(MAIN));
@@ -90,19 +90,19 @@ export async function measureDelete({ world, scales, clock, turns, report }) {
 }
 
 /** What costs the database next to nothing, and must not cost the session more as it grows. */
-export async function measurePaths({ world, scales, clock, turns, report }) {
+export async function measurePaths({ datasets, scales, clock, turns, report }) {
   const count = scales.large;
-  const ours = await world.open(stemma, count, "paths");
-  const bare = await world.open(limit, count, "paths");
+  const ours = await datasets.open(stemma, count, "paths");
+  const bare = await datasets.open(baseline, count, "paths");
   const session = ours.session(MAIN);
-  const messages = world.conversation(count);
+  const messages = datasets.conversation(count);
   const leaves = [messages.at(-1).id, "other"];
   await session.appendMessage({ ...messages[1], id: "other" }, messages[0].id);
   const total = bare.db.prepare(`SELECT count(*) FROM m WHERE session_id = '${MAIN}'`).pluck();
   bare.db.exec("CREATE TABLE leaf (session_id TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID");
   bare.db.exec(`INSERT INTO leaf VALUES ('${MAIN}', '')`);
   const setLeaf = bare.db.prepare("UPDATE leaf SET id = ? WHERE session_id = ?");
-  const switches = await race(
+  const switches = await runInTurns(
     {
       stemma: { prepare: (number) => leaves[number % 2], run: (leaf) => session.setActiveLeaf(leaf) },
       bare: { prepare: (number) => leaves[number % 2], run: (leaf) => setLeaf.run(leaf, MAIN) },
@@ -117,7 +117,7 @@ export async function measurePaths({ world, scales, clock, turns, report }) {
   });
   await session.setActiveLeaf(leaves[0]);
   verify((await session.getPathLength()) === count && total.get() === count, "path length", "it is wrong.");
-  const lengths = await race(
+  const lengths = await runInTurns(
     { stemma: { run: () => session.getPathLength() }, bare: { run: () => total.get() } },
     { ...clock, turns },
   );
@@ -129,7 +129,7 @@ export async function measurePaths({ world, scales, clock, turns, report }) {
   await session.addCompaction("What was said.", messages[0].id, messages.at(-51).id);
   const visible = await session.getHistory();
   verifyMessages("compaction", visible.slice(1), messages.slice(-50));
-  const reads = await race(
+  const reads = await runInTurns(
     { stemma: { run: () => session.getHistory() }, bare: { run: () => bare.last(MAIN, 50) } },
     { ...clock, turns },
   );

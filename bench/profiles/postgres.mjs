@@ -1,8 +1,8 @@
+import { barePostgres, stemmaPostgres } from "../candidates/postgres.mjs";
+import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
-import { spread } from "../race.mjs";
+import { spread } from "../runner.mjs";
 import { documentTerms, encodeMessage, searchDocument } from "../stemma-internals.mjs";
-import { barePostgres, stemmaPostgres } from "../subjects/postgres.mjs";
-import { fillWorld, MAIN } from "../world.mjs";
 import { printTime } from "./print.mjs";
 
 const FILLED = 10_000;
@@ -14,21 +14,21 @@ const INSERT = `INSERT INTO assistant_messages (session_id, id, parent_id, role,
 const APPEND = `PERFORM assistant_append('${MAIN}', now(), 'leaf', NULL, m.id, m.role, m.content, m.text, 10, NULL, m.length, m.terms, NULL)`;
 
 /** An append in the server alone, in a loop there; and as a client waits for it. Beside a bare insert. */
-export async function profilePostgres({ world }) {
+export async function profilePostgres({ datasets }) {
   const server = await startServer();
   const opened = [];
   try {
     const times = { inserted: [], appended: [], bare: [], stemma: [], nothing: [], prepared: [] };
-    const open = async (subject) => {
-      const one = await subject.open(server.port);
+    const open = async (candidate) => {
+      const one = await candidate.open(server.port);
       opened.push(one);
-      await fillWorld(subject.name, one, world.conversation(FILLED));
+      await fillDataset(candidate.name, one, datasets.conversation(FILLED));
       await one.analyze();
       return one;
     };
     const bare = await open(barePostgres);
     const ours = await open(stemmaPostgres);
-    const batches = world.batches(AT_ONCE);
+    const batches = datasets.batches(AT_ONCE);
     for (let round = 0; round < ROUNDS; round += 1) {
       const messages = batches.batch(round);
       const wait = async (list, work) => {

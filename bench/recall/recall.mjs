@@ -36,20 +36,20 @@ async function ask(conversations, { pooled, open, search }) {
     for (const conversation of conversations) await fill(shared.manager, conversation, `${conversation.name}-`);
   await shared?.settle?.();
   for (const conversation of conversations) {
-    const subject = shared ?? (await open(conversation.name));
+    const candidate = shared ?? (await open(conversation.name));
     if (!shared) {
-      await fill(subject.manager, conversation, `${conversation.name}-`);
-      await subject.settle?.();
+      await fill(candidate.manager, conversation, `${conversation.name}-`);
+      await candidate.settle?.();
     }
     for (const { text, category, evidence } of conversation.questions) {
-      const hits = await search(subject, text);
+      const hits = await search(candidate, text);
       // The same turn ids stand in every conversation.
       const found = hits.map(({ id, sessionId }) =>
         sessionId.startsWith(`${conversation.name}-`) ? id : `other ${id}`,
       );
       score.add(category, evidence, found);
     }
-    if (!shared) await subject.close();
+    if (!shared) await candidate.close();
   }
   await shared?.close();
   return score;
@@ -63,8 +63,8 @@ const openSqlite = async () => {
 
 // The reference's rules: one quoted phrase within a session, all words across sessions. Over an index as it has one.
 const openReference = async () => {
-  const subject = await openSqlite();
-  const { database, manager } = subject;
+  const candidate = await openSqlite();
+  const { database, manager } = candidate;
   database.exec(
     "CREATE VIRTUAL TABLE reference USING fts5(text, content='', tokenize='porter unicode61 remove_diacritics 2')",
   );
@@ -74,7 +74,7 @@ const openReference = async () => {
     const rows = database.prepare("SELECT n FROM assistant_messages WHERE session_id = ? AND id = ?").pluck();
     for (const { id, parts } of messages) insert.run(rows.get(sessionId, id), parts.map(({ text }) => text).join(" "));
   };
-  return { ...subject, manager: { appendAll } };
+  return { ...candidate, manager: { appendAll } };
 };
 
 const byRule =

@@ -1,23 +1,23 @@
-// The worker whose Durable Objects hold the conversations: one class, an object per subject, methods called by name.
+// The worker whose Durable Objects hold the conversations: one class, an object per candidate, methods called by name.
 import { AgentSessionProvider } from "agents-0.22/experimental/memory/session";
 import { durableObject } from "../../src/durable-object.ts";
 import { Session, SessionManager } from "../../src/session.ts";
-import { openLimit } from "../limit.mjs";
+import { openBaseline } from "../baseline.mjs";
+import { writeRows } from "../candidates/agents-22-rows.mjs";
+import { onStorage } from "../candidates/agents-32-storage.mjs";
 import { makeMessages } from "../messages.mjs";
-import { writeRows } from "../subjects/agents-22-rows.mjs";
-import { onStorage } from "../subjects/agents-32-storage.mjs";
 import { digest } from "../verify.mjs";
 
 const MAIN = "main";
 
-const SUBJECTS = {
-  limit({ sql }) {
-    const limit = openLimit(databaseOf(sql));
+const CANDIDATES = {
+  baseline({ sql }) {
+    const baseline = openBaseline(databaseOf(sql));
     return {
-      append: (message) => limit.append(MAIN, message),
-      fill: (messages) => limit.appendAll(MAIN, messages),
-      history: () => limit.history(MAIN),
-      last: (count) => limit.last(MAIN, count),
+      append: (message) => baseline.append(MAIN, message),
+      fill: (messages) => baseline.appendAll(MAIN, messages),
+      history: () => baseline.history(MAIN),
+      last: (count) => baseline.last(MAIN, count),
     };
   },
   stemma: (storage) => ours(durableObject({ storage })),
@@ -102,9 +102,9 @@ export class Conversation {
   }
 
   async fetch(request) {
-    const [, , subject, method] = new URL(request.url).pathname.split("/").map(decodeURIComponent);
+    const [, , candidate, method] = new URL(request.url).pathname.split("/").map(decodeURIComponent);
     try {
-      const value = await this[method](subject, ...(await request.json()));
+      const value = await this[method](candidate, ...(await request.json()));
       return Response.json({ value });
     } catch (error) {
       return Response.json({ error: `${error.stack}` });
@@ -112,28 +112,28 @@ export class Conversation {
   }
 
   /** Gives it the conversation of `count` messages, and tells their hash as it reads them. */
-  async fill(subject, count) {
-    const opened = await this.#open(subject);
+  async fill(candidate, count) {
+    const opened = await this.#open(candidate);
     await opened.fill(makeMessages(count));
     return digest(await opened.history());
   }
 
-  /** The rows that a call reads and writes, with opening the subject if it is the first; null for what it does not have. */
-  async cost(subject, method, argument) {
+  /** The rows that a call reads and writes, with opening the candidate if it is the first; null for what it does not have. */
+  async cost(candidate, method, argument) {
     const before = { ...this.#rows };
-    const opened = await this.#open(subject);
+    const opened = await this.#open(candidate);
     if (!(method in opened)) return null;
     await opened[method](argument);
     return { read: this.#rows.read - before.read, written: this.#rows.written - before.written };
   }
 
-  async appendEach(subject, messages) {
-    const opened = await this.#open(subject);
+  async appendEach(candidate, messages) {
+    const opened = await this.#open(candidate);
     for (const message of messages) await opened.append(message);
   }
 
-  async digestOfLast(subject, count) {
-    return digest(await (await this.#open(subject)).last(count));
+  async digestOfLast(candidate, count) {
+    return digest(await (await this.#open(candidate)).last(count));
   }
 
   /** Ends this instance: the next call wakes another one, with nothing in memory. */
@@ -142,8 +142,8 @@ export class Conversation {
     this.ctx.abort("evicted");
   }
 
-  #open(subject) {
-    this.#opened ??= SUBJECTS[subject](counted(this.ctx.storage, this.#rows));
+  #open(candidate) {
+    this.#opened ??= CANDIDATES[candidate](counted(this.ctx.storage, this.#rows));
     return this.#opened;
   }
 }

@@ -20,6 +20,19 @@ describe("front matter", () => {
     ["literal", ["key: |", "  one", "   two", "", "  three"], "one\n two\n\nthree\n"],
     ["literal and kept", ["key: |+", "  one", ""], "one\n\n"],
     ["literal with a given indent", ["key: |1-", "   one"], "  one"],
+    [
+      "plain with a colon and a space",
+      ["key: Deploys: to production # c", "\tas: well"],
+      "Deploys: to production as: well",
+    ],
+    ["a number", ["key: 007"], "007"],
+    ["a date", ["key: 2026-01-02"], "2026-01-02"],
+    ["a boolean", ["key: yes"], "yes"],
+    ["null", ["key: ~"], undefined],
+    ["empty", ['key: ""'], ""],
+    ["a tag of another program", ["key: !!js/function 'x'"], undefined],
+    ["an anchor and an alias", ["key: [&a x, *a]"], undefined],
+    ["followed by more", ['key: "a" b'], undefined],
     ["a list", ["key:", "  - a"], undefined],
     ["a list at the margin", ["key:", "- a"], undefined],
     ["a mapping", ["key:", "  a: b"], undefined],
@@ -29,6 +42,33 @@ describe("front matter", () => {
   ])("reads a text that is %s", (_, lines, value) => {
     expect(read(...lines)).toBe(value);
     expect(fieldOf(readFrontMatter(["---", ...lines, "other: z", "---"].join("\n")), "other")).toBe("z");
+  });
+
+  it("is read by its own fields, whatever they are called", () => {
+    const file = readFrontMatter("---\n__proto__: a\nconstructor: b\n---\n");
+    expect(fieldOf(file, "__proto__")).toBe("a");
+    expect(fieldOf(file, "constructor")).toBe("b");
+    expect(fieldOf(file, "toString")).toBeUndefined();
+  });
+
+  const MANY = 200_000;
+  it.each([
+    ["lists in lists", `[${"[".repeat(MANY)}`],
+    ["mappings in mappings", "{a: ".repeat(MANY)],
+    ["keys of keys", `\n  ${"? ".repeat(MANY)}`],
+    [
+      "lists that name each other",
+      `\n  - &a0 [x]\n${Array.from({ length: 30 }, (_, n) => `  - &a${n + 1} [*a${n}, *a${n}]`).join("\n")}`,
+    ],
+    ["an endless quote", `"${"\\n ".repeat(MANY)}`],
+    ["nothing but colons", ": ".repeat(MANY)],
+    ["what no text holds", "a: \0"],
+  ])("goes on soon after %s", (_, value) => {
+    const started = performance.now();
+    const file = readFrontMatter(`---\nkey: ${value}\nother: z\n---\nbody`);
+    expect(performance.now() - started).toBeLessThan(2000);
+    expect(fieldOf(file, "other")).toBe("z");
+    expect(file.body).toBe("body");
   });
 
   it("is set off from the body, whatever the line breaks", () => {

@@ -1,3 +1,5 @@
+import { FAILSAFE_SCHEMA, load, nullCoreTag } from "js-yaml";
+
 /** A Markdown file, taken apart. */
 export interface FrontMatter {
   readonly entries: readonly FrontMatterEntry[];
@@ -17,8 +19,8 @@ const fence = /^---[ \t]*$/;
 const field = /^([A-Za-z0-9_-]+):(?:[ \t]+(.*))?$/;
 
 /**
- * Reads the YAML front matter of a skill: top-level `key: value` with plain, quoted, literal (`|`) and folded (`>`)
- * texts, over several lines too. Never throws: a line that is none of these is passed over.
+ * Reads the YAML front matter of a skill, each top-level `key: value` for itself. So a line that is no YAML spoils no other
+ * field. Never throws.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -41,117 +43,32 @@ function readEntries(lines: readonly string[]): FrontMatterEntry[] {
     let next = at + 1;
     // A list may stand below its field without being indented.
     while (next < lines.length && /^(?:[ \t]|- |-$|$)/.test(lines[next] ?? "")) next++;
-    const below = lines.slice(at + 1, next);
-    entries.push({ name, value: readValue(head, below), source: lines.slice(at, next).join("\n") });
+    const source = lines.slice(at, next).join("\n");
+    entries.push({ name, value: readValue(`${source}\n`, head.trim()), source });
     at = next - 1;
   }
   return entries;
 }
 
-function readValue(head: string, rest: readonly string[]): string | null {
-  const start = head.trim();
-  const block = /^([|>])([+-]|[1-9]|[+-][1-9]|[1-9][+-])?(?:\s+#.*)?$/.exec(start);
-  if (block) return blockText(rest, block[1] === ">", block[2] ?? "");
-  const lines = [start, ...rest.map((line) => line.trim())];
-  const first = lines.findIndex((line) => line !== "" && !line.startsWith("#"));
-  const text = lines.slice(first);
-  if (first < 0 || isNested(text[0] ?? "", first > 0)) return null;
-  if (text[0]?.startsWith('"')) return doubleQuoted(foldLines(text));
-  if (text[0]?.startsWith("'")) return singleQuoted(foldLines(text));
-  return foldLines(text.map(stripComment)).trim();
-}
+// Every scalar is the text that stands there, dates and numbers too. No field needs an alias.
+const OPTIONS = { schema: FAILSAFE_SCHEMA.withTags(nullCoreTag), maxAliases: 0 };
 
-// Lists, mappings, anchors, tags. A list or a mapping in block form begins on a line of its own.
-function isNested(start: string, onOwnLine: boolean): boolean {
-  return /^[[{&*!]/.test(start) || (onOwnLine && /^- |^-$|^[^"'\s#][^#]*?:(?: |$)/.test(start));
-}
-
-// A "#" after a space starts a comment.
-function stripComment(line: string): string {
-  return line.replace(/(?:^|\s)#.*$/, "").trimEnd();
-}
-
-/** Joins lines as YAML folds them: one line break is a space, an empty line is a line break. */
-function foldLines(lines: readonly string[]): string {
-  let text = "";
-  let breaks = 0;
-  for (const [index, line] of lines.entries()) {
-    if (line === "") {
-      if (index > 0) breaks++;
-      continue;
+/** The text of the one field in `source`; null when it has none. */
+function readValue(source: string, head: string): string | null {
+  for (const yaml of [source, asBlock(source, head)]) {
+    try {
+      const [value] = Object.values(load(yaml, OPTIONS) as object);
+      return typeof value === "string" ? value : null;
+    } catch {
+      // The next one.
     }
-    text += index === 0 || text === "" ? line : `${breaks > 0 ? "\n".repeat(breaks) : " "}${line}`;
-    breaks = 0;
   }
-  return text;
+  return null;
 }
 
-function blockText(lines: readonly string[], folded: boolean, indicator: string): string {
-  const given = /[1-9]/.exec(indicator)?.[0];
-  const indent = given ? Number(given) : indentOf(lines.find((line) => line.trim() !== "") ?? "");
-  const content = lines.map((line) =>
-    line.trim() === "" ? line.slice(indent) : line.slice(Math.min(indent, indentOf(line))),
-  );
-  let last = content.length;
-  while (last > 0 && content[last - 1]?.trim() === "") last--;
-  const text = folded ? foldBlock(content.slice(0, last)) : content.slice(0, last).join("\n");
-  if (indicator.includes("-") || text === "") return text;
-  return text + "\n".repeat(indicator.includes("+") ? content.length - last + 1 : 1);
-}
-
-/** Folds a block's lines; lines that are indented further keep their breaks. */
-function foldBlock(lines: readonly string[]): string {
-  let text = "";
-  let blank = 0;
-  let before: string | null = null;
-  for (const line of lines) {
-    if (line === "") {
-      blank++;
-      continue;
-    }
-    const keeps = before === null ? 0 : /^\s/.test(line) || /^\s/.test(before) ? 1 : null;
-    text += (keeps === null ? (blank === 0 ? " " : "\n".repeat(blank)) : "\n".repeat(blank + keeps)) + line;
-    before = line;
-    blank = 0;
-  }
-  return text;
-}
-
-function indentOf(line: string): number {
-  return line.length - line.trimStart().length;
-}
-
-function singleQuoted(text: string): string | null {
-  const match = /^'((?:[^']|'')*)'\s*(?:#.*)?$/s.exec(text);
-  return match ? (match[1] ?? "").replaceAll("''", "'") : null;
-}
-
-const ESCAPES: Record<string, string> = {
-  "0": "\0",
-  a: "\x07",
-  b: "\b",
-  t: "\t",
-  n: "\n",
-  v: "\v",
-  f: "\f",
-  r: "\r",
-  e: "\x1b",
-  N: "\x85",
-  _: "\xa0",
-  L: "\u2028",
-  P: "\u2029",
-};
-
-function doubleQuoted(text: string): string | null {
-  const match = /^"((?:[^"\\]|\\.)*)"\s*(?:#.*)?$/s.exec(text);
-  if (!match) return null;
-  return (match[1] ?? "").replace(
-    /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gs,
-    (_, x?: string, u?: string, long?: string, character = "") => {
-      const code = x ?? u ?? long;
-      if (code === undefined) return ESCAPES[character] ?? character;
-      const point = Number.parseInt(code, 16);
-      return point > 0x10ffff ? "\uFFFD" : String.fromCodePoint(point);
-    },
-  );
+/** An unquoted text as a folded block, where it may hold what YAML forbids outside: `description: Deploys: to production`. */
+function asBlock(source: string, head: string): string {
+  if (/^(?:["'[{&*!|>#]|$)/.test(head)) return source;
+  const lines = source.replace(/^[^:]*:/, "").split("\n");
+  return ["text: >-", ...lines.map((line) => `  ${line.replace(/(?:^|\s)#.*$/, "").trim()}`)].join("\n");
 }

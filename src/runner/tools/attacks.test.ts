@@ -167,6 +167,9 @@ describe("endless work", () => {
     const pattern = `${"*a".repeat(40)}b`;
     expect(await tools.glob.execute({ pattern })).toMatch(/^Error: .*takes too long/);
     expect(await tools.grep.execute({ pattern: "x", files: pattern })).toMatch(/^Error: .*takes too long/);
+    for (const hostile of ["{a,".repeat(9000), "a".repeat(70_000)]) {
+      expect(await tools.glob.execute({ pattern: hostile })).toMatch(/^(Error: |No file matches)/);
+    }
     // And goes on working.
     expect(await tools.grep.execute({ pattern: "in.ide" })).toBe("dir/a.txt:1: inside");
   }, 30_000);

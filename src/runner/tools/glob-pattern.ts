@@ -1,44 +1,15 @@
+import picomatch from "picomatch/posix.js";
+
+const OPTIONS = { dot: true, nonegate: true, posix: true, regex: false, keepQuotes: true };
+
 /**
- * The regular expression of a file pattern: `*` and `?` within a name, `**` for any directories, `[abc]`, `{a,b}`.
- * A pattern without `/` matches names in any directory.
+ * Tells which paths fit a file pattern: `*` and `?` within a name, `**` for any directories, `[abc]`, `{a,b}`.
+ * A pattern without `/` matches names in any directory. Hidden files are matched like others.
  */
-export function globPattern(pattern: string): RegExp {
+export function globPattern(pattern: string): (path: string) => boolean {
   const rooted = pattern.includes("/") ? pattern.replace(/^\.?\//, "") : `**/${pattern}`;
-  return new RegExp(`^${translate(rooted)}$`, "u");
-}
-
-const TOKEN = /\*\*\/|\*\*|\*|\?|\[[^\]/]+\]|\{|\}|,|[\s\S]/gu;
-
-function translate(pattern: string): string {
-  let depth = 0;
-  let source = "";
-  const closable = (pattern.match(/\}/g) ?? []).length;
-  let opened = 0;
-  for (const [token] of pattern.matchAll(TOKEN)) {
-    if (token === "**/") source += "(?:[^/]+/)*";
-    else if (token === "**") source += ".*";
-    else if (token === "*") source += "[^/]*";
-    else if (token === "?") source += "[^/]";
-    else if (token === "{" && opened < closable) {
-      depth += 1;
-      opened += 1;
-      source += "(?:";
-    } else if (token === "}" && depth > 0) {
-      depth -= 1;
-      source += ")";
-    } else if (token === "," && depth > 0) source += "|";
-    else if (token.length > 2 && token.startsWith("[")) source += characterClass(token.slice(1, -1));
-    else source += literal(token);
-  }
-  return source + ")".repeat(depth);
-}
-
-function characterClass(content: string): string {
-  const negated = /^[!^]/.test(content);
-  const members = (negated ? content.slice(1) : content).replace(/[\\[\]^]/g, "\\$&");
-  return `[${negated ? "^/" : ""}${members}]`;
-}
-
-function literal(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  // Names hold parentheses, as in app/(shop)/page.tsx. `**/` that begins an alternative stands for no directory too.
+  const literal = rooted.replace(/\\?([()|])/g, "\\$1").replace(/(?<=[{,])\*\*\//g, "{**/,}");
+  const matches = picomatch(literal, OPTIONS);
+  return (path) => matches(path);
 }

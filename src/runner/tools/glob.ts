@@ -16,10 +16,9 @@ export const createGlobTool = (settings: BuiltinSettings) =>
       pattern: z.string().min(1).describe("Relative to the working directory; without a / it matches names anywhere."),
     }),
     async run({ pattern }, { workspace, abortSignal }) {
-      const matcher = globPattern(pattern);
       const { files, complete } = await workspace.walk(await workspace.directory(), abortSignal);
       const limit = await TimeLimit.create();
-      const found = limit.run(() => files.map(({ path }) => path).filter((path) => matcher.test(path)));
+      const found = limit.run(() => files.map(({ path }) => path).filter(globPattern(pattern)));
       const shown = found.length === 0 ? `No file matches ${pattern}.` : boundedLines(found.sort(), MAX_SHOWN);
       return complete ? shown : shown + INCOMPLETE;
     },

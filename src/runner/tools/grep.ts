@@ -7,7 +7,7 @@ import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
 import { readFound } from "./text-file.js";
 import { TimeLimit } from "./time-limit.js";
-import { INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
+import { type Entry, INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
 
 const MAX_SHOWN = 200;
 /** Lines that match, at most, before the search ends. */
@@ -32,8 +32,7 @@ export const createGrepTool = (settings: BuiltinSettings) =>
       if (expression === null) return refusal(`"${pattern}" is not a regular expression.`);
       const limit = await TimeLimit.create();
       const { files, complete } = await filesBelow(workspace, path, abortSignal);
-      const matcher = only === undefined ? null : globPattern(only);
-      const searched = matcher === null ? files : limit.run(() => files.filter((file) => matcher.test(file.path)));
+      const searched = only === undefined ? files : limit.run(() => matching(files, only));
       const found: string[] = [];
       const end = performance.now() + MAX_TIME;
       let looked = 0;
@@ -55,6 +54,11 @@ export const createGrepTool = (settings: BuiltinSettings) =>
       return `${shown}\n(Only ${looked} of ${searched.length} files were looked at; name a directory.)`;
     },
   });
+
+function matching(files: readonly Entry[], pattern: string): readonly Entry[] {
+  const matches = globPattern(pattern);
+  return files.filter(({ path }) => matches(path));
+}
 
 async function filesBelow(workspace: Workspace, path: string, signal: AbortSignal | undefined): Promise<Walk> {
   const absolute = await workspace.resolve(path);

@@ -3,7 +3,7 @@ import { openDatabase } from "../database.mjs";
 import { createCompactFunction, Session, SessionManager, sqlite } from "../stemma.mjs";
 
 /** A session with nothing configured; full-text search is on. */
-export const stemma = subject("stemma", (session) => session);
+export const stemma = candidate("stemma", (session) => session);
 
 /** What the documents' main example configures: blocks, a cached prompt, compaction. Nothing here ever grows far enough to compact. */
 export const configure = (session) =>
@@ -15,12 +15,12 @@ export const configure = (session) =>
     .compactAfter(1e12);
 
 /** The same, configured. */
-export const stemmaConfigured = subject("stemma, configured", configure);
+export const stemmaConfigured = candidate("stemma, configured", configure);
 
 /** Without full-text search. */
-export const stemmaUnindexed = subject("stemma, search off", (session) => session, { search: false });
+export const stemmaUnindexed = candidate("stemma, search off", (session) => session, { search: false });
 
-function subject(name, configure, options = {}) {
+function candidate(name, configure, options = {}) {
   const self = {
     name,
     open: (folder) => self.reopen(join(folder, "stemma.db")),

@@ -3,10 +3,10 @@ import { openDatabase } from "../database.mjs";
 import { onStorage } from "./agents-32-storage.mjs";
 
 /** agents@0.32.0: its Sessions, which keep no search index until the first search; and the same after one. */
-export const agents32 = subject("agents@0.32", { indexed: false });
-export const agents32Indexed = subject("agents@0.32 with its index", { indexed: true });
+export const agents32 = candidate("agents@0.32", { indexed: false });
+export const agents32Indexed = candidate("agents@0.32 with its index", { indexed: true });
 
-function subject(name, { indexed }) {
+function candidate(name, { indexed }) {
   const self = {
     name,
     open: (folder) => self.reopen(join(folder, "agents.db")),

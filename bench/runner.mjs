@@ -1,4 +1,4 @@
-// How times are taken: the contestants take turns in small batches, so that whatever else the machine does meets them
+// How times are taken: the tasks take turns in small batches, so that whatever else the machine does meets them
 // all alike, and only ratios of times of the same round are reported.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -15,14 +15,14 @@ export const cpuTime = () => {
 };
 
 /**
- * Runs each contestant's `run(work)` in turn, `turns` times in each of `rounds` rounds, in an order that rotates, after a
+ * Runs each task's `run(work)` in turn, `turns` times in each of `rounds` rounds, in an order that rotates, after a
  * round that does not count; with `every`, in each so many turns once. `prepare(number)` makes the work of a turn, outside
- * the clock; `size` says of how many operations it consists. Gives for each contestant its milliseconds per operation,
+ * the clock; `size` says of how many operations it consists. Gives for each task its milliseconds per operation,
  * round by round.
  */
-export async function race(contestants, { rounds, turns, cpu = false }) {
+export async function runInTurns(tasks, { rounds, turns, cpu = false }) {
   const now = cpu ? cpuTime : wallTime;
-  const names = Object.keys(contestants);
+  const names = Object.keys(tasks);
   const times = Object.fromEntries(names.map((name) => [name, []]));
   let number = 0;
   for (let round = -1; round < rounds; round += 1) {
@@ -33,7 +33,7 @@ export async function race(contestants, { rounds, turns, cpu = false }) {
     for (let turn = 0; turn < last; turn += 1) {
       for (let place = 0; place < names.length; place += 1) {
         const name = names[(place + turn + round + 1) % names.length];
-        const { run, prepare, every = 1 } = contestants[name];
+        const { run, prepare, every = 1 } = tasks[name];
         if (turn % every !== 0) continue;
         const work = prepare?.(number);
         const start = now();
@@ -44,7 +44,7 @@ export async function race(contestants, { rounds, turns, cpu = false }) {
       number += 1;
     }
     if (round < 0) continue;
-    for (const name of names) times[name].push(sums[name] / runs[name] / (contestants[name].size ?? 1));
+    for (const name of names) times[name].push(sums[name] / runs[name] / (tasks[name].size ?? 1));
   }
   return times;
 }

@@ -1,14 +1,14 @@
 import { join } from "node:path";
+import { openBaseline } from "../baseline.mjs";
 import { openDatabase } from "../database.mjs";
-import { openLimit } from "../limit.mjs";
 
-/** The limit: hand-written SQL. It writes one session at a time. */
-export const limit = {
-  name: "limit",
-  open: (folder) => limit.reopen(join(folder, "limit.db")),
+/** The baseline: hand-written SQL. It writes one session at a time. */
+export const baseline = {
+  name: "baseline",
+  open: (folder) => baseline.reopen(join(folder, "baseline.db")),
   reopen(path) {
     const db = openDatabase(path);
-    const tables = openLimit(db);
+    const tables = openBaseline(db);
     return {
       path,
       db,

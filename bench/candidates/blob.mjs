@@ -3,13 +3,13 @@ import { openDatabase } from "../database.mjs";
 import { FileSessionStorage } from "../stemma.mjs";
 
 /** The documents' storages, which keep a session as one JSON: in a row of SQLite, and in a file, here our implementation of it. */
-export const sqliteBlob = subject("one row per session", (folder) => sqliteStorage(join(folder, "sessions.db")));
-export const fileBlob = subject("one file per session", (folder) => ({
+export const sqliteBlob = candidate("one row per session", (folder) => sqliteStorage(join(folder, "sessions.db")));
+export const fileBlob = candidate("one file per session", (folder) => ({
   storage: new FileSessionStorage(join(folder, "sessions")),
   close: () => {},
 }));
 
-function subject(name, openStorage) {
+function candidate(name, openStorage) {
   const self = {
     name,
     appendsPerTurn: 1,

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { PostgresSessionProvider } from "agents-0.22/experimental/memory/session";
 import pg from "pg";
+import { MAIN } from "../datasets.mjs";
 import { postgres, Session, SessionManager } from "../stemma.mjs";
-import { MAIN } from "../world.mjs";
 import { configure } from "./stemma.mjs";
 
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
 
-/** The limit on Postgres: a bare INSERT into the documented table, and one ordered SELECT. */
-export const barePostgres = subject("limit", async (client) => {
+/** The baseline on Postgres: a bare INSERT into the documented table, and one ordered SELECT. */
+export const barePostgres = candidate("baseline", async (client) => {
   await client.query(DOCUMENTED_TABLES);
   const insert = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
                   VALUES ($1, $2, $3, $4, $5, $6)`;
@@ -64,7 +64,7 @@ export const barePostgres = subject("limit", async (client) => {
 
 const parsed = ({ rows }) => rows.map(({ content }) => JSON.parse(content));
 
-export const stemmaPostgres = subject("stemma", async (client) => {
+export const stemmaPostgres = candidate("stemma", async (client) => {
   const store = postgres(client);
   const sessions = new Map();
   const session = (id) => {
@@ -109,9 +109,9 @@ const startAgents22 = async (client) => {
     history: (sessionId) => provider(sessionId).getHistory(),
   };
 };
-export const agents22Postgres = { ...subject("agents@0.22 provider", startAgents22), appendsPerTurn: 1 };
+export const agents22Postgres = { ...candidate("agents@0.22 provider", startAgents22), appendsPerTurn: 1 };
 
-function subject(name, start) {
+function candidate(name, start) {
   return {
     name,
     /** On a schema of its own. */

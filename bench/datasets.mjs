@@ -1,4 +1,4 @@
-// The databases that are measured: for each subject and length one file, with a conversation of that length and 50 others.
+// The databases that are measured: for each candidate and length one file, with a conversation of that length and 50 others.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeMessages } from "./messages.mjs";
@@ -13,8 +13,8 @@ const POOL = 5000;
 
 const others = new Map();
 
-/** Gives an opened subject 50 other sessions, and then the conversation; and checks that it has it. */
-export async function fillWorld(name, opened, messages) {
+/** Gives an opened candidate 50 other sessions, and then the conversation; and checks that it has it. */
+export async function fillDataset(name, opened, messages) {
   while (others.size < OTHERS) {
     const id = `other${others.size}`;
     others.set(id, makeMessages(MESSAGES_OF_OTHERS, { seed: others.size + 2, prefix: `${id}-` }));
@@ -28,30 +28,30 @@ export async function fillWorld(name, opened, messages) {
   verifyMessages(`${name}, filled`, await opened.history(MAIN), messages);
 }
 
-export function createWorld(folder) {
-  const worlds = new Map();
+export function createDatasets(folder) {
+  const datasets = new Map();
   let longest = [];
   let pool = [];
   let pools = 0;
 
-  /** The conversation of `count` messages: the same for every subject. */
+  /** The conversation of `count` messages: the same for every candidate. */
   const conversation = (count) => {
     if (longest.length < count) longest = makeMessages(count);
     return longest.slice(0, count);
   };
 
-  const fill = async (subject, count, home) => {
+  const fill = async (candidate, count, home) => {
     mkdirSync(home, { recursive: true });
-    const opened = await subject.open(home);
-    await fillWorld(subject.name, opened, conversation(count));
+    const opened = await candidate.open(home);
+    await fillDataset(candidate.name, opened, conversation(count));
     return opened;
   };
 
-  /** A subject that holds the conversation of `count` messages, opened once and checked; a use that changes it takes one of its own. */
-  const open = (subject, count, use = "") => {
-    const key = `${subject.name} ${count} ${use}`.trim();
-    if (!worlds.has(key)) worlds.set(key, fill(subject, count, join(folder, key.replace(/\W+/g, "-"))));
-    return worlds.get(key);
+  /** A candidate that holds the conversation of `count` messages, opened once and checked; a use that changes it takes one of its own. */
+  const open = (candidate, count, use = "") => {
+    const key = `${candidate.name} ${count} ${use}`.trim();
+    if (!datasets.has(key)) datasets.set(key, fill(candidate, count, join(folder, key.replace(/\W+/g, "-"))));
+    return datasets.get(key);
   };
 
   const fresh = (count) => {
@@ -62,7 +62,7 @@ export function createWorld(folder) {
     return pool.splice(0, count);
   };
 
-  /** Batches of `count` messages that no subject has yet, by their number: all contestants of a race append the same ones. */
+  /** Batches of `count` messages that no candidate has yet, by their number: all tasks of one run append the same ones. */
   const batches = (count) => {
     const made = [];
     const batch = (number) => {
@@ -73,7 +73,7 @@ export function createWorld(folder) {
   };
 
   const close = async () => {
-    for (const opened of worlds.values()) await (await opened).close();
+    for (const opened of datasets.values()) await (await opened).close();
   };
 
   return { conversation, open, batches, close };

@@ -1,8 +1,8 @@
-// The limit: what the database itself costs, written by hand with nothing around it. An append is one transaction of a
+// The baseline: what the database itself costs, written by hand with nothing around it. An append is one transaction of a
 // row and its index entry; a history is one ordered SELECT and JSON.parse.
 
-/** Opens the limit's tables on a better-sqlite3 database. */
-export function openLimit(db) {
+/** Opens the baseline's tables on a better-sqlite3 database. */
+export function openBaseline(db) {
   db.exec(`
     CREATE TABLE IF NOT EXISTS m (
       session_id TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, role TEXT NOT NULL,

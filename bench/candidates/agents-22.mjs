@@ -4,10 +4,10 @@ import { openDatabase } from "../database.mjs";
 import { writeRows } from "./agents-22-rows.mjs";
 
 /** agents@0.22.0, the last version with the documented API: its provider, and its Session on it. */
-export const agents22 = subject("agents@0.22 provider", (host, id) => new AgentSessionProvider(host, id));
-export const agents22Session = subject("agents@0.22 Session", (host, id) => Session.create(host).forSession(id));
+export const agents22 = candidate("agents@0.22 provider", (host, id) => new AgentSessionProvider(host, id));
+export const agents22Session = candidate("agents@0.22 Session", (host, id) => Session.create(host).forSession(id));
 
-function subject(name, create) {
+function candidate(name, create) {
   const self = {
     name,
     appendsPerTurn: 5,
