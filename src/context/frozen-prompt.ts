@@ -122,6 +122,12 @@ export class FrozenPrompt {
     });
   }
 
+  /** Ends it: what calls until now render is not written any more. */
+  revoke(): void {
+    this.#latest = ++this.#calls;
+    this.#known = null;
+  }
+
   /** Runs callbacks of the host for a rendering. */
   calling<T>(callbacks: () => Promise<T>): Promise<T> {
     const { queue, key } = this.#order;

@@ -32,27 +32,29 @@ export interface SessionContextOptions {
  */
 export class SessionContext implements ContextAccess {
   readonly skills: SkillLog | null;
+  readonly #options: SessionContextOptions;
   readonly #blocks = new Map<string, LiveBlock>();
-  readonly #prompt: FrozenPrompt;
-  readonly #wire: SessionContextOptions["wire"];
-  readonly #sessionId: string;
+  #prompt: FrozenPrompt;
   #estimated: Estimated = { blocks: [], prompt: "" };
-  readonly #open: () => Promise<void>;
   /** Blocks that are being added. */
   readonly #added = new Set<LiveBlock>();
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
+    this.#options = options;
     this.skills = options.skills;
-    this.#wire = options.wire;
-    this.#sessionId = options.sessionId;
-    this.#open = options.open ?? (async () => {});
     this.#prompt = new FrozenPrompt(options.promptStore, options.promptOrder);
-    for (const config of options.configs) {
-      assertNewLabel(config.label, this.#labels());
-      const block = this.#build(config);
-      this.#blocks.set(block.folded, block);
-    }
+    this.#addConfigured();
+  }
+
+  /** Begins anew, as if nothing had been read, frozen, added or removed. What is being rendered is not frozen any more. */
+  reset(): void {
+    this.#prompt.revoke();
+    this.#blocks.clear();
+    this.#added.clear();
+    this.#estimated = { blocks: [], prompt: "" };
+    this.#prompt = new FrozenPrompt(this.#options.promptStore, this.#options.promptOrder);
+    this.#addConfigured();
   }
 
   /** Reads every block that has not been read yet. */
@@ -220,13 +222,22 @@ export class SessionContext implements ContextAccess {
     return Promise.all(blocks.map(async (block) => ({ block, text: await block.preview() })));
   }
 
+  #addConfigured(): void {
+    for (const config of this.#options.configs) {
+      assertNewLabel(config.label, this.#labels());
+      const block = this.#build(config);
+      this.#blocks.set(block.folded, block);
+    }
+  }
+
   #labels(): string[] {
     return [...this.#blocks.values()].map((block) => block.label);
   }
 
   #build(config: ContextConfig): LiveBlock {
     assertBlockOptions(config.label, config);
-    const provider = config.provider ?? this.#wire?.(config.label);
+    const { wire, sessionId, open = async () => {} } = this.#options;
+    const provider = config.provider ?? wire?.(config.label);
     if (!provider) {
       throw new StemmaError(
         "PROVIDER_REQUIRED",
@@ -234,7 +245,7 @@ export class SessionContext implements ContextAccess {
         `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`,
       );
     }
-    return new LiveBlock(config, provider.forSession?.(this.#sessionId) ?? provider, this.#open);
+    return new LiveBlock(config, provider.forSession?.(sessionId) ?? provider, open);
   }
 
   #find(label: string): LiveBlock {

@@ -1,4 +1,4 @@
-import type { Session } from "../session/session.js";
+import { resetSession, type Session } from "../session/session.js";
 import type { Kept } from "./managed-session.js";
 
 /** Entries below which nothing is cleared away. */
@@ -32,10 +32,12 @@ export class SessionCache {
     this.#sweepAt = Math.max(MIN_ENTRIES, 2 * this.#sessions.size);
   }
 
-  delete(sessionId: string): void {
+  /** Lets go of a session that was deleted. Whoever refers to it keeps the same object. */
+  reset(sessionId: string): void {
     const session = this.#sessions.get(sessionId)?.deref();
-    if (session !== undefined) this.#recent.delete(session);
-    this.#sessions.delete(sessionId);
+    if (session === undefined) return;
+    this.#recent.delete(session);
+    resetSession(session);
   }
 
   #use(session: Session): void {

@@ -166,12 +166,14 @@ export class SessionManager {
 
   /**
    * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index. An unknown id does nothing.
-   * Errors: only those of the store.
+   * A `Session` object of this manager stays usable, and starts afresh. Errors: only those of the store.
    */
   async delete(sessionId: string): Promise<void> {
     assertText(sessionId, ID);
-    await this.#store.sessions.delete(sessionId);
-    this.#sessions.delete(sessionId);
+    const deleted = this.#store.sessions.delete(sessionId);
+    // Now, in the order of the calls.
+    this.#sessions.reset(sessionId);
+    await deleted;
   }
 
   /**

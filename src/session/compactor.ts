@@ -105,6 +105,12 @@ export class Compactor {
     }
   }
 
+  /** Forgets how earlier compactions went: the conversation they were of is gone. */
+  reset(): void {
+    this.#fruitless = 0;
+    this.#pausedAt = null;
+  }
+
   async #pauseWhenFruitless(fruitless: boolean, tokens: number, threshold: number): Promise<void> {
     this.#fruitless = fruitless ? this.#fruitless + 1 : 0;
     if (this.#fruitless < MAX_FRUITLESS) return;

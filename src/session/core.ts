@@ -27,6 +27,8 @@ export interface SessionCore {
   readonly expandableSummaries: boolean;
   /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read, none is any more. */
   clear(): Promise<void>;
+  /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
+  reset(): void;
 }
 
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
@@ -61,7 +63,11 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   });
   // Cleared now, in the order of the calls; the prompt follows.
   const clear = (): Promise<void> => context.renewPrompt(backend.clear());
-  return { backend, open, context, compactor, events, expandableSummaries: config.expandableSummaries, clear };
+  const reset = (): void => {
+    context.reset();
+    compactor.reset();
+  };
+  return { backend, open, context, compactor, events, expandableSummaries: config.expandableSummaries, clear, reset };
 }
 
 function promptStoreFor(

@@ -56,6 +56,9 @@ import {
 } from "./search-options.js";
 import { assertTimeout } from "./time-limit.js";
 
+/** Makes a session whose rows were deleted start afresh, for whoever holds it. */
+export let resetSession: (session: Session) => void;
+
 const PARENT = "A parentId is the id of a message, or null for a new root";
 const LEAF = "A leafId is the id of a message, or null for the active leaf";
 const ON_CORRUPT = ["skip", "throw", undefined];
@@ -73,6 +76,10 @@ export class Session {
   #sessionId: string;
   #config: SessionConfig;
   #core: SessionCore | null = null;
+
+  static {
+    resetSession = (session) => session.#core?.reset();
+  }
 
   /** A session on a provider, configured by `options` instead of by chaining. Errors: `INVALID_ARGUMENT`. */
   constructor(provider: SessionProvider, options: SessionOptions = {}) {

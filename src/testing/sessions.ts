@@ -4,6 +4,7 @@ import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import { Session } from "../session/session.js";
+import { promptKey } from "../storage/contract.js";
 import { expect, expectError } from "./assert.js";
 import { chain, forkedTree, historyIds, historyTexts, idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
@@ -189,6 +190,73 @@ export const sessions = defineTopic("sessions", (it) => {
     expect(other).toInclude("kind");
     expect(other).toExclude("coffee");
     await expectError(() => manager.withContext("late"), "SESSION_STARTED");
+  });
+
+  it("keeps the object of a session that is deleted, which starts afresh", async ({ store }) => {
+    for (const cached of [true, false]) {
+      const manager = SessionManager.create(store).withContext("memory");
+      if (cached) manager.withCachedPrompt();
+      const session = manager.getSession("a");
+      const seen: string[] = [];
+      session.subscribe((event) => {
+        if (event.type === "messages") seen.push(event.change);
+      });
+      await session.appendMessage(message("m"));
+      await session.replaceContextBlock("memory", "coffee");
+      await session.addContext("added", { provider: { get: async () => "tea" } });
+      expect(await session.refreshSystemPrompt()).toInclude("coffee");
+      const tools = await session.tools();
+      await manager.delete("a");
+      expect(manager.getSession("a") === session).toBe(true);
+      await expectError(() => session.getContextBlocks(), "CONTEXT_NOT_LOADED");
+      expect(await historyIds(session)).toEqual([]);
+      const prompt = await session.freezeSystemPrompt();
+      expect(prompt).toExclude("coffee");
+      expect(prompt).toExclude("tea");
+      expect(session.getContextBlocks().map(({ label, content }) => [label, content])).toEqual([["memory", ""]]);
+      await tools.set_context?.execute({ label: "memory", content: "water" });
+      expect(session.getContextBlock("memory")?.content).toBe("water");
+      await session.appendMessage(message("m"));
+      expect(seen).toEqual(["append", "append"]);
+      await expectError(() => session.withContext("late"), "SESSION_STARTED");
+      await manager.delete("a");
+    }
+  });
+
+  it("freezes no prompt that was being rendered when its session was deleted", async ({ store }) => {
+    let answer = (_content: string): void => {};
+    const get = () =>
+      new Promise<string>((resolve) => {
+        answer = resolve;
+      });
+    const manager = SessionManager.create(store).withContext("soul", { provider: { get } }).withCachedPrompt();
+    const session = manager.getSession("a");
+    const freezing = session.freezeSystemPrompt();
+    await later();
+    await manager.delete("a");
+    answer("old");
+    await freezing;
+    expect(await store.blocks.get(promptKey("a"))).toBe(null);
+    const again = session.freezeSystemPrompt();
+    await later();
+    answer("new");
+    expect(await again).toInclude("new");
+  });
+
+  it("does not pause compaction in a session because of what it held before it was deleted", async ({ store }) => {
+    let tried = 0;
+    const manager = SessionManager.create(store)
+      .onCompaction(async () => {
+        tried += 1;
+        return null;
+      })
+      .compactAfter(1, { tokenCounter: () => 10 });
+    const session = manager.getSession("a");
+    await chain(session, ["m", "n", "o", "p"]);
+    expect(tried).toBe(3);
+    await manager.delete("a");
+    await session.appendMessage(message("m"));
+    expect(tried).toBe(4);
   });
 
   it("hands on how to compact, when, and what to do when that fails to each of its sessions", async ({ store }) => {
