@@ -21,6 +21,9 @@ export interface PromptOrder {
 
 type Render = () => Promise<string>;
 
+/** Gives what `work` gives; fails when that takes too long. */
+export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
+
 /**
  * The frozen system prompt: kept by a provider, or in memory when there is none. Calls run one after another; one that
  * may come from within a provider, while a rendering asks it, runs at once.
@@ -101,10 +104,10 @@ export class FrozenPrompt {
   }
 
   /**
-   * Stores what `render` makes if a prompt is frozen, or was and `cleared` dropped it. Where it cannot be rendered, nothing
-   * is frozen any more.
+   * Stores what `render` makes if a prompt is frozen, or was and `cleared` dropped it. Where it cannot be rendered in time,
+   * nothing is frozen any more.
    */
-  renew(cleared: Promise<boolean>, render: Render): Promise<void> {
+  renew(cleared: Promise<boolean>, render: Render, limit: TimeLimit): Promise<void> {
     const call = ++this.#calls;
     // Told below, in its turn.
     cleared.catch(() => {});
@@ -113,11 +116,14 @@ export class FrozenPrompt {
       this.#latest = Math.max(this.#latest, call);
       this.#answer = null;
       const wasFrozen = dropped && this.#isOurs;
-      if ((await this.#read()) === null && !wasFrozen) return;
+      // A store of ours answers, and is to be waited for.
+      const stored: TimeLimit = (work) => (this.#isOurs ? work : limit(work));
       try {
-        await this.#write(call, await render());
+        if ((await stored(this.#read())) === null && !wasFrozen) return;
+        const prompt = await limit(render());
+        await stored(this.#write(call, prompt));
       } catch {
-        await this.#drop();
+        await stored(this.#drop());
       }
     });
   }
@@ -167,9 +173,9 @@ export class FrozenPrompt {
 
   async #drop(): Promise<void> {
     const store = this.#store;
+    this.#known = null;
     if (store?.drop) await store.drop();
     else if (store) await this.#asking(() => callProvider(NAME, "set", () => store.set("")));
-    this.#known = null;
   }
 
   // Ours are a store's, which is asked at once.

@@ -5,7 +5,7 @@ import { createContextTools } from "../tools/registry.js";
 import type { SessionTools } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { listsKey, loadEntry, searchEntries, writeEntry } from "./entries.js";
-import { FrozenPrompt, type PromptOrder, type PromptStore } from "./frozen-prompt.js";
+import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
@@ -130,13 +130,13 @@ export class SessionContext implements ContextAccess {
   }
 
   /**
-   * Renders the prompt anew when `cleared` is done, if one is frozen or it dropped one. Where a provider fails, nothing is
-   * frozen any more.
+   * Renders the prompt anew when `cleared` is done, if one is frozen or it dropped one. Where a provider fails or exceeds
+   * `limit`, nothing is frozen any more.
    */
-  renewPrompt(cleared: Promise<boolean>): Promise<void> {
+  renewPrompt(cleared: Promise<boolean>, limit: TimeLimit): Promise<void> {
     const mayBeFrozen = this.#prompt.known !== null || this.#prompt.isKept;
     const blocks = mayBeFrozen ? this.#ask([...this.#blocks.values()]) : null;
-    return this.#prompt.renew(cleared, () => this.#render(blocks, true));
+    return this.#prompt.renew(cleared, () => this.#render(blocks, true), limit);
   }
 
   /**

@@ -231,9 +231,11 @@ export class Compactor {
 
   // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.
   async #refreshPrompt(timeout: number): Promise<void> {
+    const refresh = async () => {
+      if ((await this.context.knownPrompt()) !== null) await this.context.refreshPrompt();
+    };
     try {
-      if ((await this.context.knownPrompt()) === null) return;
-      await withinTime(this.context.refreshPrompt(), timeout, "A block of the prompt");
+      await withinTime(refresh(), timeout, "A provider of the prompt");
     } catch (error) {
       await this.#fail(error);
     }

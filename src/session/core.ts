@@ -14,7 +14,7 @@ import { providerBackend } from "./provider-backend.js";
 import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
-import { DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
+import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -25,7 +25,7 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly expandableSummaries: boolean;
-  /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read, none is any more. */
+  /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
   clear(): Promise<void>;
   /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
   reset(): void;
@@ -62,7 +62,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     onError: config.onCompactionError,
   });
   // Cleared now, in the order of the calls; the prompt follows.
-  const clear = (): Promise<void> => context.renewPrompt(backend.clear());
+  const clear = (): Promise<void> =>
+    context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   const reset = (): void => {
     context.reset();
     compactor.reset();

@@ -268,7 +268,9 @@ export class Session {
 
   /**
    * Removes every message, summary and loaded skill, and keeps the blocks. Refreshes the prompt if one was frozen; if that
-   * fails, the call still succeeds and no prompt is frozen. Errors: only those of the store.
+   * fails, or takes longer than the `timeout` of `onCompaction` (default: two minutes), the call still succeeds and no prompt
+   * is frozen. Errors: those of the store; `PROVIDER_FAILED` and `COMPACTION_TIMEOUT` when a provider of your own keeps the
+   * prompt and cannot be told to drop it.
    */
   async clearMessages(): Promise<void> {
     const { clear, events, compactor } = this.#started;

@@ -139,6 +139,19 @@ export const compacting = defineTopic("compacting", (it) => {
     expect(failures.map((error) => (error as { code?: string }).code)).toEqual(["COMPACTION_TIMEOUT"]);
   });
 
+  it("waits for the provider of the prompt no longer than for a compact function", async ({ session }) => {
+    const failures: unknown[] = [];
+    session
+      .withCachedPrompt({ get: () => new Promise<string>(() => {}), set: async () => {} })
+      .onCompaction(allBut(1), { timeout: 30 })
+      .onCompactionError((error) => {
+        failures.push(error);
+      });
+    await session.appendAll(long(6));
+    expect((await session.compact())?.summary.length).toBeAtLeast(1);
+    expect(failures.map((error) => (error as { code?: string }).code)).toEqual(["COMPACTION_TIMEOUT"]);
+  });
+
   it("estimates where neither blocks nor the counter answer", async ({ store }) => {
     const failures: unknown[] = [];
     let asked = 0;

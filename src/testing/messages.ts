@@ -383,6 +383,57 @@ export const messages = defineTopic("messages", (it) => {
     expect(await session.freezeSystemPrompt()).toInclude("after");
   });
 
+  it("does not wait with clearMessages for ever for a block that gives no answer, and freezes nothing", async ({
+    store,
+    sessionOf,
+  }) => {
+    const answers: ((content: string) => void)[] = [];
+    let get = async () => "before";
+    const session = sessionOf("s")
+      .withContext("soul", { provider: { get: () => get() } })
+      .withCachedPrompt()
+      .onCompaction(async () => null, { timeout: 30 });
+    await session.appendMessage(message("a"));
+    await session.freezeSystemPrompt();
+    get = () => new Promise((resolve) => answers.push(resolve));
+    await session.clearMessages();
+    expect(await historyIds(session)).toEqual([]);
+    for (const answer of answers) answer("late");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await store.blocks.get(promptKey("s"))).toBe(null);
+    get = async () => "after";
+    await session.clearMessages();
+    expect(await store.blocks.get(promptKey("s"))).toBe(null);
+    expect(await session.refreshSystemPrompt()).toInclude("after");
+  });
+
+  it("does not wait with clearMessages for ever for the provider of the prompt", async ({ sessionOf }) => {
+    const never = () => new Promise<never>(() => {});
+    for (const broken of ["get", "set"]) {
+      let kept: string | null = null;
+      const provider = {
+        get: async () => kept,
+        set: async (content: string) => {
+          kept = content;
+        },
+      };
+      const session = sessionOf(broken)
+        .withContext("memory")
+        .withCachedPrompt(provider)
+        .onCompaction(async () => null, { timeout: 20 });
+      await session.freezeSystemPrompt();
+      await session.replaceContextBlock("memory", "new");
+      const { get, set } = provider;
+      Object.assign(provider, { [broken]: never });
+      // What is frozen there cannot be taken back without its set().
+      if (broken === "set") await expectError(session.clearMessages(), "COMPACTION_TIMEOUT");
+      else await session.clearMessages();
+      Object.assign(provider, { get, set });
+      await session.clearMessages();
+      expect(await session.freezeSystemPrompt()).toInclude("new");
+    }
+  });
+
   it("tells subscribers what changed, after it is stored", async ({ session }) => {
     const seen: string[] = [];
     const unsubscribe = session.subscribe((event) => {
