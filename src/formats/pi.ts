@@ -2,12 +2,14 @@ import { isTooDeep } from "../model/message.js";
 import { nameSession } from "./conversations.js";
 import { PiTree } from "./pi-tree.js";
 import {
+  costOf,
   type ImportFormat,
   isObject,
   type JsonObject,
   type ParsedSession,
   type Skipped,
   TOO_DEEP,
+  tokensOf,
   type Usage,
 } from "./session-file.js";
 
@@ -72,13 +74,9 @@ function sumUsage(replies: readonly JsonObject[]): Usage {
   const total: Usage = { inputTokens: 0, outputTokens: 0, cost: 0 };
   for (const { usage } of replies) {
     if (!isObject(usage)) continue;
-    total.inputTokens += count(usage.input) + count(usage.cacheRead) + count(usage.cacheWrite);
-    total.outputTokens += count(usage.output);
-    if (isObject(usage.cost)) total.cost += count(usage.cost.total);
+    total.inputTokens += tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
+    total.outputTokens += tokensOf(usage.output);
+    if (isObject(usage.cost)) total.cost += costOf(usage.cost.total);
   }
   return total;
-}
-
-function count(value: unknown): number {
-  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
 }

@@ -40,6 +40,16 @@ export interface Usage {
   cost: number;
 }
 
+/** A number of tokens as a file gives it; 0 for what is none. */
+export function tokensOf(value: unknown): number {
+  return Number.isSafeInteger(value) ? (value as number) : 0;
+}
+
+/** A cost as a file gives it; 0 for what is none. */
+export function costOf(value: unknown): number {
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
+}
+
 /** What a file says beside its sessions. */
 export interface FileInfo {
   /** The file's name without folder and ending: what sessions without an id or a name are called after. */

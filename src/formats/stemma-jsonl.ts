@@ -1,7 +1,15 @@
 import type { SessionMessage } from "../model/message.js";
 import { isoTime } from "../model/text.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
-import { type ImportFormat, isObject, type JsonObject, type ParsedSession, type Skipped } from "./session-file.js";
+import {
+  costOf,
+  type ImportFormat,
+  isObject,
+  type JsonObject,
+  type ParsedSession,
+  type Skipped,
+  tokensOf,
+} from "./session-file.js";
 
 const VERSION = 1;
 
@@ -68,9 +76,9 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
     model: findText(session.model),
     parentSessionId: findText(session.parent_session_id),
     usage: {
-      inputTokens: countOf(session.input_tokens),
-      outputTokens: countOf(session.output_tokens),
-      cost: countOf(session.estimated_cost),
+      inputTokens: tokensOf(session.input_tokens),
+      outputTokens: tokensOf(session.output_tokens),
+      cost: costOf(session.estimated_cost),
     },
     messages: [],
     compactions: [],
@@ -113,10 +121,6 @@ function close({ session, header, line }: OpenSession): ParsedSession {
     session.skipped.push({ line, why });
   }
   return session;
-}
-
-function countOf(value: unknown): number {
-  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : 0;
 }
 
 function findText(value: unknown): string | undefined {

@@ -296,7 +296,10 @@ export class SessionManager {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** Adds whole numbers of tokens and a cost to a session's counters. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
+  /**
+   * Adds whole numbers of tokens and a cost to a session's counters. The counters of tokens stop at plus or minus
+   * `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`.
+   */
   async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
     assertText(sessionId, ID);
     const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);

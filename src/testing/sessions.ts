@@ -148,6 +148,22 @@ export const sessions = defineTopic("sessions", (it) => {
     await expectError(manager.addUsage("a", Number.NaN, 1, 1), "INVALID_ARGUMENT");
   });
 
+  it("stops counting usage at the largest number that is exact", async ({ manager }) => {
+    const most = Number.MAX_SAFE_INTEGER;
+    await manager.create("a", { id: "a" });
+    const counted = async (input: number, output: number) => {
+      await manager.addUsage("a", input, output);
+      const info = await manager.get("a");
+      return [info?.input_tokens, info?.output_tokens];
+    };
+    expect(await counted(most, 1)).toEqual([most, 1]);
+    expect(await counted(most, most - 1)).toEqual([most, most]);
+    expect(await counted(1, most)).toEqual([most, most]);
+    expect(await counted(-2, -most)).toEqual([most - 2, 0]);
+    expect(await counted(-most, -most)).toEqual([-2, -most]);
+    expect(await counted(-most, -1)).toEqual([-most, -most]);
+  });
+
   it("resolves append and upsert to the message's id, appendAll to the last id or null", async ({ manager }) => {
     expect(await manager.append("a", message("m"))).toBe("m");
     expect(await manager.append("a", message("m"))).toBe("m");

@@ -184,8 +184,16 @@ describe("stemma import", () => {
       ]),
     );
     for (let time = 0; time < 2; time += 1) await stemma.ok("import", file);
+    const odd = { id: "odd", input_tokens: 1.5, output_tokens: Number.MAX_SAFE_INTEGER, estimated_cost: 0.5 };
+    await stemma.ok(
+      "import",
+      stemma.file("odd.jsonl", jsonl([{ stemma: 1, session: odd }, { message: said("a", "one") }])),
+    );
     expect(await stemma.json("sessions")).toMatchObject({
-      sessions: [{ id: "p", model: "m", source: "pi", input_tokens: 15, output_tokens: 2, estimated_cost: 0.25 }],
+      sessions: [
+        { ...odd, input_tokens: 0 },
+        { id: "p", model: "m", source: "pi", input_tokens: 15, output_tokens: 2, estimated_cost: 0.25 },
+      ],
     });
   });
 });

@@ -114,19 +114,25 @@ describe("a turn", () => {
   });
 
   it("counts as nothing what a provider reports that is no count", async () => {
-    const odd = usage(Number.NaN, Number.POSITIVE_INFINITY, { read: -5, write: 1e300 });
-    const step: Chunk[] = [
-      ...text("Hello"),
-      { type: "finish", usage: odd, finishReason: { unified: "stop", raw: "stop" } },
+    const odd = [
+      usage(Number.NaN, Number.POSITIVE_INFINITY, { read: -5, write: 1e300 }),
+      usage(1.5, Number.MAX_SAFE_INTEGER),
     ];
+    const steps = odd.map((usage): Chunk[] => [
+      ...text("Hello"),
+      { type: "finish", usage, finishReason: { unified: "stop", raw: "stop" } },
+    ]);
     const prices = { input: 3, output: Number.NaN };
-    const session = await createSession({ model: scripted(step, says("Again")), sessionStorage: memory(), prices });
-    await session.send("Hi");
-    expect((await collect(session.receive())).at(-1)).toMatchObject({
-      type: "stop",
-      stop_reason: "end_turn",
-      usage: { input_tokens: 0, output_tokens: 0, total_cost_usd: 0 },
-    });
+    const model = scripted(...steps, says("Again"));
+    const session = await createSession({ model, sessionStorage: memory(), prices });
+    for (const _ of odd) {
+      await session.send("Hi");
+      expect((await collect(session.receive())).at(-1)).toMatchObject({
+        type: "stop",
+        stop_reason: "end_turn",
+        usage: { input_tokens: 0, output_tokens: 0, total_cost_usd: 0 },
+      });
+    }
     await session.send("Hi");
     await collect(session.receive());
     expect(session.getUsage()).toEqual({ input_tokens: 10, output_tokens: 5, total_cost_usd: 0 });

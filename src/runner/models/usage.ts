@@ -47,8 +47,12 @@ function costOf(usage: ExtendedUsageInfo, prices: ModelPrices): number {
   return amount(perMillion / 1_000_000);
 }
 
+/** Tokens of one step beyond which a report is no count: their sums stay exact. */
+const MAX_TOKENS = 1e12;
+
 function count(reported: unknown): number {
-  return typeof reported === "number" && reported > 0 && reported <= Number.MAX_SAFE_INTEGER ? reported : 0;
+  const isCount = typeof reported === "number" && Number.isInteger(reported) && reported > 0 && reported <= MAX_TOKENS;
+  return isCount ? reported : 0;
 }
 
 function amount(dollars: number): number {

@@ -42,7 +42,7 @@ export interface SessionRegistry {
   rename(id: string, name: string): Promise<void>;
   /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
   delete(id: string): Promise<void>;
-  /** Adds to the session's counters. Errors: `SESSION_NOT_FOUND`. */
+  /** Adds to the session's counters. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`. */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
   /** Copies the path to `atMessageId` with its compactions, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;

@@ -93,14 +93,20 @@ export function* renameSession(id: string, name: string): Operation<void> {
 export function* addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Operation<void> {
   yield* getSession(id);
   yield* run(
-    `UPDATE assistant_sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+    `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
        estimated_cost = estimated_cost + ?, updated_at = ? WHERE id = ?`,
-    inputTokens,
-    outputTokens,
+    ...[inputTokens, inputTokens, inputTokens],
+    ...[outputTokens, outputTokens, outputTokens],
     cost,
     isoNow(),
     id,
   );
+}
+
+// The sum of a column and a value that is passed three times. It stops where numbers are no longer exact.
+function exactSum(column: string): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return `CASE WHEN ${column} + ? > ${most} THEN ${most} WHEN ${column} + ? < -${most} THEN -${most} ELSE ${column} + ? END`;
 }
 
 /** See `SessionRegistry.delete`. */
