@@ -7,13 +7,14 @@ import {
   isObject,
   type JsonObject,
   type ParsedSession,
+  type Position,
   type Skipped,
   TOO_DEEP,
 } from "./session-file.js";
 
 /** A list of messages as it stands in a file, not yet understood. */
 export interface Conversation {
-  messages: { value: JsonObject; line: number }[];
+  messages: { value: JsonObject; at: Position }[];
   /** The other fields of the object that held the list; null when there was none. */
   record: JsonObject | null;
   /** The field that held the list. */
@@ -54,30 +55,31 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
       continue;
     }
     if (item.kind === "problem") {
-      loose.skipped.push({ line: item.line, why: item.why });
+      loose.skipped.push({ ...item.at, why: item.why });
       continue;
     }
-    const { value, line } = item;
+    const { value, at } = item;
     const list = findMessages(value);
     if (list === null) {
-      if (isTooDeep(value)) loose.skipped.push({ line, why: TOO_DEEP });
-      else if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, line });
-      else loose.skipped.push({ line, why: "neither a message nor a list of messages" });
+      if (isTooDeep(value)) loose.skipped.push({ ...at, why: TOO_DEEP });
+      else if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, at });
+      else loose.skipped.push({ ...at, why: "neither a message nor a list of messages" });
       continue;
     }
     const conversation = emptyConversation();
     conversation.key = list.key;
     if (list.key !== null && isObject(value)) {
       const { [list.key]: _, ...record } = value;
-      if (isTooDeep(record)) conversation.skipped.push({ line, why: `what stands beside the messages: ${TOO_DEEP}` });
+      if (isTooDeep(record)) conversation.skipped.push({ ...at, why: `what stands beside the messages: ${TOO_DEEP}` });
       else conversation.record = record;
     }
+    const path = `${at.path ?? "$"}${list.key === null ? "" : `.${list.key}`}`;
     for (const [index, message] of list.messages.entries()) {
-      if (isTooDeep(message)) conversation.skipped.push({ line, why: `element ${index + 1} of the list: ${TOO_DEEP}` });
+      const inList = { line: at.line, path: `${path}[${index}]` };
+      if (isTooDeep(message)) conversation.skipped.push({ ...inList, why: TOO_DEEP });
       else if (isObject(message) && typeof message.role === "string") {
-        conversation.messages.push({ value: message, line });
-      } else
-        conversation.skipped.push({ line, why: `element ${index + 1} of the list is not a message: it has no role` });
+        conversation.messages.push({ value: message, at: inList });
+      } else conversation.skipped.push({ ...inList, why: "not a message: it has no role" });
     }
     // What was wrong between two conversations is told with the next one.
     conversation.skipped = [...loose.skipped, ...conversation.skipped];

@@ -48,9 +48,9 @@ function unknown(start: readonly Item[]): StemmaError {
   const first = start.find((item) => item.kind === "value");
   const why =
     first !== undefined
-      ? `its first value, on line ${first.line}, starts none of the known formats`
+      ? `its first value, on line ${first.at.line}, starts none of the known formats`
       : problem !== undefined
-        ? `line ${problem.line} is ${problem.why}`
+        ? `line ${problem.at.line} is ${problem.why}`
         : "it holds no value";
   const accepted = IMPORT_FORMATS.map(({ name, about }) => `  ${name}: ${about}`).join("\n");
   return new StemmaError("UNKNOWN_FORMAT", {}, `The format was not recognised: ${why}. Accepted are:\n${accepted}`);

@@ -42,19 +42,23 @@ describe("reading the values of a file", () => {
 
   it("reports a line that is not JSON with its number, and reads on", async () => {
     const items = await itemsOf('{"a":1}\n{"a":\n{"b":2}\n');
-    expect(items[1]).toMatchObject({ kind: "problem", line: 2, why: expect.stringContaining("not JSON") });
-    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, line: 3 });
+    expect(items[1]).toMatchObject({ kind: "problem", at: { line: 2 }, why: expect.stringContaining("not JSON") });
+    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3 } });
   });
 
-  it("reports an element that is not JSON with its line, and reads on", async () => {
+  it("reports an element that is not JSON with its place, and reads on", async () => {
     const items = await itemsOf('[{"a":1},\n{a:1},\n{"b":2}]');
-    expect(items[1]).toMatchObject({ kind: "problem", line: 2 });
-    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, line: 3 });
+    expect(items[1]).toMatchObject({ kind: "problem", at: { line: 2, path: "$[1]" } });
+    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3, path: "$[2]" } });
   });
 
   it("reports a list that ends in the middle of a value", async () => {
     const items = await itemsOf('[{"a":1},{"b":');
-    expect(items[1]).toEqual({ kind: "problem", why: "the file ends in the middle of a value", line: 1 });
+    expect(items[1]).toEqual({
+      kind: "problem",
+      why: "the file ends in the middle of a value",
+      at: { line: 1, path: "$[1]" },
+    });
   });
 
   it("gives nothing for an empty file", async () => {

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import type { Item } from "./session-file.js";
+import type { Item, Position } from "./session-file.js";
 
 /**
  * The values of a JSON or JSONL text, one at a time: the lines of JSONL, the elements of each top-level list, or one object
@@ -70,7 +70,7 @@ class LineReader {
   *#take(): Generator<Item> {
     const text = this.#pieces.join("").trim();
     this.#pieces = [];
-    if (text !== "") yield parseItem(text, this.#line);
+    if (text !== "") yield parseItem(text, { line: this.#line });
     this.#line += 1;
   }
 }
@@ -83,6 +83,8 @@ class ValueReader {
   #line = 1;
   #depth = 0;
   #inList = false;
+  /** Elements of the list that were read. */
+  #index = 0;
   #inString = false;
   #escaped = false;
 
@@ -101,6 +103,7 @@ class ValueReader {
       if (this.#started === 0) {
         if (char === "[" && !this.#inList) {
           this.#inList = true;
+          this.#index = 0;
           this.#depth = 1;
           continue;
         }
@@ -141,18 +144,20 @@ class ValueReader {
 
   #take(end: string): Item {
     const text = this.#pieces.join("") + end;
-    const line = this.#started;
+    const at: Position = { line: this.#started };
+    if (this.#inList) at.path = `$[${this.#index}]`;
+    this.#index += 1;
     this.#pieces = [];
     this.#started = 0;
-    return parseItem(text.trim(), line);
+    return parseItem(text.trim(), at);
   }
 }
 
-function parseItem(text: string, line: number): Item {
+function parseItem(text: string, at: Position): Item {
   try {
-    return { kind: "value", value: JSON.parse(text), line };
+    return { kind: "value", value: JSON.parse(text), at };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { kind: "problem", why: `not JSON (${error.message})`, line };
+    return { kind: "problem", why: `not JSON (${error.message})`, at };
   }
 }

@@ -40,7 +40,7 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
   const callers: Caller[] = [];
   const seen = new Set<string>();
   let parentId: string | null = null;
-  for (const [n, { value, line }] of conversation.messages.entries()) {
+  for (const [n, { value, at }] of conversation.messages.entries()) {
     if (isResult(value) && answer(callers, value, n)) continue;
     const own = typeof value.id === "string" && value.id !== "" && !seen.has(value.id) ? value.id : null;
     const id: string = own ?? deriveId(session.id, parentId, value);
@@ -55,7 +55,7 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
     };
     const waiting = message.parts.flatMap((part, index) => (part.type === "dynamic-tool" ? [index] : []));
     if (waiting.length > 0) callers.push({ message, entries, waiting });
-    session.messages.push({ message, parentId, line });
+    session.messages.push({ message, parentId, at });
     parentId = id;
   }
   return nameSession(session);

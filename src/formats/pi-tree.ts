@@ -6,7 +6,7 @@ import type { OriginEntry } from "./origin.js";
 import { keep, without } from "./origin.js";
 import { contentOfOutput, outputFields } from "./pi-content.js";
 import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
-import type { JsonObject, ParsedMessage, ParsedSession, Skipped } from "./session-file.js";
+import type { JsonObject, ParsedMessage, ParsedSession, Position, Skipped } from "./session-file.js";
 
 /** An entry in pi's tree. */
 interface Node {
@@ -26,7 +26,7 @@ interface Place {
 /** One of our messages. An assistant's has more than one when branches answer its calls differently. */
 interface Variant {
   message: SessionMessage;
-  line: number;
+  at: Position;
   parent: Variant | null;
   /** The entry it was made of. */
   origin: Node;
@@ -70,17 +70,20 @@ export class PiTree {
     return place === null ? null : this.#at(place, false).message.id;
   }
 
-  add(entry: JsonObject, line: number): void {
+  add(entry: JsonObject, at: Position): void {
     const { id, parentId } = entry;
     if (typeof id === "string" && this.#byId.has(id)) {
-      this.skipped.push({ line, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
+      this.skipped.push({ ...at, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
       return;
     }
     const n = this.entries.push(entry) - 1;
     const parent =
       typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
     if (typeof parentId === "string" && parent === null) {
-      this.skipped.push({ line, why: `its parent ${quote(parentId)} is not in the file; it starts a tree of its own` });
+      this.skipped.push({
+        ...at,
+        why: `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`,
+      });
     }
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
     this.#nodes.push(node);
@@ -88,11 +91,11 @@ export class PiTree {
     this.#last = node;
     if (this.#answer(node, n)) return;
     const read = readEntry(entry);
-    if (read === null) this.#keepBeside(node, n, line);
-    else this.#addMessage(node, read, n, line);
+    if (read === null) this.#keepBeside(node, n, at);
+    else this.#addMessage(node, read, n, at);
   }
 
-  #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, line: number): void {
+  #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, at: Position): void {
     const parent = node.place === null ? null : this.#at(node.place, false);
     if (parent !== null) parent.sealed = true;
     const parentId = parent?.message.id ?? null;
@@ -104,7 +107,7 @@ export class PiTree {
       ...read,
       metadata: { pi: { entries } },
     };
-    this.#insert(node, { message, line, parent, origin: node, entries, answered: [], sealed: false });
+    this.#insert(node, { message, at, parent, origin: node, entries, answered: [], sealed: false });
   }
 
   /** Puts a tool's result into the message before it, where its call waits. False when there is none. */
@@ -113,8 +116,8 @@ export class PiTree {
     if (place === null || !isToolResult(entry)) return false;
     const before = place.variant.answered.slice(0, place.answered);
     const index = place.variant.message.parts.findIndex(
-      (part, at) =>
-        part.type === "dynamic-tool" && part.toolCallId === entry.message.toolCallId && !before.includes(at),
+      (part, index) =>
+        part.type === "dynamic-tool" && part.toolCallId === entry.message.toolCallId && !before.includes(index),
     );
     if (index === -1) return false;
     const variant = this.#at(place, true);
@@ -129,10 +132,10 @@ export class PiTree {
     return true;
   }
 
-  #keepBeside(node: Node, n: number, line: number): void {
+  #keepBeside(node: Node, n: number, at: Position): void {
     const kept: OriginEntry = { n, whole: node.entry };
     (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push(kept);
-    if (node.entry.type === "compaction") this.#addCompaction(node, line);
+    if (node.entry.type === "compaction") this.#addCompaction(node, at);
   }
 
   /** The message of a place with just the answers that the place has; for one more answer, a message without followers. */
@@ -146,7 +149,7 @@ export class PiTree {
   }
 
   #copy(variant: Variant, answered: number): Variant {
-    const { origin, line, parent } = variant;
+    const { origin, at, parent } = variant;
     const number = (this.#copies.get(origin) ?? 1) + 1;
     this.#copies.set(origin, number);
     const message = structuredClone(variant.message);
@@ -161,14 +164,14 @@ export class PiTree {
     message.metadata = { pi: { entries } };
     const copy = {
       message,
-      line,
+      at,
       parent,
       origin,
       entries,
       answered: variant.answered.slice(0, answered),
       sealed: false,
     };
-    this.messages.push({ message, parentId: parent?.message.id ?? null, line });
+    this.messages.push({ message, parentId: parent?.message.id ?? null, at });
     return copy;
   }
 
@@ -176,11 +179,11 @@ export class PiTree {
     this.#first ??= variant;
     node.place = { variant, answered: 0 };
     node.isMessage = true;
-    this.messages.push({ message: variant.message, parentId: variant.parent?.message.id ?? null, line: variant.line });
+    this.messages.push({ message: variant.message, parentId: variant.parent?.message.id ?? null, at: variant.at });
   }
 
   // In pi a compaction stands for everything on its path before the first entry that it keeps.
-  #addCompaction(node: Node, line: number): void {
+  #addCompaction(node: Node, position: Position): void {
     const { id, summary, timestamp, firstKeptEntryId, firstKeptEntryIndex } = node.entry;
     const above: Variant[] = [];
     for (let variant = node.place?.variant ?? null; variant !== null; variant = variant.parent) above.unshift(variant);
@@ -199,7 +202,7 @@ export class PiTree {
     const to = covered.at(-1);
     if (typeof summary !== "string" || summary === "" || from === undefined || to === undefined) {
       this.skipped.push({
-        line,
+        ...position,
         why: "the compaction covers no message, or has no summary; it is kept beside its message only",
       });
       return;

@@ -243,7 +243,7 @@ describe("an export to pi", () => {
   const added = (id: string, parentId: string | null) => ({
     message: { id, role: "user", parts: [text(id)], createdAt: time },
     parentId,
-    line: 0,
+    at: { line: 0 },
   });
 
   it("adds what was said after the import, in the form that the file has", async () => {
@@ -272,7 +272,7 @@ describe("an export to pi", () => {
       name: "Own",
       source: "chat",
       messages: [
-        { message: { id: "s", role: "system", parts: [text("be kind")] }, parentId: null, line: 0 },
+        { message: { id: "s", role: "system", parts: [text("be kind")] }, parentId: null, at: { line: 0 } },
         added("u", "s"),
         {
           message: {
@@ -285,7 +285,7 @@ describe("an export to pi", () => {
             ],
           },
           parentId: "u",
-          line: 0,
+          at: { line: 0 },
         },
         added("v", "a"),
         added("w", "u"),

@@ -23,15 +23,15 @@ export const pi: ImportFormat = {
     let early: Skipped[] = [];
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
-      const { line } = item;
+      const { at } = item;
       if (item.kind === "problem" || !isObject(item.value) || typeof item.value.type !== "string") {
         const why = item.kind === "problem" ? item.why : "not an entry: it has no type";
-        (tree?.skipped ?? early).push({ line, why });
+        (tree?.skipped ?? early).push({ ...at, why });
         continue;
       }
       const entry = item.value;
       if (isTooDeep(entry)) {
-        (tree?.skipped ?? early).push({ line, why: TOO_DEEP });
+        (tree?.skipped ?? early).push({ ...at, why: TOO_DEEP });
         continue;
       }
       if (entry.type === "session" && typeof entry.id === "string") {
@@ -39,9 +39,9 @@ export const pi: ImportFormat = {
         tree = new PiTree(entry, early);
         early = [];
       } else if (tree === null) {
-        early.push({ line, why: "it stands before the session's header" });
+        early.push({ ...at, why: "it stands before the session's header" });
       } else {
-        tree.add(entry, line);
+        tree.add(entry, at);
       }
     }
     if (tree !== null) yield closeSession(tree);

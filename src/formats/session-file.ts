@@ -20,17 +20,22 @@ export interface ParsedSession {
   skipped: Skipped[];
 }
 
+/** Where in a file something starts. */
+export interface Position {
+  /** From 1. */
+  line: number;
+  /** Its place in the value that starts there, as a JSON path; absent when it is that value. */
+  path?: string | undefined;
+}
+
 export interface ParsedMessage {
   message: SessionMessage;
   parentId: string | null;
-  /** Where in the file it starts. */
-  line: number;
+  at: Position;
 }
 
 /** A piece of a file that was left out. */
-export interface Skipped {
-  /** The line on which it starts, from 1. */
-  line: number;
+export interface Skipped extends Position {
   why: string;
 }
 
@@ -58,8 +63,8 @@ export interface FileInfo {
 
 /** One value of a file, in order. `listEnd` closes a list of values. */
 export type Item =
-  | { kind: "value"; value: unknown; line: number }
-  | { kind: "problem"; why: string; line: number }
+  | { kind: "value"; value: unknown; at: Position }
+  | { kind: "problem"; why: string; at: Position }
   | { kind: "listEnd" };
 
 /** A format that can be read: one file each, listed in `formats.ts`. */

@@ -7,6 +7,7 @@ import {
   isObject,
   type JsonObject,
   type ParsedSession,
+  type Position,
   type Skipped,
   tokensOf,
 } from "./session-file.js";
@@ -16,7 +17,7 @@ const VERSION = 1;
 interface OpenSession {
   session: ParsedSession;
   header: JsonObject;
-  line: number;
+  at: Position;
 }
 
 /**
@@ -33,11 +34,11 @@ export const stemmaJsonl: ImportFormat = {
     let early: Skipped[] = [];
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
-      const { line } = item;
+      const { at } = item;
       const value = item.kind === "value" && isObject(item.value) ? item.value : {};
       if (isObject(value.session)) {
         if (open !== null) yield close(open);
-        open = { session: openSession(value, early), header: value, line };
+        open = { session: openSession(value, early), header: value, at };
         early = [];
         continue;
       }
@@ -46,8 +47,8 @@ export const stemmaJsonl: ImportFormat = {
           ? item.why
           : open === null
             ? "it stands before a session's header"
-            : addLine(open.session, value, line);
-      if (why !== null) (open?.session.skipped ?? early).push({ line, why });
+            : addLine(open.session, value, at);
+      if (why !== null) (open?.session.skipped ?? early).push({ ...at, why });
     }
     if (open !== null) yield close(open);
   },
@@ -88,11 +89,11 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
 }
 
 /** Why the line was left out, or null. */
-function addLine(session: ParsedSession, value: JsonObject, line: number): string | null {
+function addLine(session: ParsedSession, value: JsonObject, at: Position): string | null {
   const { message, parentId, createdAt, compaction } = value;
   if (isObject(message)) {
     const dated = createdAt === "Date" ? { ...message, createdAt: new Date(String(message.createdAt)) } : message;
-    session.messages.push({ message: dated as unknown as SessionMessage, parentId: findText(parentId) ?? null, line });
+    session.messages.push({ message: dated as unknown as SessionMessage, parentId: findText(parentId) ?? null, at });
     return null;
   }
   if (!isObject(compaction)) return "neither a message nor a summary";
@@ -109,7 +110,7 @@ function addLine(session: ParsedSession, value: JsonObject, line: number): strin
   return null;
 }
 
-function close({ session, header, line }: OpenSession): ParsedSession {
+function close({ session, header, at }: OpenSession): ParsedSession {
   const { messages, compactions } = header;
   const found = { messages: session.messages.length, compactions: session.compactions.length };
   const wanted = {
@@ -118,7 +119,7 @@ function close({ session, header, line }: OpenSession): ParsedSession {
   };
   if (found.messages < wanted.messages || found.compactions < wanted.compactions) {
     const why = `the header names ${wanted.messages} messages and ${wanted.compactions} summaries; the file holds ${found.messages} and ${found.compactions}`;
-    session.skipped.push({ line, why });
+    session.skipped.push({ ...at, why });
   }
   return session;
 }

@@ -22,21 +22,21 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
   const session = openSession(conversation, file, number, "ui-messages");
   const seen = new Set<string>();
   let parentId: string | null = null;
-  for (const { value, line } of conversation.messages) {
+  for (const { value, at } of conversation.messages) {
     const why = faultOf(value);
     if (why !== null) {
-      session.skipped.push({ line, why });
+      session.skipped.push({ ...at, why });
       continue;
     }
     const id: string = value.id === undefined ? deriveId(session.id, parentId, value) : String(value.id);
     if (seen.has(id)) {
-      session.skipped.push({ line, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
+      session.skipped.push({ ...at, why: `the id ${quote(id)} stands in the file twice; the first is kept` });
       continue;
     }
     seen.add(id);
     // Whether it can be stored is for the importer to find out.
     const message = (value.id === undefined ? { id, ...value } : value) as unknown as SessionMessage;
-    session.messages.push({ message, parentId, line });
+    session.messages.push({ message, parentId, at });
     parentId = id;
   }
   return nameSession(session);

@@ -16,7 +16,7 @@ interface Report {
   messages: number;
   inserted: number;
   updated: number;
-  skipped: { line: number; why: string }[];
+  skipped: { line: number; path?: string; why: string }[];
 }
 
 const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
@@ -104,6 +104,44 @@ describe("stemma import", () => {
     ]);
     expect(await stemma.jsonLines("show")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
     expect(await stemma.ok("import", file)).toContain("3 left out:\n  line 6: not JSON");
+  });
+
+  it("tells the place in the list of what it left out of a list on one line", async () => {
+    const stemma = fresh();
+    // A list is read element by element; what an object holds, at once.
+    const list = [
+      said("a", "one"),
+      5,
+      { id: "x", role: "user" },
+      said("a", "again"),
+      { role: "user", id: "\0", parts: [] },
+    ];
+    const whys = [
+      expect.stringMatching(/^neither a message nor a list|^not a message: it has no role/),
+      "the message has no parts",
+      'the id "a" stands in the file twice; the first is kept',
+      expect.stringContaining("NUL"),
+    ];
+    const files: [string, unknown, string][] = [
+      ["list", list, "$"],
+      ["object", { messages: list }, "$.messages"],
+      ["runs", [{ messages: list }], "$[0].messages"],
+      ["traj", [[said("b", "two")], { traj: list }], "$[1].traj"],
+    ];
+    for (const [name, value, path] of files) {
+      const file = stemma.file(`${name}.json`, JSON.stringify(value));
+      const report = (await stemma.jsonLines<Report>("import", "--format", "ui-messages", file)).at(-1);
+      expect(report?.skipped).toEqual(whys.map((why, index) => ({ line: 1, path: `${path}[${index + 1}]`, why })));
+    }
+    const lines = stemma.file("lines.jsonl", jsonl([list, list]));
+    const report = (await stemma.jsonLines<Report>("import", lines)).at(-1);
+    expect(report?.skipped[1]).toEqual({ line: 2, path: "$[2]", why: whys[1] });
+    expect(await stemma.ok("import", lines)).toContain("  line 2, $[2]: the message has no parts\n");
+    const broken = stemma.file("broken.json", `[${JSON.stringify(said("c", "three"))}, {"id"}, {"id":`);
+    expect((await stemma.jsonLines<Report>("import", broken))[0]?.skipped).toEqual([
+      { line: 1, path: "$[1]", why: expect.stringContaining("not JSON") },
+      { line: 1, path: "$[2]", why: "the file ends in the middle of a value" },
+    ]);
   });
 
   it("leaves out summaries over messages that are not there, and starts a tree where a parent is missing", async () => {

@@ -23,7 +23,8 @@ const MAX_SKIPPED_SHOWN = 10;
 
 /**
  * Adds `stemma import`. As JSON: a line per session, `{ file, session, name, messages, inserted, updated, compactions, skipped:
- * [{ line, why }] }`, and for a file that cannot be read `{ file, error: { code, message } }`.
+ * [{ line, path, why }] }`, and for a file that cannot be read `{ file, error: { code, message } }`. `path` is the place in
+ * the list or object that stands on the line, as a JSON path; missing where the line says it all.
  */
 export function registerImport(program: Command, io: Io): void {
   const formats = IMPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n");
@@ -126,7 +127,10 @@ function describe(session: ParsedSession, report: ImportReport | null): string {
   const { skipped } = report ?? session;
   const shown = skipped
     .slice(0, MAX_SKIPPED_SHOWN)
-    .map(({ line, why }) => `  ${line === 0 ? "" : `line ${line}: `}${oneLine(why, 200)}\n`);
+    .map(
+      ({ line, path, why }) =>
+        `  ${line === 0 ? "" : `line ${line}${path ? `, ${path}` : ""}: `}${oneLine(why, 200)}\n`,
+    );
   const more =
     skipped.length > MAX_SKIPPED_SHOWN
       ? [`  … and ${skipped.length - MAX_SKIPPED_SHOWN} more; --json lists them\n`]

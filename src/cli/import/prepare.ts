@@ -20,19 +20,19 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
   const places = new Map<string, string | null>();
   const parents = new Map<string, string | null>();
   const accepted: { message: SessionMessage; parentId: string | null }[] = [];
-  for (const { message, parentId, line } of session.messages) {
+  for (const { message, parentId, at } of session.messages) {
     const { id } = message;
     if (places.has(id)) {
-      skipped.push({ line, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });
+      skipped.push({ ...at, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });
       continue;
     }
     const isKnownParent = parentId === null || places.has(parentId) || isStored(parentId);
     if (!isKnownParent)
-      skipped.push({ line, why: `its parent ${quote(parentId)} is missing; it starts a tree of its own` });
+      skipped.push({ ...at, why: `its parent ${quote(parentId)} is missing; it starts a tree of its own` });
     const place = parentId === null || !isKnownParent ? null : (places.get(parentId) ?? parentId);
     const why = refusal(message);
     if (why !== null) {
-      skipped.push({ line, why });
+      skipped.push({ ...at, why });
       if (typeof id === "string") places.set(id, places.get(parentId ?? "") ?? place);
       continue;
     }
