@@ -1,14 +1,11 @@
 import { existsSync } from "node:fs";
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
-import { type CompactFunction, createCompactFunction } from "../../compaction/compact.js";
-import type { ContextConfig } from "../../context/block.js";
-import { AgentContextProvider } from "../../context/providers/agent-context.js";
-import { searchableHistory } from "../../manager/searchable-history.js";
+import { type CompactFunction, type CompactOptions, createCompactFunction } from "../../compaction/compact.js";
 import { SessionManager } from "../../manager/session-manager.js";
 import type { ModelObject } from "../../runner/models/model.js";
-import { FileSkillProvider } from "../../skills-node.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";
+import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
 import { offlineResponder } from "./offline.js";
 
@@ -16,14 +13,17 @@ import { offlineResponder } from "./offline.js";
 const SOURCE = "chat";
 const COMPACT_AFTER = 100_000;
 
-const SOUL = `You are a helpful assistant in a terminal. Answer briefly, in plain text.
-Keep what you learn about the user and their work in the MEMORY block, with set_context, as short lines; correct what has changed.
-Search past conversations before you say that you do not know something.`;
+type Limits = Pick<CompactOptions, "protectHead" | "tailTokenBudget" | "minTailMessages">;
+
+/** What `/compact` leaves as it is. An automatic compaction leaves more. */
+const BY_HAND: Limits = { protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 };
 
 /** The session that the chat is in, and how it comes to others. */
 export class Conversation {
   readonly manager: SessionManager;
   private open: AgentSession | null = null;
+  private limits: Limits = {};
+  private failure: unknown = null;
 
   private constructor(
     readonly store: Store,
@@ -81,15 +81,21 @@ export class Conversation {
     return (await this.manager.get(this.session.id))?.name ?? this.session.id;
   }
 
-  /** Lays a summary over all but the first and the last few messages. Null when there is too little to summarise. */
+  /**
+   * Lays a summary over all but the first and the last few messages. Null when nothing was stored (see `Session.compact`);
+   * throws what the summariser failed with.
+   */
   async compact(): Promise<{ before: number; after: number; by: string } | null> {
     const { session } = this.session;
-    const history = await session.getHistory();
-    const compact = this.compactFunction({ protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 });
-    const result = await compact(history);
-    if (result === null) return null;
-    await session.addCompaction(result.summary, result.fromMessageId, result.toMessageId);
-    return { before: history.length, after: (await session.getHistory()).length, by: this.summarizer.name };
+    const before = (await session.getHistory()).length;
+    this.failure = null;
+    this.limits = BY_HAND;
+    const result = await session.compact().finally(() => {
+      this.limits = {};
+    });
+    if (result !== null) return { before, after: (await session.getHistory()).length, by: this.summarizer.name };
+    if (this.failure !== null) throw this.failure;
+    return null;
   }
 
   async close(): Promise<void> {
@@ -118,38 +124,18 @@ export class Conversation {
       model: this.model,
       sessionStorage: this.store,
       tools: await this.manager.tools(),
-      context: this.blocks(),
+      context: chatBlocks(this.store, this.skills),
       compactAfter: COMPACT_AFTER,
-      onCompaction: this.compactFunction({}),
+      onCompaction: this.compactFunction(),
+      onCompactionError: (error: unknown) => {
+        this.failure = error;
+      },
       expandableSummaries: true,
     };
   }
 
-  private blocks(): ContextConfig[] {
-    const soul: ContextConfig = { label: "soul", description: "Who you are", provider: { get: () => SOUL } };
-    const memory: ContextConfig = {
-      label: "memory",
-      description: "What you know about the user, in all conversations",
-      maxTokens: 2000,
-      provider: new AgentContextProvider(this.store, "memory", { shared: true }),
-      whenChanged: "remind",
-    };
-    const history: ContextConfig = {
-      label: "history",
-      description: "Past conversations",
-      provider: searchableHistory(this.store),
-    };
-    const blocks = [soul, memory, history];
-    if (this.skills === null) return blocks;
-    const skills = new FileSkillProvider(this.skills);
-    return [...blocks, { label: "skills", description: "Instructions to load when they are needed", provider: skills }];
-  }
-
-  private compactFunction(limits: {
-    protectHead?: number;
-    tailTokenBudget?: number;
-    minTailMessages?: number;
-  }): CompactFunction {
-    return createCompactFunction({ ...limits, summarize: (prompt) => this.summarizer.summarize(prompt) });
+  private compactFunction(): CompactFunction {
+    const summarize = (prompt: string) => this.summarizer.summarize(prompt);
+    return (messages, context) => createCompactFunction({ ...this.limits, summarize })(messages, context);
   }
 }

@@ -7,7 +7,10 @@ export const compact: SlashCommand = {
   help: "lay a summary over the older messages; they stay, and can be searched",
   async run({ conversation, terminal }) {
     const done = await conversation.compact();
-    if (done === null) return terminal.line("There is too little to summarise.");
+    if (done === null)
+      return terminal.line(
+        "Nothing was compacted: there is too little to summarise, or a message was edited meanwhile.",
+      );
     terminal.line(
       `The model now sees ${count(done.after, "message")} instead of ${done.before}; summarised by ${done.by}.`,
     );

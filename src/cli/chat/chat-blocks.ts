@@ -1,0 +1,30 @@
+import type { ContextConfig } from "../../context/block.js";
+import { AgentContextProvider } from "../../context/providers/agent-context.js";
+import { searchableHistory } from "../../manager/searchable-history.js";
+import { FileSkillProvider } from "../../skills-node.js";
+import type { Store } from "../../storage/contract.js";
+
+const SOUL = `You are a helpful assistant in a terminal. Answer briefly, in plain text.
+Keep what you learn about the user and their work in the MEMORY block, with set_context, as short lines; correct what has changed.
+Search past conversations before you say that you do not know something.`;
+
+/** What the model of the chat knows and can look up. `skills` is a folder of skills, or null. */
+export function chatBlocks(store: Store, skills: string | null): ContextConfig[] {
+  const soul: ContextConfig = { label: "soul", description: "Who you are", provider: { get: () => SOUL } };
+  const memory: ContextConfig = {
+    label: "memory",
+    description: "What you know about the user, in all conversations",
+    maxTokens: 2000,
+    provider: new AgentContextProvider(store, "memory", { shared: true }),
+    whenChanged: "remind",
+  };
+  const history: ContextConfig = {
+    label: "history",
+    description: "Past conversations",
+    provider: searchableHistory(store),
+  };
+  const blocks = [soul, memory, history];
+  if (skills === null) return blocks;
+  const provider = new FileSkillProvider(skills);
+  return [...blocks, { label: "skills", description: "Instructions to load when they are needed", provider }];
+}
