@@ -155,6 +155,7 @@ const { renameSync } = require("node:fs");
 process.chdir(process.argv[1]);
 for (;;) {
   for (const [from, to] of [["dir", "aside"], ["link", "dir"], ["dir", "link"], ["aside", "dir"]]) {
+    // Fails where a tool has just made what stands in the way; the next round swaps again.
     try { renameSync(from, to); } catch {}
   }
 }`;
