@@ -4,4 +4,5 @@ import { objectContext, runOn } from "./host.js";
 
 runOn(() => durableObject(objectContext()));
 await import("./sessions-page.test.js");
+await import("./older-sessions-page.test.js");
 await import("./memory-page.test.js");

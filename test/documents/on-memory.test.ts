@@ -4,4 +4,5 @@ import { runOn } from "./host.js";
 
 runOn(memory);
 await import("./sessions-page.test.js");
+await import("./older-sessions-page.test.js");
 await import("./memory-page.test.js");

@@ -10,4 +10,5 @@ runOn(() => {
   return postgres(database, { schema: `agent${schemas}` });
 });
 await import("./sessions-page.test.js");
+await import("./older-sessions-page.test.js");
 await import("./memory-page.test.js");

@@ -1,6 +1,7 @@
 // The samples of the page "Sessions", one test each, as they stand there but for import specifiers and what `Agent` and
-// `this` are. An older translation of the page has the same samples but for `await`, and two more that are here as well or
-// on the page "Memory": a storage whose methods are synchronous, and a compaction that is set up without a counter.
+// `this` are. An older translation of the page has two more that are here as well or on the page "Memory": a storage whose
+// methods are synchronous, and a compaction that is set up without a counter. What else differs there is in
+// `older-sessions-page.test.ts`.
 import { generateText } from "ai";
 import { describe, expect, it } from "vitest";
 import {
