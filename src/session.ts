@@ -61,13 +61,14 @@ export type {
   SearchPage,
   SearchPageOptions,
 } from "./session/search-options.js";
-export { Session } from "./session/session.js";
+export { type PreparedTurn, Session } from "./session/session.js";
 export type {
   TokenCounter,
   TokenCounter as SessionTokenCounter,
   TokenCounterInput,
   TokenCounterInput as SessionTokenCounterInput,
 } from "./session/token-count.js";
+export type { PrepareTurnOptions, RefreshReason, TurnRequest } from "./session/turn/prepare.js";
 export type {
   CheckOptions,
   CheckProblem,

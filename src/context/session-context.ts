@@ -158,6 +158,13 @@ export class SessionContext implements ContextAccess {
     return shown(await this.#previews());
   }
 
+  /** The blocks as they are now, read anew, but for those whose provider fails. */
+  async presentBlocks(): Promise<ContextBlock[]> {
+    const asked = this.#ask([...this.#blocks.values()]);
+    const answers = await Promise.allSettled(asked.map((one) => this.#answers([one], true)));
+    return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  }
+
   /** The frozen prompt, read from where it is kept when this process has not seen it yet. */
   async knownPrompt(): Promise<string | null> {
     return this.#prompt.known ?? this.#prompt.read();

@@ -31,15 +31,14 @@ export class ActiveBranch {
     return this.#messages.at(-1);
   }
 
-  /** True when a compaction has laid a summary over the history since it was last read with `history`. */
+  /** True when a compaction has laid a summary over the history since it was last read for a request. */
   get compacted(): boolean {
     return this.#compacted;
   }
 
-  /** What a model is to see: summaries in place of what they cover. */
-  history(): Promise<SessionMessage[]> {
+  /** The history is read for a request now. */
+  read(): void {
     this.#compacted = false;
-    return this.session.getHistory();
   }
 
   /** Reads the branch again if others wrote to it, in this process or in another. */

@@ -172,9 +172,13 @@ export class AgentSession implements AsyncDisposable {
       throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
     const all = { ...(await this.session.tools()), ...tools };
-    const system = [systemPrompt, await this.session.freezeSystemPrompt()].filter((text) => text !== "").join("\n\n");
     const log: TurnLog = {
-      request: async () => requestOf(await branch.history(), all, await this.session.reminder()),
+      request: async () => {
+        branch.read();
+        const { system, messages } = await this.session.prepareTurn();
+        const texts = [systemPrompt, system].filter((text) => text !== "");
+        return { system: texts.join("\n\n"), messages: await requestOf(messages, all) };
+      },
       rewritten: () => branch.compacted,
       write: async (message) => {
         await branch.put(message);
@@ -182,7 +186,7 @@ export class AgentSession implements AsyncDisposable {
       },
       addUsage: (usage) => this.#record.addUsage(usage),
     };
-    yield* runTurn(log, { ...options, model, tools: all, system, signal });
+    yield* runTurn(log, { ...options, model, tools: all, signal });
   }
 
   #assertIdle(): void {

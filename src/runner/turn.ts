@@ -28,7 +28,6 @@ export type CallSettings = Omit<
 
 export interface TurnOptions {
   readonly model: ModelObject;
-  readonly system: string;
   readonly tools: AgentTools;
   readonly approve: Approve | undefined;
   readonly maxTurns: number;
@@ -39,8 +38,8 @@ export interface TurnOptions {
 
 /** What a turn reads and writes. */
 export interface TurnLog {
-  /** The history as the model is to see it. */
-  request(): Promise<ModelMessage[]>;
+  /** The prompt, and the history as the model is to see it. */
+  request(): Promise<{ readonly system: string; readonly messages: ModelMessage[] }>;
   /** True when the history that was last read for a request has since been rewritten (by a compaction). */
   rewritten(): boolean;
   /** Stores a step's message, as new or in place of its earlier form. */
@@ -70,18 +69,17 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
   const call = {
     ...options.settings,
     model: options.model as LanguageModel,
-    messages: await log.request(),
+    ...promptOf(await log.request()),
     tools: guardTools(options.tools, ready, options.approve) as ToolSet,
     allowSystemInMessages: true,
     stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
     abortSignal: signal,
     prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
       if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);
-      return log.rewritten() ? { messages: await stored(log.request()) } : {};
+      return log.rewritten() ? promptOf(await stored(log.request())) : {};
     },
     // Errors come through the stream; by default the AI SDK prints them as well.
     onError: () => {},
-    ...(options.system === "" ? {} : { system: options.system }),
   };
 
   let step = new StepRecorder(crypto.randomUUID());
@@ -204,4 +202,9 @@ async function* chunksOf<T>(
     // What it fails with was told already, or nobody waits for it any more.
     reader?.cancel().catch(() => {});
   }
+}
+
+// An empty prompt is none.
+function promptOf({ system, messages }: { readonly system: string; readonly messages: ModelMessage[] }) {
+  return system === "" ? { messages } : { system, messages };
 }

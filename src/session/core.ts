@@ -15,6 +15,9 @@ import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
+import { TurnLog } from "./turn/log.js";
+import { memoryRecordsOf } from "./turn/memory-records.js";
+import { TurnPreparer } from "./turn/prepare.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -24,6 +27,7 @@ export interface SessionCore {
   readonly context: SessionContext;
   readonly compactor: Compactor;
   readonly events: SessionEvents;
+  readonly turns: TurnPreparer;
   readonly expandableSummaries: boolean;
   /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
   clear(): Promise<void>;
@@ -62,13 +66,27 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     onError: config.onCompactionError,
   });
   // Cleared now, in the order of the calls; the prompt follows.
-  const clear = (): Promise<void> =>
-    context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
+  const clear = (): Promise<void> => {
+    if (kept === null) memoryRecordsOf(provider).clear();
+    return context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
+  };
+  const log = new TurnLog(kept?.store.records ?? memoryRecordsOf(provider), sessionId);
+  const turns = new TurnPreparer({ backend, context, log });
   const reset = (): void => {
     context.reset();
     compactor.reset();
   };
-  return { backend, open, context, compactor, events, expandableSummaries: config.expandableSummaries, clear, reset };
+  return {
+    backend,
+    open,
+    context,
+    compactor,
+    events,
+    turns,
+    expandableSummaries: config.expandableSummaries,
+    clear,
+    reset,
+  };
 }
 
 function promptStoreFor(

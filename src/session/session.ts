@@ -55,6 +55,7 @@ import {
   searchRequest,
 } from "./search-options.js";
 import { assertTimeout } from "./time-limit.js";
+import { assertCacheTtl, type PrepareTurnOptions, type TurnRequest } from "./turn/prepare.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
@@ -231,9 +232,10 @@ export class Session {
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
   async updateMessage(message: unknown): Promise<void> {
-    const { backend, events, compactor } = this.#started;
+    const { backend, events, compactor, turns } = this.#started;
     const given = givenMessage(message);
     await backend.update(given);
+    turns.wrote([given]);
     events.emit({ type: "messages", change: "update", ids: [given.id] });
     await compactor.afterChange();
   }
@@ -244,10 +246,11 @@ export class Session {
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     assertOptionalId(parentId, PARENT);
-    const { backend, events, compactor } = this.#started;
+    const { backend, events, compactor, turns } = this.#started;
     const given = givenMessage(message);
     const { inserted, visibleTokens } = await backend.upsert(given, parentId);
     if (isSummary(given)) return false;
+    turns.wrote([given]);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(visibleTokens);
     return inserted;
@@ -492,6 +495,24 @@ export class Session {
     return this.#inContext((context) => context.reminder());
   }
 
+  /**
+   * What to ask the model with: the frozen prompt, the visible history and the tools. What changed in the blocks since the
+   * prompt was frozen is told once, as a text part behind the user's message. The part is stored: it is the same in every
+   * later turn, so the provider's cache of the prefix holds. The prompt is rendered anew, and the parts go, when that costs
+   * nothing or is due; `refreshed` says why. Call it after the user's message was appended. Repeated for a message, it tells
+   * the same. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`, `CORRUPT_MESSAGE`.
+   */
+  async prepareTurn<M extends SessionMessage = HistoryMessage>(
+    options: PrepareTurnOptions = {},
+  ): Promise<PreparedTurn<M, ToolsOf<this>>> {
+    assertOptions(options, "prepareTurn()");
+    assertOptionalId(options.messageId, "The messageId of prepareTurn()");
+    assertCacheTtl(options.cacheTtl);
+    const { turns } = this.#started;
+    const [request, tools] = await Promise.all([this.#inContext(() => turns.prepare(options)), this.tools()]);
+    return { ...(request as TurnRequest<M>), tools };
+  }
+
   /** The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`. */
   tools(): Promise<ToolsOf<this>>;
   async tools(): Promise<SessionTools> {
@@ -578,15 +599,21 @@ export class Session {
   }
 
   async #append(messages: readonly SessionMessage[], parentId: string | null | undefined) {
-    const { backend, events, compactor } = this.#started;
+    const { backend, events, compactor, turns } = this.#started;
     const result = await backend.append(messages, parentId);
     if (result.insertedIds.length > 0) {
+      turns.wrote(messages);
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
 }
+
+/** What `prepareTurn` gives. */
+export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
+  readonly tools: T;
+};
 
 function storedForm(message: SessionMessage): SessionMessage {
   const stored = JSON.parse(JSON.stringify(message)) as SessionMessage;

@@ -21,6 +21,7 @@ import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
+import { turns } from "./turns.js";
 import { Workspace } from "./workspace.js";
 
 const TOPICS: readonly Topic[] = [
@@ -33,6 +34,7 @@ const TOPICS: readonly Topic[] = [
   compacting,
   context,
   tools,
+  turns,
   sessions,
   forks,
   records,

@@ -10,13 +10,9 @@ const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
 
 /**
  * The history as a model is to see it: nothing in it that a provider refuses, whatever an aborted turn, an import or
- * another provider's model has left there. The reminder stands at the end of the user's last message.
+ * another provider's model has left there.
  */
-export async function requestOf(
-  history: readonly SessionMessage[],
-  tools: AgentTools,
-  reminder: string | null,
-): Promise<ModelMessage[]> {
+export async function requestOf(history: readonly SessionMessage[], tools: AgentTools): Promise<ModelMessage[]> {
   const { convertToModelMessages } = await loadAiSdk();
   const ids = new Set<string>();
   const shown = history
@@ -25,8 +21,7 @@ export async function requestOf(
     .map(settleToolCalls)
     .map((message) => ({ ...message, parts: message.parts.filter(isShown).map((part) => callOf(part, ids, tools)) }));
   const converted = await convertToModelMessages(shown as UIMessage[], { tools: withBlockOutputs(tools) as never });
-  const messages = converted.filter((message) => message.content.length > 0);
-  return reminder === null ? messages : withReminder(messages, reminder);
+  return converted.filter((message) => message.content.length > 0);
 }
 
 /** What was cut off and then said anew, or is about to be, is not shown twice. */
@@ -88,14 +83,4 @@ function contentOf(block: TextOrImage): object {
   const { source } = block;
   if (source.type === "url") return { type: "image-url", url: source.url };
   return { type: "image-data", data: source.data, mediaType: source.media_type };
-}
-
-function withReminder(messages: readonly ModelMessage[], reminder: string): ModelMessage[] {
-  const index = messages.findLastIndex(({ role }) => role === "user");
-  return messages.map((message, position) => {
-    if (position !== index || message.role !== "user") return message;
-    const content =
-      typeof message.content === "string" ? [{ type: "text" as const, text: message.content }] : message.content;
-    return { ...message, content: [...content, { type: "text" as const, text: reminder }] };
-  });
 }

@@ -43,3 +43,6 @@ export interface RecordStore {
   delete(scope: RecordScope, key: string, options?: { expectedVersion?: number | undefined }): Promise<boolean>;
   list(scope: RecordScope, options?: ListRecordsOptions): Promise<StoredRecord[]>;
 }
+
+/** The label of what a session's turns know of each other. It goes when the messages are cleared. */
+export const TURNS = "turns";

@@ -1,11 +1,12 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { searchDocument } from "../../model/text.js";
-import { type ParentRef, promptKey, type UpsertResult } from "../contract.js";
+import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { deleteBlock } from "./blocks.js";
 import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
+import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
   activeLeaf,
@@ -111,6 +112,7 @@ export function* setActiveLeaf(sessionId: string, messageId: string): Operation<
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const { no: sessionNumber } = yield* openSessionHead(sessionId);
   const wasFrozen = yield* deleteBlock(promptKey(sessionId));
+  yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, sessionNumber);
   yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", sessionNumber);
   yield* touchSession(sessionNumber, null, null);

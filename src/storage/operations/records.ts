@@ -94,9 +94,10 @@ export function* listRecords(
   return rows.map((row) => recordOf(sql, row));
 }
 
-/** Removes the records of a session. */
-export function* removeRecords(sessionId: string): Operation<void> {
-  yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
+/** Removes the records of a session, or those with one label. */
+export function* removeRecords(sessionId: string, label?: string): Operation<void> {
+  if (label === undefined) yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
+  else yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE}`, sessionId, label);
 }
 
 // The record as it is before a write; one whose time has come still has its row.

@@ -1,0 +1,50 @@
+import { StemmaError } from "../../errors.js";
+import type { RecordScope, StoredRecord, WriteRecordOptions } from "../../storage/contract.js";
+import type { TurnRecords } from "./log.js";
+
+/** Records of a session whose provider has no place for them: they end with the process. */
+export class MemoryRecords implements TurnRecords {
+  readonly #records = new Map<string, StoredRecord>();
+  #writes = 0;
+
+  async get(_scope: RecordScope, key: string): Promise<StoredRecord | null> {
+    return this.#records.get(key) ?? null;
+  }
+
+  async set(
+    _scope: RecordScope,
+    key: string,
+    value: Uint8Array,
+    options: WriteRecordOptions = {},
+  ): Promise<StoredRecord> {
+    const version = this.#records.get(key)?.version ?? 0;
+    if (options.expectedVersion !== undefined && options.expectedVersion !== version) {
+      throw new StemmaError("RECORD_CONFLICT", { key, version }, `Record "${key}" is at version ${version}.`);
+    }
+    this.#writes += 1;
+    const record = { key, value, version: this.#writes, expiresAt: null };
+    this.#records.set(key, record);
+    return record;
+  }
+
+  async delete(_scope: RecordScope, key: string): Promise<boolean> {
+    return this.#records.delete(key);
+  }
+
+  async list(_scope: RecordScope, { prefix = "" }: { prefix?: string | undefined } = {}): Promise<StoredRecord[]> {
+    return [...this.#records.values()].filter(({ key }) => key.startsWith(prefix));
+  }
+
+  clear(): void {
+    this.#records.clear();
+  }
+}
+
+const records = new WeakMap<object, MemoryRecords>();
+
+/** The records of a provider: the same for every session object on it. */
+export function memoryRecordsOf(provider: object): MemoryRecords {
+  const known = records.get(provider) ?? new MemoryRecords();
+  records.set(provider, known);
+  return known;
+}
