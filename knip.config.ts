@@ -13,6 +13,7 @@ export default {
     "test/docs/scripted-model.ts",
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
+    "test/types/*.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],

@@ -1,12 +1,12 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { messageOf } from "../../test/helpers/messages.js";
+import type { SessionMessagePart } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { enforceRowSizeLimit } from "./row-size.js";
 
-const message = (...parts: SessionMessagePart[]): SessionMessage => ({ id: "m", role: "assistant", parts });
 const tool = (toolCallId: string, output: unknown, input: unknown = {}): SessionMessagePart => ({
   type: "tool-read",
   toolCallId,
@@ -18,12 +18,12 @@ const bytes = (value: unknown) => utf8Length(JSON.stringify(value));
 
 describe("enforceRowSizeLimit", () => {
   it("gives back the very same message when it fits", () => {
-    const fitting = message(tool("1", "o".repeat(1_700_000)));
+    const fitting = messageOf(tool("1", "o".repeat(1_700_000)));
     expect(enforceRowSizeLimit(fitting)).toBe(fitting);
   });
 
   it("replaces an oversized tool output by a preview and a note to run the tool again", () => {
-    const large = message({ type: "text", text: "here it is" }, tool("1", "o".repeat(3_000_000), { path: "a" }));
+    const large = messageOf({ type: "text", text: "here it is" }, tool("1", "o".repeat(3_000_000), { path: "a" }));
     const cut = enforceRowSizeLimit(large);
     expect(bytes(cut)).toBeLessThan(5_000);
     expect(cut.parts[0]).toBe(large.parts[0]);
@@ -40,14 +40,14 @@ describe("enforceRowSizeLimit", () => {
   });
 
   it("keeps the shape of a structured output", () => {
-    const object = enforceRowSizeLimit(message(tool("1", { log: "l".repeat(3_000_000), code: 7 }))).parts[0]?.output;
+    const object = enforceRowSizeLimit(messageOf(tool("1", { log: "l".repeat(3_000_000), code: 7 }))).parts[0]?.output;
     expect(object).toMatchObject({
       code: 7,
       log: expect.stringMatching(/^l+… /),
       "[truncated]": expect.stringMatching(/again/),
     });
     const rows = enforceRowSizeLimit(
-      message(
+      messageOf(
         tool(
           "1",
           Array.from({ length: 300_000 }, (_, index) => index),
@@ -56,11 +56,11 @@ describe("enforceRowSizeLimit", () => {
     ).parts[0]?.output;
     expect((rows as unknown[])[0]).toBe(0);
     expect((rows as unknown[]).at(-1)).toMatch(/Run the tool again/);
-    const text = enforceRowSizeLimit(message(tool("1", { type: "text", value: "v".repeat(3_000_000) }))).parts[0]
+    const text = enforceRowSizeLimit(messageOf(tool("1", { type: "text", value: "v".repeat(3_000_000) }))).parts[0]
       ?.output;
     expect(text).toEqual({ type: "text", value: expect.stringMatching(/^v+… .*\n.*Run the tool again/) });
     const blocks = [{ type: "media", mediaType: "image/png", data: "A".repeat(3_000_000) }];
-    const content = enforceRowSizeLimit(message(tool("1", { type: "content", value: blocks }))).parts[0]?.output;
+    const content = enforceRowSizeLimit(messageOf(tool("1", { type: "content", value: blocks }))).parts[0]?.output;
     expect(content).toEqual({
       type: "content",
       value: [
@@ -72,14 +72,14 @@ describe("enforceRowSizeLimit", () => {
 
   it("takes the largest outputs only, and texts only after them", () => {
     const text = { type: "text", text: "t".repeat(900_000) };
-    const cut = enforceRowSizeLimit(message(text, tool("1", "s".repeat(400_000)), tool("2", "l".repeat(900_000))));
+    const cut = enforceRowSizeLimit(messageOf(text, tool("1", "s".repeat(400_000)), tool("2", "l".repeat(900_000))));
     expect(cut.parts[0]).toBe(text);
     expect(cut.parts[1]?.output).toHaveLength(400_000);
     expect(cut.parts[2]?.output).toMatch(/again/);
   });
 
   it("cuts long texts, and by no more than it must", () => {
-    const cut = enforceRowSizeLimit(message({ type: "text", text: "🎉\n".repeat(900_000) }));
+    const cut = enforceRowSizeLimit(messageOf({ type: "text", text: "🎉\n".repeat(900_000) }));
     expect(bytes(cut)).toBeLessThanOrEqual(1_800_000);
     expect(bytes(cut)).toBeGreaterThan(1_799_900);
     expect(cut.parts[0]?.text?.isWellFormed()).toBe(true);
@@ -92,13 +92,13 @@ describe("enforceRowSizeLimit", () => {
       text: "r".repeat(3_000_000),
       providerMetadata: { anthropic: { signature: "s" } },
     };
-    expect(Object.keys(enforceRowSizeLimit(message(thought)).parts[0] ?? {})).toEqual(["type", "text"]);
+    expect(Object.keys(enforceRowSizeLimit(messageOf(thought)).parts[0] ?? {})).toEqual(["type", "text"]);
   });
 
   it("cuts inputs, files, data and metadata when nothing else helps", () => {
     const url = `data:image/png;base64,${"A".repeat(3_000_000)}`;
     const cut = enforceRowSizeLimit({
-      ...message(
+      ...messageOf(
         tool("1", "ok", { path: "a", content: "c".repeat(3_000_000) }),
         { type: "file", mediaType: "image/png", url },
         { type: "data-x", data: "d".repeat(3_000_000) } as SessionMessagePart,
@@ -121,11 +121,11 @@ describe("enforceRowSizeLimit", () => {
   it("lets a large file or large metadata give way before a text that is not to blame", () => {
     const text = { type: "text", text: "t".repeat(50_000) };
     const file = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(3_000_000)}` };
-    const withFile = enforceRowSizeLimit({ ...message(text, file), metadata: { note: "n".repeat(3_000) } });
+    const withFile = enforceRowSizeLimit({ ...messageOf(text, file), metadata: { note: "n".repeat(3_000) } });
     expect(withFile.parts[0]).toBe(text);
     expect(withFile.metadata).toEqual({ note: "n".repeat(3_000) });
     const small = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(3_000)}` };
-    const withTrace = enforceRowSizeLimit({ ...message(text, small), metadata: { trace: "t".repeat(3_000_000) } });
+    const withTrace = enforceRowSizeLimit({ ...messageOf(text, small), metadata: { trace: "t".repeat(3_000_000) } });
     expect(withTrace.parts).toEqual([text, small]);
   });
 
@@ -135,7 +135,7 @@ describe("enforceRowSizeLimit", () => {
       { type: "tool-result", toolCallId: `${index}`, toolName: "x", output: 1 },
     ]).flat();
     for (let limit = 1_000; limit < 1_100; limit += 10) {
-      const cut = enforceRowSizeLimit(message(...parts), limit);
+      const cut = enforceRowSizeLimit(messageOf(...parts), limit);
       expect(bytes(cut)).toBeLessThanOrEqual(limit);
       const [note, ...rest] = cut.parts;
       expect(note?.text).toBe(`[${2_000 - rest.length} earlier parts left out: the message was too large to store]`);
@@ -145,7 +145,7 @@ describe("enforceRowSizeLimit", () => {
   });
 
   it("refuses a limit that not even id and role fit, and one that is no number", () => {
-    const wide = { ...message({ type: "text", text: "hello" }), id: "i".repeat(500) };
+    const wide = { ...messageOf({ type: "text", text: "hello" }), id: "i".repeat(500) };
     expect(() => enforceRowSizeLimit(wide, 400)).toThrow(expect.objectContaining({ code: "MESSAGE_TOO_LARGE" }));
     expect(() => enforceRowSizeLimit(wide, 0)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
   });
@@ -176,7 +176,7 @@ describe("enforceRowSizeLimit", () => {
     const whole = fc.record({ parts: fc.array(part, { maxLength: 6 }), metadata: value });
     fc.assert(
       fc.property(whole, fc.integer({ min: 300, max: 40_000 }), ({ parts, metadata }, limit) => {
-        const given = { ...message(...parts), metadata };
+        const given = { ...messageOf(...parts), metadata };
         const before = JSON.stringify(given);
         const cut = enforceRowSizeLimit(given, limit);
         expect(bytes(cut)).toBeLessThanOrEqual(limit);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { textMessage } from "../../test/helpers/messages.js";
 import { sanitizeToolPairs } from "./tool-pairs.js";
 
-const said = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 const assistant = (id: string, ...parts: { type: string; [field: string]: unknown }[]) => ({
   id,
   role: "assistant",
@@ -11,8 +11,8 @@ const assistant = (id: string, ...parts: { type: string; [field: string]: unknow
 describe("sanitizeToolPairs", () => {
   it("leaves out results whose call is gone, and messages that held nothing else", () => {
     const orphan = { type: "tool-result", toolCallId: "gone", toolName: "x", output: "r" };
-    const messages = [said("a"), assistant("b", orphan), assistant("c", { type: "text", text: "t" }, orphan)];
-    expect(sanitizeToolPairs(messages)).toEqual([said("a"), assistant("c", { type: "text", text: "t" })]);
+    const messages = [textMessage("a"), assistant("b", orphan), assistant("c", { type: "text", text: "t" }, orphan)];
+    expect(sanitizeToolPairs(messages)).toEqual([textMessage("a"), assistant("c", { type: "text", text: "t" })]);
     expect(messages[2]?.parts).toHaveLength(2);
   });
 
@@ -20,17 +20,17 @@ describe("sanitizeToolPairs", () => {
     const call = { type: "tool-call", toolCallId: "c1", toolName: "read", input: {} };
     const use = { type: "tool_use", id: "c2", name: "read", input: {} };
     const [, , first, , second, last] = sanitizeToolPairs([
-      said("a"),
+      textMessage("a"),
       assistant("b", call),
       assistant("c", use),
-      said("d"),
+      textMessage("d"),
     ]);
     expect(first).toMatchObject({
       id: "stub-c1",
       parts: [{ type: "tool-result", toolCallId: "c1", toolName: "read" }],
     });
     expect(second).toMatchObject({ id: "stub-c2", role: "user", parts: [{ type: "tool_result", tool_use_id: "c2" }] });
-    expect(last).toEqual(said("d"));
+    expect(last).toEqual(textMessage("d"));
   });
 
   it("answers a call of the AI SDK in its own part, as its functions want it", () => {
@@ -42,7 +42,7 @@ describe("sanitizeToolPairs", () => {
 
   it("gives what is in order back as it is", () => {
     const messages = [
-      said("a"),
+      textMessage("a"),
       assistant("b", { type: "tool-call", toolCallId: "c", toolName: "x", input: {} }),
       { ...assistant("d", { type: "tool-result", toolCallId: "c", toolName: "x", output: "r" }), role: "tool" },
       assistant("e", { type: "tool-x", toolCallId: "f", state: "output-error", errorText: "no", input: {} }),

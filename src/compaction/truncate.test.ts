@@ -1,12 +1,12 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { messageOf } from "../../test/helpers/messages.js";
 import { summaryMessage } from "../model/compactions.js";
-import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import type { SessionMessagePart } from "../model/message.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { truncateOlderMessages } from "./truncate.js";
 
-const message = (...parts: SessionMessagePart[]): SessionMessage => ({ id: "m", role: "assistant", parts });
 const tool = (output: unknown): SessionMessagePart => ({
   type: "tool-x",
   toolCallId: "c",
@@ -15,12 +15,12 @@ const tool = (output: unknown): SessionMessagePart => ({
   output,
 });
 const cutParts = (parts: SessionMessagePart[], options = {}) =>
-  truncateOlderMessages([message(...parts)], { keepRecent: 0, ...options })[0]?.parts ?? [];
+  truncateOlderMessages([messageOf(...parts)], { keepRecent: 0, ...options })[0]?.parts ?? [];
 const cutOutput = (output: unknown, options = {}) => cutParts([tool(output)], options)[0]?.output;
 
 describe("truncateOlderMessages", () => {
   it("leaves the last four messages as they are, and cuts the others at 500 and 10,000 characters", () => {
-    const long = message(tool("o".repeat(600)), { type: "text", text: "t".repeat(12_000) });
+    const long = messageOf(tool("o".repeat(600)), { type: "text", text: "t".repeat(12_000) });
     const messages = Array.from({ length: 6 }, () => long);
     const cut = truncateOlderMessages(messages);
     expect(cut.slice(2)).toEqual(messages.slice(2));
@@ -40,9 +40,9 @@ describe("truncateOlderMessages", () => {
 
   it("keeps what is short enough, as the very same object", () => {
     const messages = [
-      message(tool("o".repeat(500)), { type: "text", text: "t".repeat(10_000) }),
-      message(tool({ a: [1, 2] })),
-      message(),
+      messageOf(tool("o".repeat(500)), { type: "text", text: "t".repeat(10_000) }),
+      messageOf(tool({ a: [1, 2] })),
+      messageOf(),
     ];
     const cut = truncateOlderMessages(messages, { keepRecent: 0 });
     expect(cut).not.toBe(messages);
@@ -50,7 +50,7 @@ describe("truncateOlderMessages", () => {
   });
 
   it("shares what it does not cut", () => {
-    const original = message({ type: "text", text: "short" }, tool("o".repeat(900)));
+    const original = messageOf({ type: "text", text: "short" }, tool("o".repeat(900)));
     const [cut] = truncateOlderMessages([original], { keepRecent: 0 });
     expect(cut?.parts[0]).toBe(original.parts[0]);
     expect(cut?.parts[1]?.input).toBe(original.parts[1]?.input);
@@ -58,7 +58,7 @@ describe("truncateOlderMessages", () => {
 
   it("leaves tool inputs, reasoning, files and summaries whole", () => {
     const summary = summaryMessage({ id: "a", summary: "s".repeat(20_000) });
-    const kept = message(
+    const kept = messageOf(
       { ...tool(1), input: { code: "c".repeat(20_000) } },
       { type: "reasoning", text: "r".repeat(20_000) },
       { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(20_000)}` },

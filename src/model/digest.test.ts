@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { textMessage } from "../../test/helpers/messages.js";
 import { digestMessage, digestRange } from "./digest.js";
-
-const message = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 describe("the digest of a message", () => {
   it("is the same for the same message, and another one when anything of it differs", () => {
-    const one = message("a", "text");
+    const one = textMessage("a", "text");
     const others = [
-      message("b", "text"),
-      message("a", "text "),
+      textMessage("b", "text"),
+      textMessage("a", "text "),
       { ...one, role: "assistant" },
       { ...one, metadata: {} },
     ];
@@ -19,7 +18,7 @@ describe("the digest of a message", () => {
 
 describe("the digest of a range", () => {
   it("tells which messages there are, and in which order", () => {
-    const [a, b] = [digestMessage(message("a", "one")), digestMessage(message("b", "two"))];
+    const [a, b] = [digestMessage(textMessage("a", "one")), digestMessage(textMessage("b", "two"))];
     expect(new Set([[], [a], [b], [a, b], [b, a], [a, a]].map(digestRange)).size).toBe(6);
   });
 });

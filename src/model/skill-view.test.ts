@@ -1,13 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { messageOf } from "../../test/helpers/messages.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 import { createLoadFinder, hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
 import { NO_SKILLS, type SkillState } from "./skills.js";
 
 const NOTE = "[Unloaded: skills/deploy. Call load_context to load it again.]";
-
-function messageOf(...parts: SessionMessagePart[]): SessionMessage {
-  return { id: "m", role: "assistant", parts };
-}
 
 function loadPart(toolCallId: string, more: Partial<SessionMessagePart> = {}): SessionMessagePart {
   const input = { label: "skills", key: "deploy" };

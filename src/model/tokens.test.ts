@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SessionMessage, SessionMessagePart } from "./message.js";
+import { messageOf } from "../../test/helpers/messages.js";
+import type { SessionMessagePart } from "./message.js";
 import { estimateMessageTokens, estimateStringTokens, estimateTokens } from "./tokens.js";
 
 const CJK =
@@ -13,7 +14,6 @@ function byTheRule(text: string): number {
   return Math.ceil(Math.max(text.replace(CJK, "").length / 4, words * 1.3)) + ideographs;
 }
 
-const message = (...parts: SessionMessagePart[]): SessionMessage => ({ id: "m", role: "assistant", parts });
 const png = (length: number) => `data:image/png;base64,${"A".repeat(length)}`;
 
 describe("estimateStringTokens", () => {
@@ -66,13 +66,13 @@ describe("estimateStringTokens", () => {
 
 describe("estimateMessageTokens", () => {
   it("counts four for the message itself", () => {
-    expect(estimateMessageTokens(message())).toBe(4);
-    expect(estimateMessageTokens(message({ type: "text", text: "hello world" }))).toBe(7);
-    expect(estimateTokens([message(), message({ type: "text", text: "hello world" })])).toBe(11);
+    expect(estimateMessageTokens(messageOf())).toBe(4);
+    expect(estimateMessageTokens(messageOf({ type: "text", text: "hello world" }))).toBe(7);
+    expect(estimateTokens([messageOf(), messageOf({ type: "text", text: "hello world" })])).toBe(11);
   });
 
   it("counts reasoning as text", () => {
-    expect(estimateMessageTokens(message({ type: "reasoning", text: "one two three four" }))).toBe(10);
+    expect(estimateMessageTokens(messageOf({ type: "reasoning", text: "one two three four" }))).toBe(10);
   });
 
   it("counts tool inputs and outputs as JSON, whatever the part is called", () => {
@@ -92,16 +92,16 @@ describe("estimateMessageTokens", () => {
         { type: "tool_result", tool_use_id: "c", content: output },
       ],
     ];
-    for (const each of parts) expect(estimateMessageTokens(message(...each))).toBe(expected);
+    for (const each of parts) expect(estimateMessageTokens(messageOf(...each))).toBe(expected);
   });
 
   it("counts the text of a tool's error", () => {
     const part = { type: "tool-x", toolCallId: "c", state: "output-error", input: {}, errorText: "bad thing happened" };
-    expect(estimateMessageTokens(message(part))).toBe(4 + 2 + estimateStringTokens(part.errorText));
+    expect(estimateMessageTokens(messageOf(part))).toBe(4 + 2 + estimateStringTokens(part.errorText));
   });
 
   it("counts an inline file 1,000 whatever its size, and a remote one by its JSON", () => {
-    const file = (url: string) => message({ type: "file", mediaType: "image/png", url });
+    const file = (url: string) => messageOf({ type: "file", mediaType: "image/png", url });
     expect(estimateMessageTokens(file(png(40)))).toBe(1004);
     expect(estimateMessageTokens(file(png(4_000_000)))).toBe(1004);
     expect(estimateMessageTokens(file("https://example.com/a.png"))).toBeLessThan(40);
@@ -111,26 +111,26 @@ describe("estimateMessageTokens", () => {
     const data = "A".repeat(100_000);
     const content = { type: "content", value: [{ type: "media", mediaType: "image/png", data }] };
     const tool = { type: "tool-shot", toolCallId: "c", state: "output-available", input: {}, output: content };
-    expect(estimateMessageTokens(message(tool))).toBeLessThan(1_100);
+    expect(estimateMessageTokens(messageOf(tool))).toBeLessThan(1_100);
     const block = { type: "image", source: { type: "base64", media_type: "image/png", data } };
-    expect(estimateMessageTokens(message(block as SessionMessagePart))).toBeLessThan(1_100);
+    expect(estimateMessageTokens(messageOf(block as SessionMessagePart))).toBeLessThan(1_100);
     const chart = { type: "data-chart", data: { images: [png(100_000), png(100_000)] } };
-    expect(estimateMessageTokens(message(chart as SessionMessagePart))).toBeLessThan(2_100);
+    expect(estimateMessageTokens(messageOf(chart as SessionMessagePart))).toBeLessThan(2_100);
   });
 
   it("still counts long plain text that stands beside a media type", () => {
     const output = { mediaType: "text/plain", data: "word ".repeat(10_000) };
     const tool = { type: "tool-read", toolCallId: "c", state: "output-available", input: {}, output };
-    expect(estimateMessageTokens(message(tool))).toBeGreaterThan(10_000);
+    expect(estimateMessageTokens(messageOf(tool))).toBeGreaterThan(10_000);
   });
 
   it("counts data parts as JSON, and marks and sources nothing", () => {
     const part = { type: "data-weather", data: { city: "Köln" } };
-    expect(estimateMessageTokens(message(part as SessionMessagePart))).toBe(
+    expect(estimateMessageTokens(messageOf(part as SessionMessagePart))).toBe(
       4 + estimateStringTokens(JSON.stringify(part)),
     );
     expect(
-      estimateMessageTokens(message({ type: "step-start" }, { type: "source-url", url: "https://example.com" })),
+      estimateMessageTokens(messageOf({ type: "step-start" }, { type: "source-url", url: "https://example.com" })),
     ).toBe(4);
   });
 });

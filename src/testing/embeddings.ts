@@ -26,6 +26,7 @@ function watched(options: Partial<Embedder> = {}) {
     ...hashing,
     minSimilarity: 0.3,
     onError: (error: unknown) => void watch.errors.push(error),
+    retryDelay: () => 1,
     ...options,
     embed: async (texts: string[], given: { signal: AbortSignal }) => {
       if (watch.failing || texts.some(watch.refuses)) throw new RangeError("the model is away");
@@ -237,7 +238,12 @@ export const embeddings = defineTopic("embeddings", (it) => {
     expect(watch.texts.length).toBe(1);
     for (const vector of [[], [1], new Array(64).fill(Number.NaN), "x"]) {
       const id = `${JSON.stringify(vector)}`;
-      const wrong = await embed(workspace, { embed: async () => [vector] as number[][], id, dimensions: 64 });
+      const wrong = await embed(workspace, {
+        ...watched().embedder,
+        embed: async () => [vector] as number[][],
+        id,
+        dimensions: 64,
+      });
       await expectError(wrong.store.embeddings.flush(), "EMBEDDER_FAILED");
       expect(idsOf(await wrong.session.search("restaurant"))).toEqual(["a"]);
     }
@@ -343,7 +349,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const hashing = hashingEmbedder();
     const wrong: unknown[] = [
       null, {}, { ...hashing, id: "" }, { ...hashing, dimensions: 0 }, { ...hashing, dimensions: undefined }, { ...hashing, embed: 1 },
-      { ...hashing, batchSize: 0 }, { ...hashing, minSimilarity: 2 }, { ...hashing, weights: { words: -1 } },
+      { ...hashing, batchSize: 0 }, { ...hashing, retryDelay: 500 }, { ...hashing, minSimilarity: 2 }, { ...hashing, weights: { words: -1 } },
     ]; // biome-ignore format: one list
     for (const embedder of wrong) {
       await expectError(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { textMessage } from "../helpers/messages.js";
 import { jsonl } from "./read.js";
 import { commandLine, run, temporaryFolder } from "./run.js";
 
@@ -18,8 +19,6 @@ interface Report {
   updated: number;
   skipped: { line: number; path?: string; why: string }[];
 }
-
-const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 describe("stemma import", () => {
   it("adds nothing the second time", async () => {
@@ -43,8 +42,8 @@ describe("stemma import", () => {
     const stemma = fresh();
     const header = { stemma: 1, session: { id: "s" } };
     const lines = [
-      { message: said("a", "one"), parentId: null },
-      { message: said("b", "two"), parentId: "a" },
+      { message: textMessage("a", "one"), parentId: null },
+      { message: textMessage("b", "two"), parentId: "a" },
     ];
     const file = stemma.file("grows.jsonl", jsonl([{ ...header, activeLeafId: "b" }, ...lines]));
     await stemma.ok("import", file);
@@ -52,13 +51,13 @@ describe("stemma import", () => {
       "branch.jsonl",
       jsonl([
         { stemma: 1, session: { id: "s" } },
-        { message: said("x", "mine"), parentId: "a" },
+        { message: textMessage("x", "mine"), parentId: "a" },
       ]),
     );
     await stemma.ok("import", branch);
     await stemma.ok("import", file);
     expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "x" }]);
-    const more = { message: said("c", "three"), parentId: "b" };
+    const more = { message: textMessage("c", "three"), parentId: "b" };
     stemma.file("grows.jsonl", jsonl([{ ...header, activeLeafId: "c" }, ...lines, more]));
     expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([{ messages: 3, inserted: 1 }]);
     expect(await stemma.jsonLines("show", "s")).toMatchObject([{ id: "a" }, { id: "b" }, { id: "c" }]);
@@ -88,11 +87,11 @@ describe("stemma import", () => {
   it("tells what it left out, and where", async () => {
     const stemma = fresh();
     const lines = [
-      said("a", "one"),
+      textMessage("a", "one"),
       { id: "compaction_1", role: "assistant", parts: [] },
-      said("b", "two"),
+      textMessage("b", "two"),
       { id: "bad\0id", role: "user", parts: [] },
-      said("c", "three"),
+      textMessage("c", "three"),
     ];
     const file = stemma.file("holes.jsonl", `${jsonl(lines)}{"id":`);
     const [report] = await stemma.jsonLines<Report>("import", file);
@@ -110,10 +109,10 @@ describe("stemma import", () => {
     const stemma = fresh();
     // A list is read element by element; what an object holds, at once.
     const list = [
-      said("a", "one"),
+      textMessage("a", "one"),
       5,
       { id: "x", role: "user" },
-      said("a", "again"),
+      textMessage("a", "again"),
       { role: "user", id: "\0", parts: [] },
     ];
     const whys = [
@@ -126,7 +125,7 @@ describe("stemma import", () => {
       ["list", list, "$"],
       ["object", { messages: list }, "$.messages"],
       ["runs", [{ messages: list }], "$[0].messages"],
-      ["traj", [[said("b", "two")], { traj: list }], "$[1].traj"],
+      ["traj", [[textMessage("b", "two")], { traj: list }], "$[1].traj"],
     ];
     for (const [name, value, path] of files) {
       const file = stemma.file(`${name}.json`, JSON.stringify(value));
@@ -137,7 +136,7 @@ describe("stemma import", () => {
     const report = (await stemma.jsonLines<Report>("import", lines)).at(-1);
     expect(report?.skipped[1]).toEqual({ line: 2, path: "$[2]", why: whys[1] });
     expect(await stemma.ok("import", lines)).toContain("  line 2, $[2]: the message has no parts\n");
-    const broken = stemma.file("broken.json", `[${JSON.stringify(said("c", "three"))}, {"id"}, {"id":`);
+    const broken = stemma.file("broken.json", `[${JSON.stringify(textMessage("c", "three"))}, {"id"}, {"id":`);
     expect((await stemma.jsonLines<Report>("import", broken))[0]?.skipped).toEqual([
       { line: 1, path: "$[1]", why: expect.stringContaining("not JSON") },
       { line: 1, path: "$[2]", why: "the file ends in the middle of a value" },
@@ -148,9 +147,9 @@ describe("stemma import", () => {
     const stemma = fresh();
     const lines = [
       { stemma: 1, session: { id: "s" } },
-      { message: said("a", "one"), parentId: null },
-      { message: said("b", "two"), parentId: "gone" },
-      { message: said("a", "again"), parentId: "b" },
+      { message: textMessage("a", "one"), parentId: null },
+      { message: textMessage("b", "two"), parentId: "gone" },
+      { message: textMessage("a", "again"), parentId: "b" },
       { compaction: { id: "c1", summary: "S", fromMessageId: "a", toMessageId: "b" } },
       { compaction: { id: "c2", summary: "S", fromMessageId: "a" } },
       { compaction: { id: "c3", summary: "S", fromMessageId: "a", toMessageId: "a" } },
@@ -167,7 +166,7 @@ describe("stemma import", () => {
 
   it("reads the other files when one cannot be read, and ends with 1", async () => {
     const stemma = fresh();
-    const good = stemma.file("good.json", JSON.stringify([said("a", "one")]));
+    const good = stemma.file("good.json", JSON.stringify([textMessage("a", "one")]));
     const bad = stemma.file("bad.txt", "no format\n");
     const { code, out, err } = await stemma.run("import", bad, "/no/such/file", good);
     expect(code).toBe(1);
@@ -188,8 +187,8 @@ describe("stemma import", () => {
 
   it("imports into a session that is named, from a file that holds one", async () => {
     const stemma = fresh();
-    const one = stemma.file("one.json", JSON.stringify([said("a", "one")]));
-    const two = stemma.file("two.json", JSON.stringify([[said("a", "one")], [said("b", "two")]]));
+    const one = stemma.file("one.json", JSON.stringify([textMessage("a", "one")]));
+    const two = stemma.file("two.json", JSON.stringify([[textMessage("a", "one")], [textMessage("b", "two")]]));
     expect(await stemma.jsonLines<Report>("import", one, "--session", "mine")).toMatchObject([{ session: "mine" }]);
     const { code, err } = await stemma.run("import", two, "--session", "other");
     expect([code, err]).toEqual([1, expect.stringContaining("holds several sessions")]);
@@ -198,15 +197,17 @@ describe("stemma import", () => {
 
   it("reads standard input", async () => {
     const stemma = fresh();
-    const { code, out } = await run(["--db", stemma.db, "--json", "import", "-"], { input: jsonl([said("a", "one")]) });
+    const { code, out } = await run(["--db", stemma.db, "--json", "import", "-"], {
+      input: jsonl([textMessage("a", "one")]),
+    });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ file: "-", session: expect.stringMatching(/^stdin-1-/), inserted: 1 });
   });
 
   it("keeps sessions of files with the same name apart", async () => {
     const stemma = fresh();
-    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([said("a", "one")])));
-    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([said("a", "something else")])));
+    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([textMessage("a", "one")])));
+    await stemma.ok("import", stemma.file("chat.json", JSON.stringify([textMessage("a", "something else")])));
     expect((await stemma.json<{ sessions: unknown[] }>("sessions")).sessions).toHaveLength(2);
   });
 
@@ -225,7 +226,7 @@ describe("stemma import", () => {
     const odd = { id: "odd", input_tokens: 1.5, output_tokens: Number.MAX_SAFE_INTEGER, estimated_cost: 0.5 };
     await stemma.ok(
       "import",
-      stemma.file("odd.jsonl", jsonl([{ stemma: 1, session: odd }, { message: said("a", "one") }])),
+      stemma.file("odd.jsonl", jsonl([{ stemma: 1, session: odd }, { message: textMessage("a", "one") }])),
     );
     expect(await stemma.json("sessions")).toMatchObject({
       sessions: [

@@ -20,7 +20,8 @@ import {
   type SqlProvider,
 } from "../../src/session.js";
 import { findTailCutByTokens, sanitizeToolPairs } from "../../src/utils.js";
-import { Agent, text } from "./host.js";
+import { textMessage } from "../helpers/messages.js";
+import { Agent } from "./host.js";
 
 describe("a program written for agents 0.22", () => {
   it("tells providers apart with the exported guards, whatever they are given", () => {
@@ -46,7 +47,7 @@ describe("a program written for agents 0.22", () => {
     const manager = new SessionManager(host, none).withContext("memory", options).compactAfter(1000, {
       tokenCounter: counter,
     });
-    await manager.append("a", text("1", "Hello"));
+    await manager.append("a", textMessage("1", "Hello"));
     const recent: RecentHistoryResult = await manager.getSession("a").getRecentHistory(1000, 1);
     const stats: HistoryRowStat[] | null = await manager.getSession("a").getHistoryRowStats();
     expect([recent.messages.length, stats?.length]).toEqual([1, 1]);
@@ -54,7 +55,7 @@ describe("a program written for agents 0.22", () => {
 
   it("reads recent messages and sizes through the provider too", async () => {
     const provider = new AgentSessionProvider(new Agent(), "one");
-    for (const id of ["a", "b", "c"]) await provider.appendMessage(text(id, id));
+    for (const id of ["a", "b", "c"]) await provider.appendMessage(textMessage(id, id));
     const { messages, truncated } = await provider.getRecentHistory(null, 1, 2);
     expect([messages.map(({ id }) => id), truncated]).toEqual([["b", "c"], true]);
     expect((await provider.getHistoryRowStats()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
@@ -73,7 +74,7 @@ describe("a program written for agents 0.22", () => {
   });
 
   it("finds the place of the tail at once", () => {
-    const messages = Array.from({ length: 10 }, (_, index) => text(`${index}`, "word ".repeat(20)));
+    const messages = Array.from({ length: 10 }, (_, index) => textMessage(`${index}`, "word ".repeat(20)));
     // 30 tokens each.
     expect(findTailCutByTokens(messages, 2, 60, 2)).toBe(8);
     expect(findTailCutByTokens(messages, 2, 0, 5)).toBe(5);
@@ -92,9 +93,9 @@ describe("a program written for agents 0.22", () => {
       role: "tool",
       parts: [{ type: "tool-result", toolCallId: "1", toolName: "x", output: "" }],
     };
-    const history = [text("a", "a"), call, result, text("b", "b")];
+    const history = [textMessage("a", "a"), call, result, textMessage("b", "b")];
     expect(findTailCutByTokens(history, 0, 5, 2)).toBe(1);
-    expect(sanitizeToolPairs(history.slice(2))).toEqual([text("b", "b")]);
+    expect(sanitizeToolPairs(history.slice(2))).toEqual([textMessage("b", "b")]);
   });
 
   it("is told which store a Durable Object without a sql template needs", () => {

@@ -101,8 +101,3 @@ export function modelThatSays(text: string): MockLanguageModelV3 {
     }),
   });
 }
-
-/** A message with one text part. */
-export function text(id: string, content: string, role: "user" | "assistant" = "user") {
-  return { id, role, parts: [{ type: "text" as const, text: content }] };
-}

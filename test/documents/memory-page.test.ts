@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { AgentSearchProvider, R2SkillProvider, Session } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
 import { truncateOlderMessages } from "../../src/utils.js";
-import { Agent, Bucket, modelThatSays, text } from "./host.js";
+import { textMessage } from "../helpers/messages.js";
+import { Agent, Bucket, modelThatSays } from "./host.js";
 
 const rule = "═".repeat(46);
 
@@ -26,7 +27,7 @@ describe("Conversation history", () => {
 
   it("is searched", async () => {
     const session = Session.create(new Agent());
-    await session.appendMessage(text("a", "The deployment is on Friday."));
+    await session.appendMessage(textMessage("a", "The deployment is on Friday."));
     const results = await session.search("deployment Friday", { limit: 10 });
     expect(results).toHaveLength(1);
   });
@@ -262,7 +263,7 @@ describe("Skills", () => {
 describe("How agents interact with memory", () => {
   it("through the AI SDK", async () => {
     const session = Session.create(new Agent()).withContext("memory");
-    await session.appendMessage(text("u", "Hello"));
+    await session.appendMessage(textMessage("u", "Hello"));
     const myModel = modelThatSays("Hi there.");
     const myApplicationTools = {};
 
@@ -328,7 +329,7 @@ describe("Compaction", () => {
       }
     }
     const session = new Host().create();
-    for (let n = 1; n <= 45; n += 1) await session.appendMessage(text(`m${n}`, `${"number ".repeat(2000)}${n}`));
+    for (let n = 1; n <= 45; n += 1) await session.appendMessage(textMessage(`m${n}`, `${"number ".repeat(2000)}${n}`));
     const history = await session.getHistory();
     expect(history[3]?.parts).toEqual([{ type: "text", text: "## Topic\nNumbers" }]);
     expect(history.at(-1)?.id).toBe("m45");
@@ -338,7 +339,7 @@ describe("Compaction", () => {
 
   it("truncates older messages as they are read", async () => {
     const session = Session.create(new Agent());
-    for (let n = 1; n <= 6; n += 1) await session.appendMessage(text(`m${n}`, "x".repeat(20_000)));
+    for (let n = 1; n <= 6; n += 1) await session.appendMessage(textMessage(`m${n}`, "x".repeat(20_000)));
     const history = await session.getHistory();
     const truncated = truncateOlderMessages(history);
     // Pass truncated history to the LLM

@@ -4,12 +4,14 @@
 import { describe, expect, it } from "vitest";
 import { Session, SessionManager } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
-import { Agent, text } from "./host.js";
+import { textMessage } from "../helpers/messages.js";
+import { Agent } from "./host.js";
 
 const myCompactFn = createCompactFunction({ summarize: async () => "A summary of the middle.", tailTokenBudget: 10 });
 
 async function conversation(session: Session, count: number): Promise<void> {
-  for (let n = 1; n <= count; n += 1) await session.appendMessage(text(`msg-${n}`, `message ${n} on deployment Friday`));
+  for (let n = 1; n <= count; n += 1)
+    await session.appendMessage(textMessage(`msg-${n}`, `message ${n} on deployment Friday`));
 }
 
 const idsOf = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
@@ -37,8 +39,8 @@ describe("Quick start of the older page", () => {
   }
 
   it("gives history, prompt and tools", async () => {
-    const { history, system, tools } = await new MyAgent().onMessage(text("u1", "Hello"));
-    expect(history).toEqual([text("u1", "Hello")]);
+    const { history, system, tools } = await new MyAgent().onMessage(textMessage("u1", "Hello"));
+    expect(history).toEqual([textMessage("u1", "Hello")]);
     expect(system).toContain("You are a helpful assistant.");
     expect(Object.keys(tools)).toEqual(["set_context"]);
   });
@@ -49,10 +51,10 @@ describe("Messages of the older page", () => {
     const session = Session.create(new Agent());
     await conversation(session, 3);
     const parentId = "msg-1";
-    let message = text("new", "one");
+    let message = textMessage("new", "one");
     // Append — auto-parents to the latest leaf unless parentId is specified
     await session.appendMessage(message);
-    message = text("branch", "two");
+    message = textMessage("branch", "two");
     await session.appendMessage(message, parentId);
 
     // Update an existing message (matched by message.id)
@@ -73,7 +75,7 @@ describe("Messages of the older page", () => {
     const session = Session.create(new Agent());
     await conversation(session, 3);
     session.clearMessages();
-    await session.appendMessage(text("new", "after"));
+    await session.appendMessage(textMessage("new", "after"));
     expect(idsOf(await session.getHistory())).toEqual(["new"]);
   });
 
@@ -104,7 +106,7 @@ describe("Messages of the older page", () => {
   it("branch, and are searched", async () => {
     const session = Session.create(new Agent());
     await conversation(session, 2);
-    await session.appendMessage(text("again", "another answer"), "msg-1");
+    await session.appendMessage(textMessage("again", "another answer"), "msg-1");
     const messageId = "msg-1";
     // Get all child messages that branch from messageId
     const branches = session.getBranches(messageId);
@@ -148,7 +150,7 @@ describe("SessionManager of the older page", () => {
       source: "web",
     });
     const sessionId = (await info).id;
-    await manager.append(sessionId, text("m", "words"));
+    await manager.append(sessionId, textMessage("m", "words"));
 
     // Get session metadata (null if not found)
     const session = manager.get(sessionId);
@@ -174,8 +176,8 @@ describe("SessionManager of the older page", () => {
     const { id: sessionId } = await manager.create("My Chat");
     await conversation(manager.getSession(sessionId), 3);
     const [parentId, leafId] = ["msg-1", "new"];
-    const message = text("new", "one");
-    const messages = [text("a", "two"), text("b", "three")];
+    const message = textMessage("new", "one");
+    const messages = [textMessage("a", "two"), textMessage("b", "three")];
     // Append a single message
     await manager.append(sessionId, message, parentId);
 

@@ -19,7 +19,8 @@ import {
   type WritableContextProvider,
 } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
-import { Agent, Bucket, modelThatSays, text } from "./host.js";
+import { textMessage } from "../helpers/messages.js";
+import { Agent, Bucket, modelThatSays } from "./host.js";
 
 const myCompactFn = createCompactFunction({ summarize: async () => "A summary of the middle.", tailTokenBudget: 10 });
 const estimateWithYourTokenizer = ({ messages }: { messages: SessionMessage[]; [more: string]: unknown }) =>
@@ -28,7 +29,7 @@ const estimateWithYourTokenizer = ({ messages }: { messages: SessionMessage[]; [
 async function conversation(session: Session, count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await session.appendMessage(
-      text(`msg-${n}`, `message number ${n} about the deployment on Friday`, n % 2 ? "user" : "assistant"),
+      textMessage(`msg-${n}`, `message number ${n} about the deployment on Friday`, n % 2 ? "user" : "assistant"),
     );
   }
 }
@@ -56,8 +57,8 @@ describe("Quick start", () => {
   }
 
   it("gives history, prompt and tools", async () => {
-    const { history, system, tools } = await new MyAgent().onMessage(text("u1", "Hello"));
-    expect(history).toEqual([text("u1", "Hello")]);
+    const { history, system, tools } = await new MyAgent().onMessage(textMessage("u1", "Hello"));
+    expect(history).toEqual([textMessage("u1", "Hello")]);
     expect(system).toContain("SOUL [readonly]");
     expect(system).toContain("MEMORY (Learned facts about the user) [0% — 0/1100 tokens] [writable]");
     expect(Object.keys(tools)).toEqual(["set_context"]);
@@ -108,18 +109,18 @@ describe("Messages", () => {
     const session = Session.create(new Agent());
     await conversation(session, 3);
     const parentId = "msg-1";
-    let message = text("new", "one");
+    let message = textMessage("new", "one");
     const ids = async () => (await session.getHistory()).map(({ id }) => id);
 
     // Append — auto-parents to the latest leaf unless parentId is specified
     await session.appendMessage(message);
     expect(await ids()).toEqual(["msg-1", "msg-2", "msg-3", "new"]);
-    message = text("branch", "two");
+    message = textMessage("branch", "two");
     await session.appendMessage(message, parentId);
     expect(await ids()).toEqual(["msg-1", "branch"]);
 
     // Update an existing message (matched by message.id)
-    message = text("branch", "edited");
+    message = textMessage("branch", "edited");
     await session.updateMessage(message);
     expect((await session.getMessage("branch"))?.parts[0]?.text).toBe("edited");
 
@@ -162,7 +163,7 @@ describe("Messages", () => {
   it("branch", async () => {
     const session = Session.create(new Agent());
     await conversation(session, 2);
-    await session.appendMessage(text("again", "a regenerated answer", "assistant"), "msg-1");
+    await session.appendMessage(textMessage("again", "a regenerated answer", "assistant"), "msg-1");
     const messageId = "msg-1";
 
     // Get all child messages that branch from messageId
@@ -330,7 +331,8 @@ describe("Compaction", () => {
       }
     }
     const session = new Host().create();
-    for (let n = 1; n <= 30; n += 1) await session.appendMessage(text(`msg-${n}`, `${"word ".repeat(2000)}${n}`));
+    for (let n = 1; n <= 30; n += 1)
+      await session.appendMessage(textMessage(`msg-${n}`, `${"word ".repeat(2000)}${n}`));
     const result = await session.compact();
     expect(result).toMatchObject({ fromMessageId: "msg-4", summary: "## Topic\nDeployment" });
     expect((await session.getHistory()).length).toBeLessThan(30);
@@ -374,7 +376,7 @@ describe("Compaction", () => {
     }
     const session = new Host().create();
     // Few words, so that only this counter, which goes by characters, finds them too many.
-    for (let n = 1; n <= 12; n += 1) await session.appendMessage(text(`msg-${n}`, "€".repeat(36_000)));
+    for (let n = 1; n <= 12; n += 1) await session.appendMessage(textMessage(`msg-${n}`, "€".repeat(36_000)));
     expect(errors).toEqual([]);
     expect((await session.getCompactions()).length).toBe(1);
     expect(await session.getPathLength()).toBe(12);
@@ -441,7 +443,7 @@ describe("SessionManager", () => {
     expect(sessions.map(({ name }) => name).sort()).toEqual(["My Chat", "New Name"]);
 
     // Delete (clears messages too)
-    await manager.append(sessionId, text("m", "words"));
+    await manager.append(sessionId, textMessage("m", "words"));
     await manager.delete(sessionId);
     expect(await manager.get(sessionId)).toBeNull();
     expect(await manager.search("words")).toEqual([]);
@@ -452,14 +454,14 @@ describe("SessionManager", () => {
     const { id: sessionId } = await manager.create("My Chat");
     await conversation(manager.getSession(sessionId), 3);
     const [parentId, leafId] = ["msg-1", "new"];
-    let message = text("new", "one");
-    const messages = [text("a", "two"), text("b", "three")];
+    let message = textMessage("new", "one");
+    const messages = [textMessage("a", "two"), textMessage("b", "three")];
 
     // Append a single message
     await manager.append(sessionId, message, parentId);
 
     // Add or update (upsert)
-    message = text("new", "edited");
+    message = textMessage("new", "edited");
     await manager.upsert(sessionId, message, parentId);
 
     // Batch append (auto-chains parent IDs)
@@ -479,7 +481,7 @@ describe("SessionManager", () => {
     expect(await manager.getMessageCount(sessionId)).toBe(0);
 
     // Delete specific messages
-    await manager.appendAll(sessionId, [text("msg-1", "again"), text("msg-2", "again")]);
+    await manager.appendAll(sessionId, [textMessage("msg-1", "again"), textMessage("msg-2", "again")]);
     await manager.deleteMessages(sessionId, ["msg-1"]);
     expect(await manager.getMessageCount(sessionId)).toBe(1);
   });
@@ -527,8 +529,8 @@ describe("SessionManager", () => {
 
   it("searches across sessions", async () => {
     const manager = createManager();
-    await manager.append("one", text("a", "the deployment is on Friday"));
-    await manager.append("two", text("a", "no deployment this week"));
+    await manager.append("one", textMessage("a", "the deployment is on Friday"));
+    await manager.append("two", textMessage("a", "no deployment this week"));
 
     // Search across all sessions (FTS5)
     const results = await manager.search("deployment Friday", { limit: 20 });
@@ -710,14 +712,14 @@ describe.each([
   it("replaces the SQLite storage entirely", async () => {
     const session = Session.create(create()).onCompaction(myCompactFn);
     await conversation(session, 60);
-    await session.appendMessage(text("other", "another answer"), "msg-1");
+    await session.appendMessage(textMessage("other", "another answer"), "msg-1");
     expect((await session.getBranches("msg-1")).map(({ id }) => id)).toEqual(["msg-2", "other"]);
     expect((await session.getHistory("msg-2")).map(({ id }) => id)).toEqual(["msg-1", "msg-2"]);
     expect(await session.getPathLength("msg-2")).toBe(2);
     expect(await session.search("number 7")).toHaveLength(1);
     await session.deleteMessages(["other"]);
-    await session.updateMessage(text("msg-60", "edited"));
-    expect(await session.getLatestLeaf()).toEqual(text("msg-60", "edited"));
+    await session.updateMessage(textMessage("msg-60", "edited"));
+    expect(await session.getLatestLeaf()).toEqual(textMessage("msg-60", "edited"));
     expect(await session.compact()).toMatchObject({ fromMessageId: "msg-4" });
     expect((await session.getHistory()).length).toBeLessThan(60);
     expect(await session.getPathLength()).toBe(60);

@@ -12,7 +12,8 @@ import {
   type StoredCompaction,
 } from "../../src/session.js";
 import { truncateOlderMessages } from "../../src/utils.js";
-import { Agent, modelThatSays, text } from "./host.js";
+import { textMessage } from "../helpers/messages.js";
+import { Agent, modelThatSays } from "./host.js";
 
 /** A database without types of its own, as Workers have one. */
 const database = {
@@ -99,7 +100,7 @@ function storage(): SessionProvider {
 describe("what the documents pass has the type that is asked for", () => {
   it("a history for the AI SDK", async () => {
     const session = Session.create(memory());
-    await session.appendMessage(text("a", "Hello"));
+    await session.appendMessage(textMessage("a", "Hello"));
     expect(await convertToModelMessages(await session.getHistory())).toHaveLength(1);
     expect(await convertToModelMessages(truncateOlderMessages(await session.getHistory()))).toHaveLength(1);
     const manager = SessionManager.create(memory());
@@ -125,7 +126,7 @@ describe("what the documents pass has the type that is asked for", () => {
         return this.session.getHistory();
       }
     }
-    expect(await new MyAgent().onMessage(text("a", "Hello"))).toHaveLength(1);
+    expect(await new MyAgent().onMessage(textMessage("a", "Hello"))).toHaveLength(1);
   });
 
   it("a skill of which a database without types gives the text", async () => {
@@ -144,8 +145,8 @@ describe("what the documents pass has the type that is asked for", () => {
 
   it("a storage of one's own, with bodies", async () => {
     const session = Session.create(storage());
-    await session.appendMessage(text("a", "Hello"));
-    await session.appendMessage(text("b", "there"));
+    await session.appendMessage(textMessage("a", "Hello"));
+    await session.appendMessage(textMessage("b", "there"));
     expect(await session.getPathLength(null)).toBe(2);
     expect((await session.search("there")).map(({ id }) => id)).toEqual(["b"]);
   });

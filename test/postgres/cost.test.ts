@@ -2,12 +2,11 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
+import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
 // What calls cost in statements, which no busy machine changes. pg sends a statement in one piece and waits for its
 // answer, so each is one round trip.
-
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 
 class CountingClient extends pg.Client {
   readonly statements: string[] = [];
@@ -40,17 +39,17 @@ describeServer("on Postgres", (server) => {
 
   it("an append is one statement, whatever the length of the history and with everything configured", async () => {
     const { session, count, close } = await counting();
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("short")))).toBe(1);
-    await session.appendAll(Array.from({ length: 500 }, (_, index) => text(`m${index}`)));
-    expect(await count(() => session.appendMessage(text("long")))).toBe(1);
-    expect(await count(() => session.appendMessage(text("branch"), "m100"))).toBe(1);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("short")))).toBe(1);
+    await session.appendAll(Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`)));
+    expect(await count(() => session.appendMessage(textMessage("long")))).toBe(1);
+    expect(await count(() => session.appendMessage(textMessage("branch"), "m100"))).toBe(1);
     await close();
   });
 
   it("a batch is one statement", async () => {
     const { session, count, close } = await counting();
-    const messages = Array.from({ length: 500 }, (_, index) => text(`m${index}`));
+    const messages = Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`));
     expect(await count(() => session.appendAll(messages))).toBe(1);
     expect(await session.getPathLength()).toBe(500);
     await close();
@@ -58,9 +57,9 @@ describeServer("on Postgres", (server) => {
 
   it("a history is one statement, with branches and summaries", async () => {
     const { session, count, close } = await counting();
-    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`)));
     expect(await count(() => session.getHistory())).toBe(1);
-    await session.appendMessage(text("branch"), "m50");
+    await session.appendMessage(textMessage("branch"), "m50");
     await session.addCompaction("summary", "m0", "m40");
     expect(await count(() => session.getHistory())).toBe(1);
     expect((await session.getHistory()).length).toBe(12);

@@ -9,9 +9,9 @@ import {
   PostgresSessionProvider,
   Session,
   SessionManager,
-  type SessionMessage,
 } from "../../src/session.js";
 import { expectError } from "../../src/testing/assert.js";
+import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
 // The page's samples, changed in import specifiers only. What stands for the Agents SDK:
@@ -41,8 +41,6 @@ const SCHEMA = readFileSync(join(import.meta.dirname, "documents-schema.sql"), "
 async function call(session: Session, tool: string, input: Record<string, unknown>): Promise<unknown> {
   return (await session.tools())[tool]?.execute?.(input, { toolCallId: "call" });
 }
-
-const say = (id: string, text: string): SessionMessage => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 describeServer("the documents' page on Postgres", (server) => {
   class MyAgent extends Agent<Env> {
@@ -107,7 +105,7 @@ describeServer("the documents' page on Postgres", (server) => {
 
     it("keeps messages, blocks, entries and the prompt across restarts", async () => {
       const session = await start();
-      await session.appendMessage(say("m1", "My name is Ada."));
+      await session.appendMessage(textMessage("m1", "My name is Ada."));
       await session.appendMessage({ id: "m2", role: "assistant", parts: [{ type: "text", text: "Hello, Ada." }] });
       await call(session, "set_context", { label: "memory", content: "User is Ada." });
       const metadata = { title: "Deploys" };
@@ -138,7 +136,7 @@ describeServer("the documents' page on Postgres", (server) => {
 
     it("keeps sessions apart, but for what is named without one", async () => {
       const [one, two] = [await start("one"), await start("two")];
-      await one.appendMessage(say("a", "the canary sings"));
+      await one.appendMessage(textMessage("a", "the canary sings"));
       await one.appendContextBlock("memory", "canary");
       await one.freezeSystemPrompt();
       expect(await two.getHistory()).toEqual([]);
@@ -153,7 +151,7 @@ describeServer("the documents' page on Postgres", (server) => {
 
     it("keeps blocks under the labels that the host gave them, in the documented columns", async () => {
       const session = await start("x");
-      await session.appendMessage(say("m1", "the text"));
+      await session.appendMessage(textMessage("m1", "the text"));
       await session.replaceContextBlock("memory", "fact");
       await session.freezeSystemPrompt();
       expect(await server.query(url, "SELECT label, content FROM cf_agents_context_blocks ORDER BY 1")).toMatchObject([
@@ -165,7 +163,7 @@ describeServer("the documents' page on Postgres", (server) => {
         "SELECT id, session_id, parent_id, role, content::json AS content, text_content, created_at FROM assistant_messages",
       );
       expect(row).toMatchObject({ id: "m1", session_id: "x", parent_id: null, role: "user", text_content: "the text" });
-      expect(row?.content).toEqual(say("m1", "the text"));
+      expect(row?.content).toEqual(textMessage("m1", "the text"));
       expect(row?.created_at).toBeInstanceOf(Date);
     });
   });
@@ -176,8 +174,8 @@ describeServer("the documents' page on Postgres", (server) => {
     await server.query(
       url,
       `INSERT INTO assistant_messages (id, session_id, parent_id, role, content, text_content) VALUES
-         ('m1', 'agent-1', NULL, 'user', '${JSON.stringify(say("m1", "My name is Ada."))}', 'My name is Ada.'),
-         ('m1', 'agent-2', NULL, 'user', '${JSON.stringify(say("m1", "My name is Bob."))}', 'My name is Bob.');
+         ('m1', 'agent-1', NULL, 'user', '${JSON.stringify(textMessage("m1", "My name is Ada."))}', 'My name is Ada.'),
+         ('m1', 'agent-2', NULL, 'user', '${JSON.stringify(textMessage("m1", "My name is Bob."))}', 'My name is Bob.');
        INSERT INTO cf_agents_context_blocks (label, content) VALUES
          ('memory_agent-1', 'User is Ada.'), ('_prompt_agent-1', 'The frozen prompt of one.'),
          ('memory_agent-2', 'User is Bob.'), ('_prompt_agent-2', 'The frozen prompt of two.');
@@ -189,7 +187,7 @@ describeServer("the documents' page on Postgres", (server) => {
       ["agent-2", "Bob", "The frozen prompt of two."],
     ] as const) {
       const session = await start(id);
-      expect(await session.getHistory()).toEqual([say("m1", `My name is ${name}.`)]);
+      expect(await session.getHistory()).toEqual([textMessage("m1", `My name is ${name}.`)]);
       expect(await session.freezeSystemPrompt()).toBe(prompt);
       await session.tools();
       expect(session.getContextBlock("memory")?.content).toBe(`User is ${name}.`);
@@ -242,7 +240,7 @@ describeServer("the documents' page on Postgres", (server) => {
 
   it("compacts and counts as a session on any other store does", async () => {
     const session = await start();
-    for (const id of ["a", "b", "c"]) await session.appendMessage(say(id, `text of ${id}`));
+    for (const id of ["a", "b", "c"]) await session.appendMessage(textMessage(id, `text of ${id}`));
     await session.addCompaction("what was said", "a", "b");
     expect((await session.getHistory()).map(({ id }) => id)).toEqual([expect.stringMatching(/^compaction_/), "c"]);
     expect(await session.getPathLength()).toBe(3);

@@ -3,9 +3,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import { textMessage } from "../helpers/messages.js";
 import { describeOwnServer } from "./server.js";
-
-const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 
 describeOwnServer("a store on a server", (server) => {
   let url = "";
@@ -41,7 +40,7 @@ describeOwnServer("a store on a server", (server) => {
     for (let index = 0; !crashed || index % 20 !== 0; ) {
       const id = `m${index}`;
       try {
-        await session.appendMessage(say(id));
+        await session.appendMessage(textMessage(id));
         acknowledged.push(id);
         index += 1;
       } catch (error) {
@@ -61,17 +60,17 @@ describeOwnServer("a store on a server", (server) => {
   it("lets a session go on while the rows of another one are locked, whose writes wait", async () => {
     const store = open();
     const [one, two] = ["one", "two"].map((id) => Session.create(store).forSession(id)) as [Session, Session];
-    await one.appendMessage(say("a"));
-    await two.appendMessage(say("a"));
+    await one.appendMessage(textMessage("a"));
+    await two.appendMessage(textMessage("a"));
     const holder = new pg.Client(url);
     await holder.connect();
     await holder.query("BEGIN; SELECT FROM assistant_sessions WHERE id = 'one' FOR UPDATE");
     let waits = true;
-    const waiting = one.appendMessage(say("b")).then(() => {
+    const waiting = one.appendMessage(textMessage("b")).then(() => {
       waits = false;
     });
     const elsewhere = Session.create(open()).forSession("two");
-    for (const id of ["b", "c", "d"]) await elsewhere.appendMessage(say(id));
+    for (const id of ["b", "c", "d"]) await elsewhere.appendMessage(textMessage(id));
     await two.deleteMessages(["b"]);
     // Through the store that writes it, a read would wait for what was written before.
     expect(await idsOf(open(), "one")).toEqual(["a"]);
@@ -88,7 +87,7 @@ describeOwnServer("a store on a server", (server) => {
   it("reads as a role that may only read, and refuses what that role may not, changing nothing", async () => {
     const role = `reader_${url.split("/").at(-1)}`;
     const session = Session.create(open()).forSession("s").withContext("memory");
-    await session.appendAll([say("a"), say("b")]);
+    await session.appendAll([textMessage("a"), textMessage("b")]);
     await session.addCompaction("a", "a", "a");
     await session.replaceContextBlock("memory", "User likes fruit.");
     await server.query(url, `CREATE ROLE ${role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
@@ -105,7 +104,7 @@ describeOwnServer("a store on a server", (server) => {
     expect((await SessionManager.create(store).list()).map(({ id }) => id)).toEqual(["s"]);
     const before = await session.getTree();
     for (const write of [
-      () => reader.appendMessage(say("c")),
+      () => reader.appendMessage(textMessage("c")),
       () => reader.deleteMessages(["a"]),
       () => reader.clearMessages(),
       () => SessionManager.create(store).delete("s"),
@@ -130,7 +129,7 @@ describeOwnServer("a store on a server", (server) => {
           for await (const _ of session.history()) await session.getMessage(id);
         };
         return [
-          session.appendMessage(say(id)),
+          session.appendMessage(textMessage(id)),
           session.appendContextBlock("memory", "."),
           session.search("text"),
           streamed(),
@@ -155,7 +154,7 @@ describeOwnServer("a store on a server", (server) => {
         connections.map(async (store, writer) => {
           const session = Session.create(store).forSession("s").withContext("memory");
           for (let index = 0; index < 15; index += 1) {
-            await session.appendMessage(say(`${writer}-${index}`));
+            await session.appendMessage(textMessage(`${writer}-${index}`));
             await session.appendContextBlock("memory", `${writer}-${index};`);
           }
         }),

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { postgres } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import { textMessage } from "../helpers/messages.js";
 import { ENGINES } from "./engines.js";
 import { describeServer } from "./server.js";
 import type { Task } from "./writer-process.js";
@@ -30,8 +31,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => rmSync(join(program, ".."), { recursive: true, force: true }));
-
-const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 
 for (const engine of ENGINES) {
   describeServer(
@@ -57,7 +56,7 @@ for (const engine of ENGINES) {
       describe("four processes", () => {
         it("form one chain of 20 parallel appends, every message once, on tables that they make themselves", async () => {
           await inFour({ do: "append", count: 5 });
-          await Session.create(store).appendMessage(say("last"));
+          await Session.create(store).appendMessage(textMessage("last"));
           const ids = (await Session.create(store).getHistory()).map(({ id }) => id);
           expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([21, 21, "last"]);
           expect((await store.session("").tree()).map(({ parentId }) => parentId)).toEqual([null, ...ids.slice(0, -1)]);
@@ -121,7 +120,7 @@ for (const engine of ENGINES) {
               names.map(async (name) => {
                 const session = Session.create(store).forSession(name);
                 for (let index = 0; index < 100; index += 1) {
-                  await session.appendMessage(say(`${name}${index}`));
+                  await session.appendMessage(textMessage(`${name}${index}`));
                   done();
                 }
               }),

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
 const DOCUMENTS = readFileSync(join(import.meta.dirname, "documents-schema.sql"), "utf8");
-const say = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 describeServer("schemas", (server) => {
   let url = "";
@@ -44,8 +44,8 @@ describeServer("schemas", (server) => {
     await server.query(url, `CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
     await server.query(url, `SET search_path = "${schema.replaceAll('"', '""')}"; ${DOCUMENTS}`);
     const session = Session.create(store).forSession("s").withContext("memory");
-    await session.appendAll([say("a", "red apples"), say("b", "green pears")]);
-    await session.appendMessage(say("c", "yellow lemons"), "a");
+    await session.appendAll([textMessage("a", "red apples"), textMessage("b", "green pears")]);
+    await session.appendMessage(textMessage("c", "yellow lemons"), "a");
     await session.addCompaction("apples", "a", "a");
     await session.replaceContextBlock("memory", "User likes fruit.");
     await SessionManager.create(store).fork("s", "b", "copy", { id: "copy" });
@@ -80,7 +80,7 @@ describeServer("schemas", (server) => {
       .map((statement) => statement.replace(/^-- .*\nBEGIN|\n?COMMIT;\n$/g, ""))
       .filter((statement) => statement.trim() !== "");
     const DATA = `INSERT INTO assistant_messages (id, session_id, role, content, text_content) VALUES
-      ('a', 's', 'user', '${JSON.stringify(say("a", "red apples"))}', 'red apples')`;
+      ('a', 's', 'user', '${JSON.stringify(textMessage("a", "red apples"))}', 'red apples')`;
 
     it.each(script.map((_, index) => index + 1).filter((done) => done % 4 === 3 || done === script.length))(
       "are completed after %i statements, with nothing lost",
@@ -88,8 +88,8 @@ describeServer("schemas", (server) => {
         await server.query(url, `${DOCUMENTS}; ${DATA}`);
         for (const statement of script.slice(0, done)) await server.query(url, statement);
         const session = Session.create(open()).forSession("s");
-        await session.appendMessage(say("b", "green pears"));
-        expect(await session.getHistory()).toEqual([say("a", "red apples"), say("b", "green pears")]);
+        await session.appendMessage(textMessage("b", "green pears"));
+        expect(await session.getHistory()).toEqual([textMessage("a", "red apples"), textMessage("b", "green pears")]);
         expect((await session.search("apple")).map(({ id }) => id)).toEqual(["a"]);
       },
     );

@@ -8,6 +8,7 @@ import { TABLES } from "../../src/storage/postgres/names.js";
 import { expectError } from "../../src/testing/assert.js";
 import { hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
+import { textMessage } from "../helpers/messages.js";
 import { ROOT } from "../package/manifest.js";
 import { openPool } from "./databases.js";
 import { describeOwnServer, type RunningServer } from "./server.js";
@@ -91,8 +92,8 @@ describeOwnServer("row-level security", (server) => {
       const session = richSession(acme);
       const image = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(4000)}` };
       await session.appendMessage({ id: "a", role: "user", parts: [{ type: "text", text: CANARY }, image] });
-      await session.appendAll([say("b", CANARY), say("c", CANARY)]);
-      await session.appendMessage(say("d", CANARY), "a");
+      await session.appendAll([textMessage("b", CANARY), textMessage("c", CANARY)]);
+      await session.appendMessage(textMessage("d", CANARY), "a");
       await session.addCompaction(`about the ${CANARY}`, "a", "a");
       await session.replaceContextBlock("memory", CANARY);
       const { set_context } = await session.tools();
@@ -155,7 +156,7 @@ describeOwnServer("row-level security", (server) => {
 
     it("the same ids are each tenant's own", async () => {
       const session = richSession(globex);
-      await session.appendMessage(say("a", "a trombone"));
+      await session.appendMessage(textMessage("a", "a trombone"));
       await session.replaceContextBlock("memory", "Likes brass.");
       expect((await session.getHistory()).map(({ parts }) => parts[0]?.text)).toEqual(["a trombone"]);
       await SessionManager.create(globex).delete("main");
@@ -165,7 +166,7 @@ describeOwnServer("row-level security", (server) => {
 
     it("a connection of no tenant writes nothing, and is told why", async () => {
       const session = richSession(nobody);
-      await expect(session.appendMessage(say("z", "text"))).rejects.toMatchObject({
+      await expect(session.appendMessage(textMessage("z", "text"))).rejects.toMatchObject({
         code: "STORE_FAILED",
         message: expect.stringContaining("row-level security"),
       });
@@ -186,5 +187,3 @@ describeOwnServer("row-level security", (server) => {
       .getSession("main");
   }
 });
-
-const say = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { callsOf, play, type Step } from "../../src/testing/call-sequences.js";
+import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "../store/databases.js";
 import { createProvider, delayed } from "./list-provider.js";
 
@@ -82,4 +83,4 @@ describe("a provider that answers late", () => {
   });
 });
 
-const say = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `a long text of ${id} `.repeat(5) }] });
+const say = (id: string) => textMessage(id, `a long text of ${id} `.repeat(5));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Session, type SessionMessage, type SessionProvider } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils.js";
+import { textMessage } from "../helpers/messages.js";
 import { createProvider, delayed } from "./list-provider.js";
 
 /** The same methods, each answering later, the first calls later than the next ones. */
@@ -11,8 +12,6 @@ function later(provider: ReturnType<typeof createProvider>): SessionProvider {
     return delay;
   });
 }
-
-const say = (id: string, text = `text of ${id}`) => ({ id, role: "user", parts: [{ type: "text", text }] });
 const idsOf = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
 function memo() {
   const held: { content: string | null } = { content: null };
@@ -30,30 +29,35 @@ describe.each([
 ])("a %s SessionProvider with the documented methods only", (_kind, create) => {
   it("keeps a conversation with its branches", async () => {
     const session = Session.create(create());
-    expect(await session.appendMessage(say("a"))).toMatchObject({ inserted: true });
-    await session.appendAll([say("b"), say("c")]);
-    await session.appendMessage(say("d"), "a");
-    await session.appendMessage(say("e"));
-    expect(await session.appendMessage(say("c", "again"))).toMatchObject({ inserted: false, message: say("c") });
+    expect(await session.appendMessage(textMessage("a"))).toMatchObject({ inserted: true });
+    await session.appendAll([textMessage("b"), textMessage("c")]);
+    await session.appendMessage(textMessage("d"), "a");
+    await session.appendMessage(textMessage("e"));
+    expect(await session.appendMessage(textMessage("c", "again"))).toMatchObject({
+      inserted: false,
+      message: textMessage("c"),
+    });
     expect(idsOf(await session.getHistory())).toEqual(["a", "d", "e"]);
     expect(idsOf(await session.getHistory("c"))).toEqual(["a", "b", "c"]);
     expect(idsOf(await session.getBranches("a"))).toEqual(["b", "d"]);
-    expect(await session.getLatestLeaf()).toEqual(say("e"));
+    expect(await session.getLatestLeaf()).toEqual(textMessage("e"));
     expect(await session.getPathLength("c")).toBe(3);
     expect(await session.getMessage("unknown")).toBeNull();
-    await expect(session.appendMessage(say("f"), "unknown")).rejects.toMatchObject({ code: "PARENT_NOT_FOUND" });
+    await expect(session.appendMessage(textMessage("f"), "unknown")).rejects.toMatchObject({
+      code: "PARENT_NOT_FOUND",
+    });
     await expect(session.getHistory("unknown")).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
-    await expect(session.appendAll([say("f"), { id: "g" }])).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
+    await expect(session.appendAll([textMessage("f"), { id: "g" }])).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
     expect(await session.getMessage("f")).toBeNull();
   });
 
   it("edits, deletes and clears", async () => {
     const session = Session.create(create());
-    await session.appendAll([say("a"), say("b"), say("c")]);
-    await session.updateMessage(say("b", "edited"));
-    await expect(session.updateMessage(say("unknown"))).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
+    await session.appendAll([textMessage("a"), textMessage("b"), textMessage("c")]);
+    await session.updateMessage(textMessage("b", "edited"));
+    await expect(session.updateMessage(textMessage("unknown"))).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
     await session.deleteMessages(["a", "unknown"]);
-    expect(await session.getHistory()).toEqual([say("b", "edited"), say("c")]);
+    expect(await session.getHistory()).toEqual([textMessage("b", "edited"), textMessage("c")]);
     await session.clearMessages();
     expect(await session.getHistory()).toEqual([]);
     expect(await session.getLatestLeaf()).toBeNull();
@@ -62,19 +66,19 @@ describe.each([
   it("makes one chain, in order, of appends that nobody waits for", async () => {
     const session = Session.create(create());
     const ids = Array.from({ length: 20 }, (_, index) => `m${index}`);
-    await Promise.all(ids.map((id) => session.appendMessage(say(id))));
+    await Promise.all(ids.map((id) => session.appendMessage(textMessage(id))));
     expect(idsOf(await session.getHistory())).toEqual(ids);
   });
 
   it("streams, and reads the newest messages that fit", async () => {
     const session = Session.create(create());
-    await session.appendAll([say("a"), say("b"), say("c")]);
+    await session.appendAll([textMessage("a"), textMessage("b"), textMessage("c")]);
     const newestFirst: string[] = [];
     for await (const { id } of session.history({ newestFirst: true })) newestFirst.push(id);
     expect(newestFirst).toEqual(["c", "b", "a"]);
-    const size = JSON.stringify(say("a")).length;
+    const size = JSON.stringify(textMessage("a")).length;
     expect(await session.getRecentHistory(2 * size)).toEqual({
-      messages: [say("b"), say("c")],
+      messages: [textMessage("b"), textMessage("c")],
       truncated: true,
       totalContentBytes: 2 * size,
     });
@@ -82,7 +86,7 @@ describe.each([
 
   it("shows summaries in the place of what they cover, and the originals under them", async () => {
     const session = Session.create(create());
-    await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
+    await session.appendAll(["a", "b", "c", "d"].map((id) => textMessage(id)));
     const compaction = await session.addCompaction("b and c", "b", "c");
     expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${compaction.id}`, "d"]);
     expect(idsOf(await session.expandCompaction(compaction.id))).toEqual(["b", "c"]);
@@ -102,7 +106,7 @@ describe.each([
       .onCompaction(createCompactFunction({ summarize, protectHead: 1, tailTokenBudget: 60, minTailMessages: 1 }))
       .compactAfter(300);
     for (let n = 0; n < 30; n += 1)
-      await session.appendMessage(say(`m${n}`, "ten words that say very little of any kind ".repeat(3)));
+      await session.appendMessage(textMessage(`m${n}`, "ten words that say very little of any kind ".repeat(3)));
     const history = await session.getHistory();
     expect(history.length).toBeLessThan(12);
     expect(history.filter(({ id }) => id.startsWith("compaction_"))).toHaveLength(1);
@@ -116,13 +120,13 @@ describe.each([
     const session = Session.create(provider).onCompaction(async (messages) => {
       const [from, to] = [messages[0], messages.at(-1)] as [SessionMessage, SessionMessage];
       const other = Session.create(provider);
-      const edited = say("m2", `${words} ${race}`);
+      const edited = textMessage("m2", `${words} ${race}`);
       const edits = [
         () => other.updateMessage(edited),
         () => other.upsertMessage(edited),
         async () => {
           await other.deleteMessages(["m4"]);
-          await other.appendMessage(say("m4", `${words} again ${race}`), "m3");
+          await other.appendMessage(textMessage("m4", `${words} again ${race}`), "m3");
         },
         async () => provider.updateMessage(edited),
       ];
@@ -133,8 +137,8 @@ describe.each([
       return { fromMessageId: from.id, toMessageId: to.id, summary: "What was said." };
     });
     const words = "says a lot ".repeat(20);
-    await session.appendAll(["m0", "m1", "m2", "m3", "m4"].map((id) => say(id, words)));
-    await session.appendMessage(say("m5"), "m3");
+    await session.appendAll(["m0", "m1", "m2", "m3", "m4"].map((id) => textMessage(id, words)));
+    await session.appendMessage(textMessage("m5"), "m3");
     let hidden = 0;
     for (; race < 200; race += 1) if ((await session.compact("m4")) !== null) hidden += 1;
     expect(hidden).toBe(0);
@@ -149,13 +153,13 @@ describe.each([
     });
     const words = "says a lot ".repeat(20);
     for (const round of ["a", "b", "c"]) {
-      await session.appendAll([1, 2, 3, 4].map((n) => say(`${round}${n}`, words)));
+      await session.appendAll([1, 2, 3, 4].map((n) => textMessage(`${round}${n}`, words)));
       expect(await session.compact()).toMatchObject({ fromMessageId: "a2", toMessageId: `${round}3` });
     }
     const summaries = (await session.getHistory()).filter(({ id }) => id.startsWith("compaction_"));
     expect(summaries).toHaveLength(1);
     await session.appendAll(
-      [1, 2, 3, 4].map((n) => say(`d${n}`, words)),
+      [1, 2, 3, 4].map((n) => textMessage(`d${n}`, words)),
       null,
     );
     expect(await session.compact(summaries[0]?.id)).toBeNull();
@@ -172,8 +176,8 @@ describe.each([
       .onCompactionError((error) => {
         failures.push(error);
       });
-    expect(await session.appendMessage(say("a"))).toMatchObject({ inserted: true });
-    expect(await session.appendMessage(say("b"))).toMatchObject({ inserted: true });
+    expect(await session.appendMessage(textMessage("a"))).toMatchObject({ inserted: true });
+    expect(await session.appendMessage(textMessage("b"))).toMatchObject({ inserted: true });
     expect(failures).toMatchObject([{ code: "COMPACTION_TIMEOUT" }, { message: "away" }]);
   });
 
@@ -183,7 +187,7 @@ describe.each([
       .withContext("notes", { provider: notes })
       .withCachedPrompt(prompt)
       .onCompaction(async () => ({ fromMessageId: "a", toMessageId: "b", summary: "s" }));
-    await session.appendAll(["a", "b", "c"].map((id) => say(id)));
+    await session.appendAll(["a", "b", "c"].map((id) => textMessage(id)));
     await session.freezeSystemPrompt();
     await session.replaceContextBlock("notes", "Coffee.");
     expect(await prompt.get()).not.toContain("Coffee.");
@@ -193,7 +197,7 @@ describe.each([
 
   it("searches with the provider's own search", async () => {
     const session = Session.create(create());
-    await session.appendAll([say("a", "apples"), say("b", "pears")]);
+    await session.appendAll([textMessage("a", "apples"), textMessage("b", "pears")]);
     expect(await session.search("pears", { limit: 5 })).toMatchObject([{ id: "b", role: "user" }]);
   });
 
@@ -245,7 +249,7 @@ describe.each([
     const provider = createProvider();
     const session = skilled(offer(provider));
     await call(session, "load_context", "call-1");
-    await session.appendAll([say("a"), loaded("b", "call-1"), say("c")]);
+    await session.appendAll([textMessage("a"), loaded("b", "call-1"), textMessage("c")]);
     expect(await call(session, "unload_context", "x")).toBe("Unloaded deploy of skills.");
     expect(await call(session, "unload_context", "x")).toContain("is not loaded");
     expect(JSON.stringify(provider.getHistory())).not.toContain(DOCUMENT);
@@ -264,7 +268,7 @@ describe.each([
   it("are unloaded before their message is stored, and stay so when it is stored again", async () => {
     const provider = createProvider();
     const session = skilled(offer(provider));
-    await session.appendMessage(say("a"));
+    await session.appendMessage(textMessage("a"));
     await call(session, "load_context", "call-1");
     await call(session, "unload_context", "x");
     await call(session, "load_context", "call-2");
@@ -316,11 +320,11 @@ describe.each([
 
   it("do not keep a whole history from being given back", async () => {
     const session = skilled(offer(createProvider()));
-    await session.appendAll([say("a"), say("b"), loaded("c", "call-1"), say("d")]);
+    await session.appendAll([textMessage("a"), textMessage("b"), loaded("c", "call-1"), textMessage("d")]);
     await session.unloadSkill("skills", "deploy");
     await session.addCompaction("summary", "a", "b");
     const history = await session.getHistory();
-    expect(await session.appendAll([...history, say("e")])).toEqual(["e"]);
+    expect(await session.appendAll([...history, textMessage("e")])).toEqual(["e"]);
   });
 
   it("are forgotten with the messages", async () => {
@@ -358,7 +362,7 @@ it("asks a provider that has them for recent messages and sizes, and applies com
     getHistoryRowStats: () => [{ id: "a", role: "user", bytes: 1 }],
   };
   const session = Session.create(own);
-  await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
+  await session.appendAll(["a", "b", "c", "d"].map((id) => textMessage(id)));
   const compaction = await session.addCompaction("b and c", "b", "c");
   const recent = await session.getRecentHistory(100, 2);
   expect(idsOf(recent.messages)).toEqual([`compaction_${compaction.id}`, "d"]);
@@ -371,7 +375,7 @@ it("asks a provider that has them for recent messages and sizes, and applies com
 it("leaves alone what a provider that applies its compactions itself shows", async () => {
   const provider = createProvider();
   const session = Session.create({ ...provider, getHistory: (leafId?: string) => shown(provider, leafId) });
-  await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
+  await session.appendAll(["a", "b", "c", "d"].map((id) => textMessage(id)));
   const compaction = await session.addCompaction("b and c", "b", "c");
   expect(idsOf(await session.getHistory())).toEqual(["a", `compaction_${compaction.id}`, "d"]);
 });

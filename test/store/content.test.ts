@@ -2,6 +2,7 @@ import type Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 
 // Behaviour of single tables that no store's contract shows.
@@ -16,8 +17,6 @@ const image = (id: string, letter = "A") => ({
   role: "user",
   parts: [{ type: "file", mediaType: "image/png", url: `data:image/png;base64,${letter.repeat(50_000)}` }],
 });
-
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 
 describe("inline media", () => {
   const stored = (database: Database.Database) =>
@@ -46,7 +45,7 @@ describe("inline media", () => {
     expect(await session.getMessage("b")).toEqual(image("b"));
     await session.deleteMessages(["b"]);
     expect(stored(database)).toBe(1);
-    await session.updateMessage(text("c"));
+    await session.updateMessage(textMessage("c"));
     expect(stored(database)).toBe(0);
     await session.appendMessage(image("d"));
     await session.clearMessages();
@@ -70,15 +69,15 @@ describe("a stored message that cannot be read", () => {
     '{"id":"b","role":"user","parts":[],"$stemma":{"split":"row:1"}}',
   ])("is reported whatever is wrong with it: %s", async (content) => {
     const { database, session } = openSession();
-    await session.appendAll([text("a"), text("b"), text("c")]);
+    await session.appendAll([textMessage("a"), textMessage("b"), textMessage("c")]);
     database.prepare("UPDATE assistant_messages SET content = ? WHERE id = 'b'").run(content);
     await expect(session.getHistory()).rejects.toMatchObject({ code: "CORRUPT_MESSAGE", details: { messageId: "b" } });
     const lenient = await session.getHistory(undefined, { onCorrupt: "skip" });
-    expect([...lenient]).toEqual([text("a"), text("c")]);
+    expect([...lenient]).toEqual([textMessage("a"), textMessage("c")]);
     expect(lenient.corrupt).toMatchObject([{ id: "b" }].map(({ id }) => id));
     expect((await session.getTree()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
     expect((await session.search("b")).length).toBeLessThanOrEqual(1);
-    await session.updateMessage(text("b"));
+    await session.updateMessage(textMessage("b"));
     expect((await session.getHistory()).length).toBe(3);
   });
 });
@@ -88,19 +87,19 @@ describe("the numbers that rows are counted with", () => {
 
   it("end: a session whose last number is taken refuses another message", async () => {
     const { database, session } = openSession();
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     const { no } = database.prepare("SELECT no FROM assistant_sessions").get() as { no: number };
     database.prepare("UPDATE assistant_messages SET n = ?").run(no * SPAN + SPAN - 1);
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
-    expect(await session.getHistory()).toEqual([text("a")]);
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
+    expect(await session.getHistory()).toEqual([textMessage("a")]);
   });
 
   it("end: a database whose last number is taken refuses another session", async () => {
     const { database, session } = openSession();
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'assistant_sessions'").run(2 ** 53 / SPAN - 1);
     const other = Session.create(sqlite(database)).forSession("other");
-    await expect(other.appendMessage(text("a"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
+    await expect(other.appendMessage(textMessage("a"))).rejects.toMatchObject({ code: "SESSION_LIMIT" });
     expect(database.prepare("SELECT count(*) FROM assistant_sessions").pluck().get()).toBe(1);
   });
 });
@@ -108,7 +107,7 @@ describe("the numbers that rows are counted with", () => {
 describe("what is not a database of ours", () => {
   it("refuses a database that a newer program wrote", async () => {
     const { database, session } = openSession();
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.prepare("INSERT INTO assistant_schema (version, applied_at) VALUES (999, '')").run();
     const later = Session.create(sqlite(database));
     await expect(later.getHistory()).rejects.toMatchObject({ code: "DATABASE_TOO_NEW" });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
 
 // What calls cost in statements, which no busy machine changes, and what they leave in the tables.
-
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 
 function counting() {
   const statements: string[] = [];
@@ -24,17 +23,17 @@ describe("a plain append", () => {
   it("runs five statements, whatever the length of the history", async () => {
     const { store, count } = counting();
     const session = Session.create(store);
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("short")))).toBe(5);
-    await session.appendAll(Array.from({ length: 500 }, (_, index) => text(`m${index}`)));
-    expect(await count(() => session.appendMessage(text("long")))).toBe(5);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("short")))).toBe(5);
+    await session.appendAll(Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`)));
+    expect(await count(() => session.appendMessage(textMessage("long")))).toBe(5);
   });
 
   it("writes a message and its search entry, and nothing else", async () => {
     const { store, statements, count } = counting();
     const session = Session.create(store);
-    await session.appendMessage(text("first"));
-    await count(() => session.appendMessage(text("second")));
+    await session.appendMessage(textMessage("first"));
+    await count(() => session.appendMessage(textMessage("second")));
     const writes = statements.filter((statement) => !/^\s*(?:SELECT|WITH|BEGIN|COMMIT)/.test(statement));
     expect(writes.map((statement) => /INTO (\w+)/.exec(statement)?.[1])).toEqual([
       "assistant_messages",
@@ -47,8 +46,8 @@ describe("a plain append", () => {
     const session = Session.create(store)
       .onCompaction(async () => null)
       .compactAfter(1_000_000);
-    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
-    expect(await count(() => session.appendMessage(text("one more")))).toBe(5);
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`)));
+    expect(await count(() => session.appendMessage(textMessage("one more")))).toBe(5);
   });
 
   it("asks for no cached prompt while none is frozen, and reads no block again", async () => {
@@ -58,8 +57,8 @@ describe("a plain append", () => {
       .withCachedPrompt()
       .onCompaction(async () => null)
       .compactAfter(1_000_000);
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("second")))).toBe(5);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(5);
   });
 
   it("measures the history once after a compaction, and not again", async () => {
@@ -67,10 +66,10 @@ describe("a plain append", () => {
     const session = Session.create(store)
       .onCompaction(async () => null)
       .compactAfter(1_000_000);
-    await session.appendAll(Array.from({ length: 100 }, (_, index) => text(`m${index}`)));
+    await session.appendAll(Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`)));
     await session.addCompaction("summary", "m0", "m50");
-    await session.appendMessage(text("measured"));
-    expect(await count(() => session.appendMessage(text("not measured")))).toBe(5);
+    await session.appendMessage(textMessage("measured"));
+    expect(await count(() => session.appendMessage(textMessage("not measured")))).toBe(5);
   });
 });
 
@@ -80,10 +79,10 @@ describe("an upsert of a known id", () => {
       const { store, statements, count } = counting();
       const session = Session.create(store).onCompaction(async () => null);
       if (automatic) session.compactAfter(1_000_000);
-      await session.appendAll(Array.from({ length: 20 }, (_, index) => text(`m${index}`)));
-      expect(await count(() => session.upsertMessage({ ...text("m19"), role: "assistant" }))).toBe(10);
+      await session.appendAll(Array.from({ length: 20 }, (_, index) => textMessage(`m${index}`)));
+      expect(await count(() => session.upsertMessage({ ...textMessage("m19"), role: "assistant" }))).toBe(10);
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
-      await count(() => session.upsertMessage({ ...text("m5"), role: "assistant" }));
+      await count(() => session.upsertMessage({ ...textMessage("m5"), role: "assistant" }));
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
     }
   });
@@ -93,15 +92,15 @@ describe("a deleted session", () => {
   it("leaves no row in any table", async () => {
     const { store, database } = counting();
     const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
-    await manager.append("kept", text("a"));
+    await manager.append("kept", textMessage("a"));
     const before = dumpTables(database);
     const session = manager.getSession("gone");
     const url = `data:image/png;base64,${"A".repeat(10_000)}`;
     await session.appendAll([
-      text("a"),
+      textMessage("a"),
       { id: "image", role: "user", parts: [{ type: "file", mediaType: "image/png", url }] },
     ]);
-    await session.appendAll([text("b"), text("c")], "a");
+    await session.appendAll([textMessage("b"), textMessage("c")], "a");
     await session.addCompaction("summary", "a", "b");
     await session.replaceContextBlock("memory", "coffee");
     await session.freezeSystemPrompt();
@@ -134,21 +133,21 @@ describe("an agent that can broadcast", () => {
         return { fromMessageId: "a", toMessageId: "b", summary: "s" };
       })
       .compactAfter(15);
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     const idle = { type: "cf_agent_session", phase: "idle", tokenThreshold: 15 };
     expect(told).toEqual([{ ...idle, tokenEstimate: 8 }]);
     told.length = 0;
-    await session.appendMessage(text("b"));
+    await session.appendMessage(textMessage("b"));
     expect(told).toEqual([
       { ...idle, tokenEstimate: 16 },
       { ...idle, phase: "compacting", tokenEstimate: 16 },
       { ...idle, tokenEstimate: 6, compacted: { tokensBefore: 16 } },
     ]);
-    await session.appendAll([text("c"), text("d"), text("e")]);
+    await session.appendAll([textMessage("c"), textMessage("d"), textMessage("e")]);
     expect(told.at(-1)).toEqual({ type: "cf_agent_session_error", error: "the model is away" });
     told.length = 0;
     await session.deleteMessages(["e"]);
-    await session.updateMessage(text("d"));
+    await session.updateMessage(textMessage("d"));
     await session.clearMessages();
     expect(told).toEqual([
       { ...idle, tokenEstimate: 22 },
@@ -156,7 +155,7 @@ describe("an agent that can broadcast", () => {
       { ...idle, tokenEstimate: 0 },
     ]);
     told.length = 0;
-    await Session.create(agent).forSession("without a threshold").appendMessage(text("a"));
+    await Session.create(agent).forSession("without a threshold").appendMessage(textMessage("a"));
     expect(told).toEqual([{ ...idle, tokenEstimate: 8, tokenThreshold: null }]);
   });
 });

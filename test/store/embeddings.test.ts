@@ -13,11 +13,11 @@ import { connectClient } from "../../src/storage/sqlite/client.js";
 import { sqliteDialect } from "../../src/storage/sqlite/dialect.js";
 import { sqliteVectors } from "../../src/storage/sqlite/vectors.js";
 import { hashingEmbedder } from "../../src/testing.js";
+import { textMessage } from "../helpers/messages.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
 
-const say = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 const DIMENSIONS = 64;
 const hashing = { ...hashingEmbedder({ dimensions: DIMENSIONS }), minSimilarity: 0.3 };
 
@@ -46,10 +46,10 @@ describe("a store with an embedder", () => {
     const embedded = plain.withEmbedder(hashing);
     const cost = async (session: Session, id: string) => {
       statements.length = 0;
-      await session.appendMessage(say(id, `text of ${id}`));
+      await session.appendMessage(textMessage(id, `text of ${id}`));
       return [...statements];
     };
-    await Session.create(embedded).appendMessage(say("first", "text"));
+    await Session.create(embedded).appendMessage(textMessage("first", "text"));
     await embedded.embeddings.flush();
     const without = await cost(Session.create(plain), "a");
     expect(await cost(Session.create(embedded), "b")).toEqual(without);
@@ -67,11 +67,12 @@ describe("a store with an embedder", () => {
       const waitUntil = (work: Promise<unknown>) => void runs.push(work);
       const store = withOptions(client, { waitUntil }).withEmbedder(hashing);
       const manager = SessionManager.create(store);
-      for (let index = 0; index < sessions; index += 1) await manager.append(`s${index}`, say("a", words(index)));
+      for (let index = 0; index < sessions; index += 1)
+        await manager.append(`s${index}`, textMessage("a", words(index)));
       await store.embeddings.flush();
       await Promise.all(runs);
       statements.length = runs.length = 0;
-      await manager.append("s1", say("b", "umbrella"));
+      await manager.append("s1", textMessage("b", "umbrella"));
       await until(() => runs.length > 0);
       await Promise.all(runs);
       const caused = [...statements];
@@ -97,16 +98,16 @@ describe("a store with an embedder", () => {
   it("begins by itself after whatever writes a message, in the session that it is written to", async () => {
     const store = withOptions(openDatabase(), { interval: null }).withEmbedder(hashing);
     const manager = SessionManager.create(store);
-    await manager.append("first", say("a", "restaurant"));
+    await manager.append("first", textMessage("a", "restaurant"));
     const isDone = async () => (await store.embeddings.backlog()) === 0;
     const writes: (() => Promise<unknown>)[] = [
-      () => manager.append("first", say("b", "umbrella")),
-      () => manager.upsert("second", say("a", "umbrella")),
-      () => manager.upsert("second", say("a", "photograph")),
-      () => manager.getSession("second").updateMessage(say("a", "telescope")),
+      () => manager.append("first", textMessage("b", "umbrella")),
+      () => manager.upsert("second", textMessage("a", "umbrella")),
+      () => manager.upsert("second", textMessage("a", "photograph")),
+      () => manager.getSession("second").updateMessage(textMessage("a", "telescope")),
       () => manager.fork("first", "b", "fork"),
       () => manager.compactAndSplit("first", "harbour"),
-      () => store.session("third").importTree({ messages: [{ message: say("a", "x"), parentId: null }] }),
+      () => store.session("third").importTree({ messages: [{ message: textMessage("a", "x"), parentId: null }] }),
     ];
     await until(isDone);
     for (const write of writes) {
@@ -121,10 +122,10 @@ describe("a store with an embedder", () => {
     const database = openDatabase();
     const store = withOptions(database, { interval: 300 }).withEmbedder(hashing);
     const own = Session.create(store).forSession("own");
-    await own.appendMessage(say("a", "restaurant"));
+    await own.appendMessage(textMessage("a", "restaurant"));
     await store.embeddings.flush();
     const other = Session.create(sqlite(database)).forSession("other");
-    await other.appendMessage(say("a", "umbrella"));
+    await other.appendMessage(textMessage("a", "umbrella"));
     const isEmbedded = database
       .prepare(
         `SELECT count(*) FROM assistant_vectors v JOIN assistant_messages m ON m.n = v.n WHERE m.session_id = 'other'`,
@@ -132,7 +133,7 @@ describe("a store with an embedder", () => {
       .pluck();
     let appends = 0;
     await until(async () => {
-      await own.appendMessage(say(`m${++appends}`, "harbour"));
+      await own.appendMessage(textMessage(`m${++appends}`, "harbour"));
       return isEmbedded.get() === 1;
     });
     await store.close();
@@ -154,11 +155,11 @@ describe("a store with an embedder", () => {
     const database = openDatabase();
     const store = sqlite(database).withEmbedder(hashing);
     const manager = SessionManager.create(store);
-    await manager.append("kept", say("a", "restaurant"));
+    await manager.append("kept", textMessage("a", "restaurant"));
     await store.embeddings.flush();
     const before = dumpTables(database);
     for (const deleter of [manager, SessionManager.create(sqlite(database))]) {
-      await manager.getSession("gone").appendAll([say("a", "restaurant"), say("b", "umbrella")]);
+      await manager.getSession("gone").appendAll([textMessage("a", "restaurant"), textMessage("b", "umbrella")]);
       await store.embeddings.flush();
       await deleter.delete("gone");
       const { sqlite_sequence: _, ...after } = dumpTables(database);
@@ -189,7 +190,7 @@ describe("a store with an embedder", () => {
     ]) {
       const store = memory().withEmbedder(embedder);
       const session = Session.create(store);
-      await session.appendAll(Array.from({ length: 25 }, (_, index) => say(`m${index}`, words(index))));
+      await session.appendAll(Array.from({ length: 25 }, (_, index) => textMessage(`m${index}`, words(index))));
       await store.embeddings.flush();
       expect(calls).toEqual([10, 10, 5]);
       expect((await session.search("restaurnat", { limit: 1 }))[0]?.content).toBe("restaurant");
@@ -213,7 +214,7 @@ describe("a store with an embedder", () => {
       onError: (error) => errors.push(error),
     });
     const session = Session.create(store);
-    await session.appendMessage(say("a", "restaurant"));
+    await session.appendMessage(textMessage("a", "restaurant"));
     await store.embeddings.flush();
     hanging = true;
     expect(await session.search("restaurant")).toHaveLength(1);
@@ -229,7 +230,7 @@ describe("a store with an embedder", () => {
     };
     const store = memory().withEmbedder({ ...hashing, embed });
     const session = Session.create(store);
-    await session.appendAll(Array.from({ length: 50 }, (_, index) => say(`m${index}`, "restaurant")));
+    await session.appendAll(Array.from({ length: 50 }, (_, index) => textMessage(`m${index}`, "restaurant")));
     await store.embeddings.flush();
     calls = 0;
     const page = await session.searchPage("restaurnat", { limit: 10 });
@@ -240,7 +241,7 @@ describe("a store with an embedder", () => {
 
   it("holds no process alive by itself", async () => {
     const store = memory().withEmbedder({ ...hashing, embed: async () => Promise.reject(new Error("away")) });
-    await Session.create(store).appendMessage(say("a", "restaurant"));
+    await Session.create(store).appendMessage(textMessage("a", "restaurant"));
     await expect(store.embeddings.flush()).rejects.toMatchObject({ code: "EMBEDDER_FAILED" });
     // A retry waits now.
     const timers = process.getActiveResourcesInfo().filter((name) => name === "Timeout");
@@ -254,11 +255,11 @@ describe("more vectors than memory holds", () => {
     const embedded = store.withEmbedder(hashing);
     const session = (id: string) => Session.create(embedded).forSession(id);
     await session("old").appendAll(
-      Array.from({ length: 60 }, (_, index) => say(`o${index}`, `${words(index)} ${index}`)),
+      Array.from({ length: 60 }, (_, index) => textMessage(`o${index}`, `${words(index)} ${index}`)),
     );
     await embedded.embeddings.flush();
     await session("new").appendAll(
-      Array.from({ length: 60 }, (_, index) => say(`n${index}`, `${words(index)} ${index}`)),
+      Array.from({ length: 60 }, (_, index) => textMessage(`n${index}`, `${words(index)} ${index}`)),
     );
     await embedded.embeddings.flush();
     const manager = SessionManager.create(embedded);
@@ -274,7 +275,7 @@ describe("more vectors than memory holds", () => {
     const both = await manager.search("restaurant 5", { limit: 2 });
     expect(both.map(({ id }) => id).sort()).toEqual(["n5", "o5"]);
     // What comes later takes the place of the oldest.
-    await session("newest").appendMessage(say("x", "restaurants"));
+    await session("newest").appendMessage(textMessage("x", "restaurants"));
     await embedded.embeddings.flush();
     expect((await manager.search("restaurnat", { limit: 100 })).map(({ id }) => id)).toContain("x");
     await embedded.close();
@@ -303,7 +304,7 @@ describe.skipIf(isStandIn)("sqlite-vec", () => {
     const embedded = small(database, 10_000).withEmbedder(hashing);
     await Session.create(embedded).appendAll(
       Array.from({ length: 200 }, (_, index) =>
-        say(`m${index}`, `${words(index)} ${words(index * 3 + 1)} ${index % 7}`),
+        textMessage(`m${index}`, `${words(index)} ${words(index * 3 + 1)} ${index % 7}`),
       ),
     );
     await embedded.embeddings.flush();

@@ -9,12 +9,11 @@ import type { Store } from "../../src/storage/contract.js";
 import { isEqual } from "../../src/testing/assert.js";
 import { SCENARIOS } from "../../src/testing/fault-scenarios.js";
 import { Workspace } from "../../src/testing/workspace.js";
+import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
 
 // The suite fails every statement of every public call that writes; here is what comes before any of them.
-
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 
 /**
  * Makes `call` fail at each of its statements in turn, until it succeeds; after each failure the `state` must be what it was.
@@ -136,8 +135,8 @@ describe("a fault at any statement", () => {
     });
     expect(statements).toBeGreaterThan(10);
     const session = Session.create(sqlite(database));
-    await session.appendMessage(text("a"));
-    expect(await session.getHistory()).toEqual([text("a")]);
+    await session.appendMessage(textMessage("a"));
+    expect(await session.getHistory()).toEqual([textMessage("a")]);
   });
 
   it("of a session's very first append leaves nothing, and the retry stores the message once", async () => {
@@ -151,11 +150,11 @@ describe("a fault at any statement", () => {
       database,
       (client) => {
         const session = Session.create(sqlite(client));
-        return () => session.appendMessage(text("a"));
+        return () => session.appendMessage(textMessage("a"));
       },
       rows,
     );
-    expect(await Session.create(sqlite(database)).getHistory()).toEqual([text("a")]);
+    expect(await Session.create(sqlite(database)).getHistory()).toEqual([textMessage("a")]);
   });
 
   it.each(["agents-0.22.0", "agents-0.9.0"])(
@@ -184,26 +183,26 @@ describe("a fault at any statement", () => {
       if (armed && statement.includes("INSERT INTO assistant_fts")) throw new RangeError("injected");
     });
     const session = Session.create(sqlite(client));
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.exec("CREATE TABLE mine (x); BEGIN; INSERT INTO mine VALUES (1)");
     armed = true;
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
     armed = false;
     expect(database.inTransaction).toBe(true);
-    await session.appendMessage(text("c"));
+    await session.appendMessage(textMessage("c"));
     database.exec("COMMIT");
     expect(database.prepare("SELECT x FROM mine").pluck().all()).toEqual([1]);
-    expect(await session.getHistory()).toEqual([text("a"), text("c")]);
+    expect(await session.getHistory()).toEqual([textMessage("a"), textMessage("c")]);
   });
 
   it("inside a transaction that the host rolls back takes the message along", async () => {
     const database = openDatabase();
     const session = Session.create(sqlite(database));
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.exec("BEGIN");
-    await session.appendMessage(text("b"));
+    await session.appendMessage(textMessage("b"));
     database.exec("ROLLBACK");
-    expect(await session.getHistory()).toEqual([text("a")]);
+    expect(await session.getHistory()).toEqual([textMessage("a")]);
   });
 });
 

@@ -6,12 +6,12 @@ import { afterAll, describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-open-"));
 let files = 0;
 const newPath = () => join(folder, `${++files}.db`);
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -19,7 +19,7 @@ describe("opening a SQLite file", () => {
   it("makes it, and what SQLite puts beside it, readable for its owner only", async () => {
     const path = newPath();
     const store = sqlite(path);
-    await Session.create(store).appendMessage(text("a"));
+    await Session.create(store).appendMessage(textMessage("a"));
     for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
     await store.close();
   });
@@ -27,11 +27,11 @@ describe("opening a SQLite file", () => {
   it("keeps a write-ahead log, so that readers do not wait for a writer", async () => {
     const path = newPath();
     const store = sqlite(path);
-    await Session.create(store).appendMessage(text("a"));
+    await Session.create(store).appendMessage(textMessage("a"));
     const other = new Database(path);
     expect(other.pragma("journal_mode", { simple: true })).toBe("wal");
     other.exec("BEGIN IMMEDIATE");
-    expect(await Session.create(store).getHistory()).toEqual([text("a")]);
+    expect(await Session.create(store).getHistory()).toEqual([textMessage("a")]);
     other.close();
     await store.close();
   });
@@ -46,7 +46,7 @@ describe("opening a SQLite file", () => {
   it("lets go of a file that it could not open", async () => {
     const path = newPath();
     const store = sqlite(path);
-    await Session.create(store).appendMessage(text("a"));
+    await Session.create(store).appendMessage(textMessage("a"));
     await store.close();
     const whole = readFileSync(path);
     writeFileSync(path, whole.toString("latin1").replaceAll("CREATE TABLE", "CREATE TABEL"), "latin1");
@@ -56,7 +56,7 @@ describe("opening a SQLite file", () => {
     whole[18] = whole[19] = 1; // A backup keeps no write-ahead log.
     writeFileSync(path, whole);
     const restored = sqlite(path, { busyTimeout: 0 });
-    expect(await Session.create(restored).getHistory()).toEqual([text("a")]);
+    expect(await Session.create(restored).getHistory()).toEqual([textMessage("a")]);
     await restored.close();
   });
 
@@ -70,13 +70,13 @@ describe("opening a SQLite file", () => {
     const path = newPath();
     const store = sqlite(path, { busyTimeout: 20 });
     const session = Session.create(store);
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     const other = new Database(path);
     other.exec("BEGIN IMMEDIATE");
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_LOCKED" });
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject({ code: "STORE_LOCKED" });
     other.exec("ROLLBACK");
-    await session.appendMessage(text("b"));
-    expect(await session.getHistory()).toEqual([text("a"), text("b")]);
+    await session.appendMessage(textMessage("b"));
+    expect(await session.getHistory()).toEqual([textMessage("a"), textMessage("b")]);
     other.close();
     await store.close();
   });
@@ -116,10 +116,10 @@ describe("a database that its user opened", () => {
     const database = new Database(newPath());
     database.pragma("journal_mode = DELETE");
     const session = Session.create(sqlite(database));
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     expect(database.pragma("journal_mode", { simple: true })).toBe("delete");
     database.close();
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject({ code: "STORE_CLOSED" });
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject({ code: "STORE_CLOSED" });
     await expect(session.getHistory()).rejects.toMatchObject({ code: "STORE_CLOSED" });
   });
 });
@@ -127,7 +127,7 @@ describe("a database that its user opened", () => {
 describe("stores in memory", () => {
   it("are apart from each other, and say that they do not last", async () => {
     const [one, two] = [memory(), memory()];
-    await Session.create(one).appendMessage(text("a"));
+    await Session.create(one).appendMessage(textMessage("a"));
     expect(await Session.create(two).getHistory()).toEqual([]);
     expect([one.name, one.capabilities.durable]).toEqual(["memory", false]);
   });

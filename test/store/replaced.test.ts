@@ -7,11 +7,11 @@ import { afterAll, describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-replaced-"));
 let files = 0;
 const newPath = () => join(folder, `${++files}.db`);
-const text = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: id }] });
 const REPLACED = { code: "STORE_REPLACED" };
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,17 +53,17 @@ describe.each(ways)("a store on %s whose file is", (way, open) => {
     const path = newPath();
     const store = sqlite(open(path) as SqliteClient);
     const session = Session.create(store);
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     harm(path);
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject(REPLACED);
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject(REPLACED);
     await expect(session.getHistory()).rejects.toMatchObject(REPLACED);
     await expect(session.replaceContextBlock("x", "y")).rejects.toMatchObject({ code: "BLOCK_NOT_FOUND" });
     await expect(session.clearMessages()).rejects.toMatchObject(REPLACED);
     await store.close();
     // A new store keeps what is written from now on.
     const again = sqlite(path);
-    await Session.create(again).appendMessage(text("c"));
-    expect((await Session.create(again).getHistory()).at(-1)).toEqual(text("c"));
+    await Session.create(again).appendMessage(textMessage("c"));
+    expect((await Session.create(again).getHistory()).at(-1)).toEqual(textMessage("c"));
     await again.close();
   });
 
@@ -71,9 +71,9 @@ describe.each(ways)("a store on %s whose file is", (way, open) => {
     const path = newPath();
     const store = sqlite(open(path) as SqliteClient);
     const session = Session.create(store);
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     rmSync(`${path}-wal`);
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject(REPLACED);
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject(REPLACED);
     await store.close();
   });
 
@@ -81,10 +81,10 @@ describe.each(ways)("a store on %s whose file is", (way, open) => {
     const path = newPath();
     const [one, two] = [sqlite(open(path) as SqliteClient), sqlite(path, { synchronous: "normal" })];
     for (let round = 0; round < 5; round += 1) {
-      await Session.create(one).appendMessage(text(`a${round}`));
-      await Session.create(two).appendMessage(text(`b${round}`));
+      await Session.create(one).appendMessage(textMessage(`a${round}`));
+      await Session.create(two).appendMessage(textMessage(`b${round}`));
       const third = sqlite(path);
-      await Session.create(third).appendMessage(text(`c${round}`));
+      await Session.create(third).appendMessage(textMessage(`c${round}`));
       await third.close();
     }
     expect((await Session.create(one).getHistory()).length).toBe(15);
@@ -97,10 +97,10 @@ describe("a store whose file was replaced", () => {
     const path = newPath();
     const database = new Database(path);
     const session = Session.create(sqlite(database));
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.exec("BEGIN");
     renameSync(path, `${path}.old`);
-    await expect(session.appendMessage(text("b"))).rejects.toMatchObject(REPLACED);
+    await expect(session.appendMessage(textMessage("b"))).rejects.toMatchObject(REPLACED);
     database.exec("ROLLBACK");
     const stored = database.prepare("SELECT id FROM assistant_messages").all();
     expect(stored).toEqual([{ id: "a" }]);
@@ -109,8 +109,8 @@ describe("a store whose file was replaced", () => {
 
   it("is not one whose database has no file", async () => {
     for (const store of [memory(), sqlite(":memory:"), sqlite(new Database(""))]) {
-      await Session.create(store).appendMessage(text("a"));
-      expect(await Session.create(store).getHistory()).toEqual([text("a")]);
+      await Session.create(store).appendMessage(textMessage("a"));
+      expect(await Session.create(store).getHistory()).toEqual([textMessage("a")]);
       await store.close();
     }
   });
@@ -118,10 +118,10 @@ describe("a store whose file was replaced", () => {
   it("is not one whose host changed the journal", async () => {
     const database = walOf(new Database(newPath()));
     const session = Session.create(sqlite(database));
-    await session.appendMessage(text("a"));
+    await session.appendMessage(textMessage("a"));
     database.exec("PRAGMA journal_mode = DELETE");
-    await session.appendMessage(text("b"));
-    expect(await session.getHistory()).toEqual([text("a"), text("b")]);
+    await session.appendMessage(textMessage("b"));
+    expect(await session.getHistory()).toEqual([textMessage("a"), textMessage("b")]);
     database.close();
   });
 
@@ -147,7 +147,7 @@ describe("a second store on one path in a process", () => {
   it.skipIf(process.platform !== "linux")("leaves the locks of the first in place", async () => {
     const path = newPath();
     const first = sqlite(path);
-    await Session.create(first).appendMessage(text("a"));
+    await Session.create(first).appendMessage(textMessage("a"));
     const locks = () => {
       const { ino } = statSync(path);
       return readFileSync("/proc/locks", "utf8")

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { AgentSearchProvider, Session, StemmaError } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const say = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 function open(name: string, search: boolean) {
   const store = sqlite(join(folder, name), { search, synchronous: "normal" });
@@ -22,7 +21,7 @@ function open(name: string, search: boolean) {
 
 it("indexes what was written without search when the database is next opened with it", async () => {
   const without = open("later", false);
-  await without.session.appendAll([say("a", "apples and pears"), say("b", "bread")]);
+  await without.session.appendAll([textMessage("a", "apples and pears"), textMessage("b", "bread")]);
   await without.note("sky", "The sky is blue.");
   await without.store.close();
   const { store, find, lookUp } = open("later", true);
@@ -33,12 +32,12 @@ it("indexes what was written without search when the database is next opened wit
 
 it("makes the index anew when messages were written, edited and deleted without search in between", async () => {
   const before = open("between", true);
-  await before.session.appendAll([say("a", "apples"), say("b", "bread"), say("c", "cherries")]);
+  await before.session.appendAll([textMessage("a", "apples"), textMessage("b", "bread"), textMessage("c", "cherries")]);
   await before.store.close();
   const without = open("between", false);
   await without.session.deleteMessages(["b"]);
-  await without.session.updateMessage(say("a", "apricots"));
-  await without.session.appendMessage(say("d", "dates"));
+  await without.session.updateMessage(textMessage("a", "apricots"));
+  await without.session.appendMessage(textMessage("d", "dates"));
   await without.store.close();
   for (let opened = 0; opened < 2; opened += 1) {
     const { store, find } = open("between", true);
@@ -50,7 +49,7 @@ it("makes the index anew when messages were written, edited and deleted without 
 
 it("refuses to search messages and entries without search", async () => {
   const { store, session, note, lookUp } = open("refused", false);
-  await session.appendMessage(say("a", "apples"));
+  await session.appendMessage(textMessage("a", "apples"));
   await note("sky", "The sky is blue.");
   const code = await session.search("apples").catch((error) => StemmaError.isInstance(error) && error.code);
   expect(code).toBe("SEARCH_UNAVAILABLE");

@@ -1,5 +1,6 @@
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { textMessage } from "../helpers/messages.js";
 
 // Runs in a process of its own: writes to a database, and prints a line for each write once it is acknowledged.
 
@@ -11,15 +12,13 @@ export type Task =
 const [path = "", json = ""] = process.argv.slice(2);
 const task = JSON.parse(json) as Task;
 const store = sqlite(path, { synchronous: "normal", busyTimeout: 30_000 });
-
-const message = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 const acknowledge = (line: string) => process.stdout.write(`${line}\n`);
 
 if (task.do === "append") {
   const session = Session.create(store);
   for (let index = 0; index < task.count; index += 1) {
     const id = `${task.prefix}${index}`;
-    await session.appendMessage(message(id));
+    await session.appendMessage(textMessage(id));
     acknowledge(id);
   }
 }
@@ -34,7 +33,7 @@ if (task.do === "import") {
   for (let round = 0; ; round += 1) {
     const sessionId = `${task.prefix}${round}`;
     const messages = Array.from({ length: task.messages }, (_, index) => ({
-      message: message(`m${index}`),
+      message: textMessage(`m${index}`),
       // Every tenth message is an answer to one further up.
       parentId: index === 0 ? null : `m${index % 10 === 9 ? index - 5 : index - 1}`,
     }));

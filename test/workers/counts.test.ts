@@ -1,14 +1,11 @@
 import { expect, it } from "vitest";
+import { textMessage } from "../helpers/messages.js";
 import { conversations } from "./conversations.js";
 import { describeWorkerd } from "./workerd.js";
 
 const MESSAGES = 10_000;
 
-const say = (id: string) => ({
-  id,
-  role: "user",
-  parts: [{ type: "text", text: `Message ${id}, about the deployment.` }],
-});
+const say = (id: string) => textMessage(id, `Message ${id}, about the deployment.`);
 
 /** Calls on a session of `MESSAGES` messages, in this order, with the rows that each may read and write. */
 const CALLS = [

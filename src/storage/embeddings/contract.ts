@@ -21,6 +21,11 @@ export interface EmbedderOptions {
   batchSize?: number | undefined;
   /** Told of each failure of the embedder or of the background work (`EMBEDDER_FAILED`, `EMBEDDER_REPLACED`, the store's own). */
   onError?: ((error: unknown) => void) | undefined;
+  /**
+   * How long to wait after that many failures in a row, in milliseconds. Default: half a second, twice as long after each
+   * further failure, and five minutes at most.
+   */
+  retryDelay?: ((failures: number) => number) | undefined;
 }
 
 /**

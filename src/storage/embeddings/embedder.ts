@@ -10,6 +10,7 @@ export interface Embedder {
   readonly weights: { readonly words: number; readonly vectors: number };
   readonly minSimilarity: number;
   readonly onError: (error: unknown) => void;
+  readonly retryDelay: ((failures: number) => number) | undefined;
   /** How many texts `embed` is given at most. */
   batchSize(): Promise<number>;
   /** Vectors of length one, for each text. Errors: `EMBEDDER_FAILED`. */
@@ -21,7 +22,8 @@ const BATCH_SIZE = 64;
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
 export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
   const options: GivenEmbedder = isModel(given) ? { embed: given } : given;
-  const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize, onError } = options ?? {};
+  const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize } = options ?? {};
+  const { onError, retryDelay } = options ?? {};
   const model = isModel(embed) ? embed : null;
   const id = options?.id ?? (model === null ? undefined : `${model.provider}/${model.modelId}`);
   const { dimensions } = options ?? {};
@@ -33,6 +35,7 @@ export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
   check(isCount(dimensions) || (model !== null && dimensions === undefined), "dimensions is a whole number above 0.");
   check(isCount(batchSize) || batchSize === undefined, "batchSize is a whole number above 0.");
   check(minSimilarity >= -1 && minSimilarity <= 1, "minSimilarity is a number from -1 to 1.");
+  check(retryDelay === undefined || typeof retryDelay === "function", "retryDelay is a function.");
   check(words >= 0 && vectors >= 0 && Number.isFinite(words + vectors), "weights are numbers from 0 on.");
   const call = async (texts: string[], signal: AbortSignal): Promise<number[][]> => {
     if (typeof embed === "function") return await embed(texts, { signal });
@@ -47,6 +50,7 @@ export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
     weights: { words, vectors },
     minSimilarity,
     onError: onError ?? (() => {}),
+    retryDelay,
     batchSize: async () =>
       Math.min(batchSize ?? BATCH_SIZE, (await model?.maxEmbeddingsPerCall) ?? Number.POSITIVE_INFINITY),
     embed: async (texts, signal) => {

@@ -70,6 +70,7 @@ export class EmbeddingIndexer {
     this.background = new BackgroundWorker({
       step: () => this.#step(),
       onError: embedder.onError,
+      retryDelay: embedder.retryDelay,
       interval,
       waitUntil: options.waitUntil,
     });

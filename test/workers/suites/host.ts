@@ -1,5 +1,5 @@
 // Stands for `test/documents/host.ts` in the worker: the samples run on the Durable Object and the bucket of their case.
-export { modelThatSays, text } from "../../documents/host.js";
+export { modelThatSays } from "../../documents/host.js";
 
 import { Agent as DurableObjectAgent, type TestContext } from "../agent.js";
 
