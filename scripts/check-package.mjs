@@ -1,9 +1,10 @@
 // Packs the built package, installs it in an empty folder, and uses it there as a stranger would: from ESM, from CommonJS
-// on Node 22, from TypeScript under three resolutions, and from the command line.
+// on Node 22, with the samples of the documents, from TypeScript under three resolutions, and from the command line.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { entryPoints } from "./entry-points.mjs";
+import { writeDocuments } from "./packed-documents.mjs";
 import { installNode, run } from "./shell.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
@@ -55,6 +56,12 @@ try {
     run(node22, ["--no-warnings", "cjs.cjs"], { cwd: folder }),
     '{"messages":2,"found":2,"tools":["set_context"]}\n',
   );
+
+  await writeDocuments(manifest, join(folder, "documents.mjs"));
+  for (const store of ["agent", "sqlite", "memory"]) {
+    const printed = run("node", ["documents.mjs", store], { cwd: folder }).trim();
+    console.log(`The documents on ${store}: ${printed} do what they say`);
+  }
 
   const sample = (entries) => `
     import { Session, type SessionMessage, StemmaError } from "stemma";

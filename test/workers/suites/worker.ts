@@ -3,6 +3,7 @@ import { bucketUsed, enter } from "./host.js";
 import { cases } from "./vitest.js";
 import "./conformance.js";
 import "../../documents/sessions-page.test.js";
+import "../../documents/older-sessions-page.test.js";
 import "../../documents/memory-page.test.js";
 
 interface Env {
