@@ -1,6 +1,9 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import { foldLabel } from "../../context/label.js";
 import { parsePrompt } from "../../context/prompt.js";
 import { parseQuery } from "../../model/query.js";
+import { appendText } from "../../model/text.js";
+import { ADDED } from "../../session/turn/notes.js";
 
 export { offlineSummary } from "./offline-summary.js";
 
@@ -193,7 +196,7 @@ type Message = LanguageModelV3CallOptions["prompt"][number];
 
 function textOf(message: Message | undefined): string {
   if (message?.role !== "user") return "";
-  // What follows the first text was added by the session: a reminder of changed blocks.
+  // What follows the first text was added by the session: what changed in the blocks.
   return message.content.find((part) => part.type === "text")?.text ?? "";
 }
 
@@ -210,15 +213,19 @@ function resultOf(messages: readonly Message[]): string | null {
   return null;
 }
 
-/** The memory block as the prompt shows it, or as a later reminder does. */
+/** The memory block as the prompt shows it, and as what was told since makes it. */
 function memoryOf(options: LanguageModelV3CallOptions): string {
   const system = options.prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
-  const asked = options.prompt.findLast(({ role }) => role === "user");
   // The first part is the user's own, who can write what looks like a block.
-  const added = asked?.role === "user" ? asked.content.slice(1) : [];
-  const reminders = added.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const blocks = [...system, ...reminders]
-    .flatMap((text) => parsePrompt(text))
-    .filter(({ label }) => label === "MEMORY");
-  return blocks.at(-1)?.content ?? "";
+  const told = options.prompt.flatMap((message) =>
+    message.role === "user"
+      ? message.content.slice(1).flatMap((part) => (part.type === "text" ? [part.text] : []))
+      : [],
+  );
+  let memory = "";
+  for (const { label, content } of [...system, ...told].flatMap(parsePrompt)) {
+    if (label === "MEMORY") memory = content;
+    else if (label === foldLabel(`memory${ADDED}`)) memory = appendText(memory, content);
+  }
+  return memory;
 }

@@ -64,7 +64,9 @@ export class TurnPreparer {
     const { frozen, blocks, messages, state } = await this.#read();
     const target = targetOf(messages, options.messageId);
     const kept = frozen === null ? new Map<string, TurnNote>() : await log.notes(sha256(frozen));
-    const changed = frozen === null ? [] : changedBlocks(frozen, blocks, messages, kept);
+    const seen = frozen === null ? new Map<string, string>() : shownBlocks(frozen, messages, kept);
+    const changed =
+      frozen === null ? [] : blocks.filter((block) => block.content !== (seen.get(foldLabel(block.label)) ?? ""));
     const isRepeated = frozen !== null && isSameTurn(state, frozen, messages, target);
     const refreshed = isRepeated ? false : this.#reason({ frozen, blocks, messages, state, kept, changed }, options);
     const system = frozen === null || mustRender(refreshed, frozen, state) ? await context.refreshPrompt() : frozen;
@@ -72,7 +74,7 @@ export class TurnPreparer {
     // Further up it would change what the provider has in its cache.
     const isOpen = target !== undefined && target === messages.at(-1) && !notes.has(target.id);
     const isTold = isOpen && !isRepeated && system === frozen && changed.length > 0;
-    if (isTold) notes.set(target.id, await log.add(noteFor(target.id, sha256(system), changed)));
+    if (isTold) notes.set(target.id, await log.add(noteFor(target.id, sha256(system), changed, seen)));
     await log.keepState({
       sentAt: Date.now(),
       prompt: sha256(system),
@@ -134,16 +136,6 @@ function isSameTurn(
 // A compaction renders the prompt itself. One that was laid by hand did not.
 function mustRender(reason: false | RefreshReason, frozen: string, state: TurnState | null): boolean {
   return reason !== false && (reason !== "compaction" || state?.prompt === sha256(frozen));
-}
-
-function changedBlocks(
-  frozen: string,
-  blocks: readonly ContextBlock[],
-  messages: readonly SessionMessage[],
-  notes: ReadonlyMap<string, TurnNote>,
-): ContextBlock[] {
-  const shown = shownBlocks(frozen, messages, notes);
-  return blocks.filter(({ label, content }) => content !== (shown.get(foldLabel(label)) ?? ""));
 }
 
 /** Errors: `MESSAGE_NOT_FOUND`. */

@@ -1,0 +1,5 @@
+export function compareStrategies(
+  stemma: object,
+  conversations: object[],
+  count: number,
+): Promise<{ cache: string; strategy: string; cost: number; stale: number; answers: number }[]>;
