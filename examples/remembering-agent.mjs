@@ -44,7 +44,7 @@ for (const message of process.argv.slice(2)) {
   console.log();
 }
 
-await session.session.freezeSystemPrompt();
+await session.session.prepareTurn();
 console.log("Memory:", session.session.getContextBlock("memory")?.content);
 console.log("Usage:", session.getUsage());
 await session.close();

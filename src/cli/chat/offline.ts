@@ -1,9 +1,8 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from "@ai-sdk/provider";
-import { foldLabel } from "../../context/label.js";
 import { parsePrompt } from "../../context/prompt.js";
 import { parseQuery } from "../../model/query.js";
 import { appendText } from "../../model/text.js";
-import { ADDED } from "../../session/turn/notes.js";
+import { parseNote } from "../../session/turn/notes.js";
 
 export { offlineSummary } from "./offline-summary.js";
 
@@ -222,10 +221,8 @@ function memoryOf(options: LanguageModelV3CallOptions): string {
       ? message.content.slice(1).flatMap((part) => (part.type === "text" ? [part.text] : []))
       : [],
   );
-  let memory = "";
-  for (const { label, content } of [...system, ...told].flatMap(parsePrompt)) {
-    if (label === "MEMORY") memory = content;
-    else if (label === foldLabel(`memory${ADDED}`)) memory = appendText(memory, content);
-  }
-  return memory;
+  const blocks = [...system.flatMap(parsePrompt), ...told.flatMap(parseNote)].filter(({ label }) => label === "MEMORY");
+  return blocks.reduce((memory, { content, ...block }) => {
+    return "added" in block && block.added ? appendText(memory, content) : content;
+  }, "");
 }
