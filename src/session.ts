@@ -69,6 +69,7 @@ export type {
   TokenCounterInput as SessionTokenCounterInput,
 } from "./session/token-count.js";
 export type {
+  AppendMessageOptions,
   CheckOptions,
   CheckProblem,
   CheckReport,
