@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   MESSAGE_NOT_FOUND: "No message with this id is in the session.",
   MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
   PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
+  LEAF_MOVED: "The active leaf is not the one that an append expected; nothing was stored.",
   CORRUPT_MESSAGE: "A stored message cannot be read back, or its row does not fit the others of its session.",
   // sessions
   SESSION_STARTED: "A builder method was called after the session was first used.",

@@ -70,6 +70,7 @@ export type {
 } from "./session/token-count.js";
 export type { PrepareTurnOptions, RefreshReason, TurnRequest } from "./session/turn/prepare.js";
 export type {
+  AppendMessageOptions,
   CheckOptions,
   CheckProblem,
   CheckReport,

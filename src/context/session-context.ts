@@ -94,6 +94,14 @@ export class SessionContext implements ContextAccess {
     return block === undefined || this.#added.has(block) ? null : block.snapshot();
   }
 
+  /** The block as its provider holds it now; null when there is none. Errors: `PROVIDER_FAILED`. */
+  async read(label: string): Promise<ContextBlock | null> {
+    const block = this.#blocks.get(foldLabel(label));
+    if (block !== undefined) return this.#settling(block.read(), block);
+    await this.#settle();
+    return null;
+  }
+
   /** All blocks as last read, in the order they were added. Errors as for `block`. */
   blocks(): ContextBlock[] {
     this.#assertTried();
@@ -265,20 +273,20 @@ export class SessionContext implements ContextAccess {
 
   // Reads the blocks of which nothing is known. A provider that fails does not fail calls that do without it: its block
   // keeps the error, and throws it where its content is asked for.
-  async #settle(): Promise<void> {
-    const unknown = this.#shown().filter((block) => !block.tried);
+  async #settle(except?: LiveBlock): Promise<void> {
+    const unknown = this.#shown().filter((block) => !block.tried && block !== except);
     for (const result of await Promise.allSettled(unknown.map((block) => block.read()))) {
       if (result.status === "rejected" && !StemmaError.isInstance(result.reason, "PROVIDER_FAILED"))
         throw result.reason;
     }
   }
 
-  // A write is handed over before what is not known yet is read.
-  async #settling<T>(write: Promise<T>): Promise<T> {
-    const [written, settled] = await Promise.allSettled([write, this.#settle()]);
-    if (written.status === "rejected") throw written.reason;
+  // A call is handed over before what else is not known yet is read.
+  async #settling<T>(call: Promise<T>, reads?: LiveBlock): Promise<T> {
+    const [done, settled] = await Promise.allSettled([call, this.#settle(reads)]);
+    if (done.status === "rejected") throw done.reason;
     if (settled.status === "rejected") throw settled.reason;
-    return written.value;
+    return done.value;
   }
 
   // Asks our own providers now. Those of the host's are asked when it comes to that, after the writes called before now.

@@ -1,4 +1,5 @@
 import type { CompactFunction } from "../compaction/compact.js";
+import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
@@ -14,6 +15,7 @@ import {
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
+import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
@@ -22,7 +24,14 @@ import {
   searchPage,
 } from "../session/search-options.js";
 import type { Session } from "../session/session.js";
-import type { NewSession, SearchHit, SessionInfo, Store, StoredCompaction } from "../storage/contract.js";
+import type {
+  AppendMessageOptions,
+  NewSession,
+  SearchHit,
+  SessionInfo,
+  Store,
+  StoredCompaction,
+} from "../storage/contract.js";
 import { assertSessionId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
@@ -195,9 +204,14 @@ export class SessionManager {
   // ── Messages ──
 
   /** Appends a message; registers the session if needed. Resolves to the message's id. Errors as for `Session.appendMessage`. */
-  async append(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
+  async append(
+    sessionId: string,
+    message: unknown,
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<string> {
     const given = givenMessage(message);
-    await this.getSession(sessionId).appendMessage(given, parentId);
+    await this.getSession(sessionId).appendMessage(given, parentId, options);
     return given.id;
   }
 
@@ -215,21 +229,64 @@ export class SessionManager {
    * Appends messages as one chain, in one atomic write; summaries are skipped. Resolves to the id of the last message, null
    * if there is none. Errors as for `Session.appendAll`.
    */
-  async appendAll(sessionId: string, messages: readonly unknown[], parentId?: string | null): Promise<string | null> {
+  async appendAll(
+    sessionId: string,
+    messages: readonly unknown[],
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<string | null> {
     assertList(messages, "appendAll() takes an array of messages.");
     const given = messages.map(givenMessage);
-    await this.getSession(sessionId).appendAll(given, parentId);
+    await this.getSession(sessionId).appendAll(given, parentId, options);
     return given.findLast((message) => !isSummaryMessage(message))?.id ?? null;
   }
 
+  /** See `Session.editMessage`. */
+  async editMessage<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    messageId: string,
+    message: unknown,
+  ): Promise<AppendedMessage<M>> {
+    return this.getSession(sessionId).editMessage<M>(messageId, message);
+  }
+
+  /** See `Session.selectBranch`. */
+  async selectBranch<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M> {
+    return this.getSession(sessionId).selectBranch<M>(messageId);
+  }
+
   /** See `Session.getHistory`. */
-  async getHistory<M extends SessionMessage = HistoryMessage>(sessionId: string, leafId?: string | null): Promise<M[]> {
-    return this.getSession(sessionId).getHistory<M>(leafId);
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    leafId: string | null | undefined,
+    options: ReadHistoryOptions & { onCorrupt: "skip" },
+  ): Promise<LenientHistory<M>>;
+  getHistory<M extends SessionMessage = HistoryMessage>(
+    sessionId: string,
+    leafId?: string | null,
+    options?: ReadHistoryOptions,
+  ): Promise<M[]>;
+  async getHistory(
+    sessionId: string,
+    leafId?: string | null,
+    options: ReadHistoryOptions = {},
+  ): Promise<SessionMessage[]> {
+    return this.getSession(sessionId).getHistory(leafId, options);
   }
 
   /** See `Session.getBranches`. */
   async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getBranches<M>(messageId);
+  }
+
+  /** See `Session.getParent`. */
+  async getParent<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M | null> {
+    return this.getSession(sessionId).getParent<M>(messageId);
+  }
+
+  /** See `Session.getSiblings`. */
+  async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
+    return this.getSession(sessionId).getSiblings<M>(messageId);
   }
 
   /** The number of stored messages on the active path. Errors: only those of the store. */
@@ -294,6 +351,16 @@ export class SessionManager {
   /** See `Session.getCompactions`. */
   async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
     return this.getSession(sessionId).getCompactions();
+  }
+
+  /** See `Session.removeCompaction`. */
+  async removeCompaction(sessionId: string, id: string): Promise<void> {
+    await this.getSession(sessionId).removeCompaction(id);
+  }
+
+  /** See `Session.readContextBlock`. */
+  async readContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
+    return this.getSession(sessionId).readContextBlock(label);
   }
 
   /**

@@ -4,8 +4,8 @@ export type SessionEvent =
   | SessionStatusEvent
   | SessionErrorEvent;
 
-/** `clear` has no ids; `leaf` the new one; `compaction` the compaction's. */
-export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction";
+/** `clear` has no ids; `leaf` the new one; `compaction` and `compaction_removed` the compaction's. */
+export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction" | "compaction_removed";
 
 /** Also sent, as JSON, through the `broadcast` method of the agent that the session was created on. */
 export interface SessionStatusEvent {

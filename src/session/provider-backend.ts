@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import { encodeMessage } from "../model/codec.js";
 import { applyCompactions } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
+import { leafMoved } from "../model/leaf-moved.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
@@ -79,6 +80,12 @@ export function providerBackend(
     return messages.filter((each) => !isSummary(each) || !ids.has(each.id));
   };
 
+  const parentOf = async (given: string): Promise<SessionMessage | null> => {
+    const messageId = await named(given);
+    if ((await message(messageId)) === null) throw notFound(messageId);
+    return (await stored(messageId)).at(-2) ?? null;
+  };
+
   const insert = async (given: SessionMessage, parent: string | null | undefined): Promise<boolean> => {
     if ((await message(given.id)) !== null) return false;
     const parentId = await named(parent);
@@ -89,6 +96,14 @@ export function providerBackend(
     // Not every provider tells a missing argument from an undefined one.
     await (parentId === undefined ? provider.appendMessage(given) : provider.appendMessage(given, parentId));
     return true;
+  };
+
+  // What inserts nothing changes nothing wherever the leaf is.
+  const assertLeaf = async (given: readonly SessionMessage[], expected: string | null): Promise<void> => {
+    let isAnyNew = false;
+    for (const { id } of given) isAnyNew ||= (await message(id)) === null;
+    const leafId = (await provider.getLatestLeaf())?.id ?? null;
+    if (isAnyNew && leafId !== (await named(expected))) throw leafMoved(sessionId, expected, leafId);
   };
 
   // Whether the range says what its summary was made of.
@@ -133,15 +148,22 @@ export function providerBackend(
       if ((await message(messageId)) === null) throw notFound(messageId);
       return [...(await provider.getBranches(messageId))];
     }),
+    parent: reading(parentOf),
+    siblings: reading(async (messageId) => {
+      const parent = await parentOf(messageId);
+      if (parent === null) throw unsupported("cannot list the roots: ask for the siblings of another message");
+      return [...(await provider.getBranches(parent.id))];
+    }),
     length: reading(async (leafId) => provider.getPathLength(await named(leafId))),
     tokens: reading(async (leafId) =>
       (await history(leafId)).reduce((sum, each) => sum + estimateMessageTokens(each), 0),
     ),
     tree: reading(async () => treeOf(await provider.getHistory())),
-    append: writing(async (given, parentId) => {
+    append: writing(async (given, parentId, { expectedLeaf } = {}) => {
       const valid = await withoutSummaries(given);
       // Before anything is written.
       for (const each of valid) encodeMessage(each);
+      if (expectedLeaf !== undefined) await assertLeaf(valid, expectedLeaf);
       const messages = valid.map(skills.emptied);
       const insertedIds: string[] = [];
       let parent = parentId;
@@ -153,6 +175,13 @@ export function providerBackend(
       const isKnown = one !== undefined && messages.length === 1 && insertedIds.length === 0;
       const lastId = messages.at(-1)?.id ?? (await provider.getLatestLeaf())?.id ?? null;
       return { insertedIds, lastId, visibleTokens: null, stored: isKnown ? await message(one.id) : undefined };
+    }),
+    appendSibling: writing(async (siblingId, given) => {
+      encodeMessage(given);
+      const parent = await parentOf(siblingId);
+      const inserted = await insert(skills.emptied(given), parent?.id ?? null);
+      const stored = inserted ? undefined : await message(given.id);
+      return { insertedIds: inserted ? [given.id] : [], lastId: given.id, visibleTokens: null, stored };
     }),
     upsert: writing(async (given, parentId) => {
       if ((await withoutSummaries([given])).length === 0) return { inserted: false, visibleTokens: null };
@@ -179,8 +208,10 @@ export function providerBackend(
       return false;
     }),
     setActiveLeaf: async () => {
-      const text = "A SessionProvider cannot store an active leaf: name the parentId when you append.";
-      throw new StemmaError("STORE_UNSUPPORTED", {}, text);
+      throw unsupported("cannot store an active leaf: name the parentId when you append");
+    },
+    selectBranch: async () => {
+      throw unsupported("cannot store an active leaf: name the leafId when you read, and the parentId when you append");
     },
     compactions: reading(compactions),
     addCompaction: writing(async (request, guard) => {
@@ -195,6 +226,9 @@ export function providerBackend(
         added ?? { id: "", summary: request.summary, fromMessageId, toMessageId, createdAt: new Date().toISOString() }
       );
     }),
+    removeCompaction: async () => {
+      throw unsupported("cannot take a summary back: remove it where the provider keeps it");
+    },
     originals: reading(originals),
     search: reading(async (query, { limit, offset = 0, ...filters }) => {
       if (provider.searchMessages === undefined) {
@@ -212,6 +246,10 @@ export function providerBackend(
 
 async function* streamOf(messages: Promise<SessionMessage[]>, newestFirst: boolean): AsyncIterable<SessionMessage> {
   yield* newestFirst ? (await messages).reverse() : await messages;
+}
+
+function unsupported(what: string): StemmaError {
+  return new StemmaError("STORE_UNSUPPORTED", {}, `A SessionProvider ${what}.`);
 }
 
 function notFound(messageId: string): StemmaError {

@@ -65,11 +65,11 @@ export interface SessionProvider {
   searchMessages?(query: string, limit?: number): Awaitable<SearchResult[]>;
 }
 
-export interface AppendedMessage {
+export interface AppendedMessage<M extends SessionMessage = HistoryMessage> {
   /** False when a message with this id was there already, or is one of the session's own summaries. */
   readonly inserted: boolean;
   /** The stored form. */
-  readonly message: SessionMessage;
+  readonly message: M;
 }
 
 /** How `Session.getHistory` reads. */

@@ -13,7 +13,14 @@ import {
   type SessionMessage,
   SUMMARY_ID_PREFIX,
 } from "../model/message.js";
-import type { HistoryRowStat, RecentHistory, StoredCompaction, TreeNode } from "../storage/contract.js";
+import type {
+  AppendMessageOptions,
+  AppendResult,
+  HistoryRowStat,
+  RecentHistory,
+  StoredCompaction,
+  TreeNode,
+} from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
@@ -45,6 +52,7 @@ import type {
   LenientHistory,
   ReadHistoryOptions,
   SearchResult,
+  SessionBackend,
   SessionProvider,
 } from "./provider.js";
 import {
@@ -62,6 +70,7 @@ export let resetSession: (session: Session) => void;
 
 const PARENT = "A parentId is the id of a message, or null for a new root";
 const LEAF = "A leafId is the id of a message, or null for the active leaf";
+const EXPECTED_LEAF = "expectedLeaf is the id of a message, or null for none";
 const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
@@ -201,33 +210,52 @@ export class Session {
 
   /**
    * Appends a message: below the active leaf, below `parentId`, or as a new root when `parentId` is `null`. A known id
-   * changes nothing. May compact before it resolves.
-   * Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`, `SESSION_LIMIT`.
+   * changes nothing. With `expectedLeaf`, the message is stored only if that is still the active leaf (`null`: if there is
+   * none). May compact before it resolves.
+   * Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`, `PARENT_NOT_FOUND`, `LEAF_MOVED`, `SESSION_LIMIT`.
    */
-  async appendMessage(message: unknown, parentId?: string | null): Promise<AppendedMessage> {
-    assertOptionalId(parentId, PARENT);
+  async appendMessage<M extends SessionMessage = HistoryMessage>(
+    message: unknown,
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<AppendedMessage<M>> {
+    assertAppend(parentId, options, "appendMessage()");
     const given = givenMessage(message);
-    const { insertedIds, stored } = await this.#append([given], parentId);
-    const inserted = insertedIds.length > 0;
-    if (!inserted && !isSummary(given)) return { inserted, message: stored ?? given };
-    return {
-      inserted,
-      // Computed lazily: rarely read.
-      get message() {
-        return storedForm(given);
-      },
-    };
+    return appended<M>(given, await this.#append([given], (backend) => backend.append([given], parentId, options)));
+  }
+
+  /**
+   * Appends `message`, which has an id of its own, beside the message `messageId`: below the same parent. It becomes the active
+   * leaf; `messageId` and what follows it stay on their branch. A known id changes nothing. May compact before it resolves.
+   * Errors: `MESSAGE_NOT_FOUND`; `INVALID_MESSAGE`, also for the same id; those of `appendMessage`.
+   */
+  async editMessage<M extends SessionMessage = HistoryMessage>(
+    messageId: string,
+    message: unknown,
+  ): Promise<AppendedMessage<M>> {
+    assertText(messageId, "The message id of editMessage()");
+    const given = givenMessage(message);
+    if (given.id === messageId) {
+      const text = "An edited message needs a new id. To replace a message in place, call updateMessage().";
+      throw new StemmaError("INVALID_MESSAGE", { messageId }, text);
+    }
+    return appended<M>(given, await this.#append([given], (backend) => backend.appendSibling(messageId, given)));
   }
 
   /**
    * Appends messages as one chain, in one atomic write. A message with a known id stays where it is, and the chain continues
    * from it. The session's own summaries are skipped, so you can pass a whole `getHistory()`. Resolves to the inserted ids.
-   * Errors as for `appendMessage`; then no message is stored.
+   * `expectedLeaf` as for `appendMessage`. Errors as there; then no message is stored.
    */
-  async appendAll(messages: readonly unknown[], parentId?: string | null): Promise<string[]> {
-    assertOptionalId(parentId, PARENT);
+  async appendAll(
+    messages: readonly unknown[],
+    parentId?: string | null,
+    options: AppendMessageOptions = {},
+  ): Promise<string[]> {
+    assertAppend(parentId, options, "appendAll()");
     assertList(messages, "appendAll() takes an array of messages.");
-    return [...(await this.#append(messages.map(givenMessage), parentId)).insertedIds];
+    const given = messages.map(givenMessage);
+    return [...(await this.#append(given, (backend) => backend.append(given, parentId, options))).insertedIds];
   }
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
@@ -291,6 +319,18 @@ export class Session {
     const { backend, events } = this.#started;
     await backend.setActiveLeaf(messageId);
     events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+  }
+
+  /**
+   * Makes the newest leaf below a message the active leaf: the message itself where nothing follows it. Resolves to the leaf.
+   * Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  async selectBranch<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M> {
+    assertText(messageId, "The message id of selectBranch()");
+    const { backend, events } = this.#started;
+    const leaf = await backend.selectBranch(messageId);
+    events.emit({ type: "messages", change: "leaf", ids: [leaf.id] });
+    return leaf as M;
   }
 
   // ── Reading ──
@@ -372,6 +412,22 @@ export class Session {
     return (await this.#started.backend.branches(messageId)) as M[];
   }
 
+  /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  async getParent<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M | null> {
+    assertText(messageId, "The message id of getParent()");
+    return (await this.#started.backend.parent(messageId)) as M | null;
+  }
+
+  /**
+   * The messages that have the same parent as a message, itself among them, in the order in which they were written. Roots are
+   * siblings of each other. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`; `STORE_UNSUPPORTED` for a root on a
+   * `SessionProvider` of your own.
+   */
+  async getSiblings<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M[]> {
+    assertText(messageId, "The message id of getSiblings()");
+    return (await this.#started.backend.siblings(messageId)) as M[];
+  }
+
   /** The number of stored messages on the path; summaries are not counted. Errors: `MESSAGE_NOT_FOUND`. */
   async getPathLength(leafId?: string | null): Promise<number> {
     assertOptionalId(leafId, LEAF);
@@ -415,6 +471,15 @@ export class Session {
   getContextBlock(label: string): ContextBlock | null {
     assertText(label, "The label of getContextBlock()");
     return this.#started.context.block(label);
+  }
+
+  /**
+   * A block as it is stored now; null when there is none. Unlike `getContextBlock` it asks the block's provider. The frozen
+   * prompt does not change. Errors: `PROVIDER_FAILED`.
+   */
+  async readContextBlock(label: string): Promise<ContextBlock | null> {
+    assertText(label, "The label of readContextBlock()");
+    return this.#inContext((context) => context.read(label));
   }
 
   /** All blocks as they were last read, in the order in which they were added. Errors as for `getContextBlock`. */
@@ -561,8 +626,21 @@ export class Session {
   /** The messages under a summary. `id` is the compaction's or its message's. Errors: `COMPACTION_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   async expandCompaction<M extends SessionMessage = HistoryMessage>(id: string): Promise<M[]> {
     assertText(id, "The id of expandCompaction()");
-    const compactionId = isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
-    return (await this.#started.backend.originals(compactionId)) as M[];
+    return (await this.#started.backend.originals(compactionIdOf(id))) as M[];
+  }
+
+  /**
+   * Takes a summary back: the messages under it show again, or an older summary of them. `id` is the compaction's or its
+   * message's. The frozen prompt does not change. Errors: `COMPACTION_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider`
+   * of your own.
+   */
+  async removeCompaction(id: string): Promise<void> {
+    assertText(id, "The id of removeCompaction()");
+    const { backend, events, compactor } = this.#started;
+    const compactionId = compactionIdOf(id);
+    await backend.removeCompaction(compactionId);
+    events.emit({ type: "messages", change: "compaction_removed", ids: [compactionId] });
+    await compactor.afterChange();
   }
 
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
@@ -598,9 +676,12 @@ export class Session {
     return this;
   }
 
-  async #append(messages: readonly SessionMessage[], parentId: string | null | undefined) {
+  async #append(
+    messages: readonly SessionMessage[],
+    append: (backend: SessionBackend) => Promise<AppendResult>,
+  ): Promise<AppendResult> {
     const { backend, events, compactor, turns } = this.#started;
-    const result = await backend.append(messages, parentId);
+    const result = await append(backend);
     if (result.insertedIds.length > 0) {
       turns.wrote(messages);
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
@@ -614,6 +695,32 @@ export class Session {
 export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
   readonly tools: T;
 };
+
+function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {
+  assertOptionalId(parentId, PARENT);
+  assertOptions(options, method);
+  assertOptionalId(options.expectedLeaf, EXPECTED_LEAF);
+}
+
+function appended<M extends SessionMessage>(
+  given: SessionMessage,
+  { insertedIds, stored }: AppendResult,
+): AppendedMessage<M> {
+  const inserted = insertedIds.length > 0;
+  if (!inserted && !isSummary(given)) return { inserted, message: (stored ?? given) as M };
+  return {
+    inserted,
+    // Computed lazily: rarely read.
+    get message() {
+      return storedForm(given) as M;
+    },
+  };
+}
+
+// A compaction may be named by its message.
+function compactionIdOf(id: string): string {
+  return isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
+}
 
 function storedForm(message: SessionMessage): SessionMessage {
   const stored = JSON.parse(JSON.stringify(message)) as SessionMessage;

@@ -5,6 +5,7 @@ import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore 
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import { append, withStored } from "./operations/append.js";
+import * as branches from "./operations/branches.js";
 import * as compactions from "./operations/compactions.js";
 import { deleteMessages } from "./operations/delete-messages.js";
 import * as history from "./operations/history.js";
@@ -35,12 +36,18 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   const { native } = sql;
   return {
     id,
-    append: async (given, parent) => {
+    append: async (given, parent, options = {}) => {
       const { encoded, summaryIds } = encodeAll(given);
-      const result = await (native?.mayAppend(encoded, parent) && summaryIds.length === 0
+      const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
+      const result = await (isPlain && native?.mayAppend(encoded, parent)
         ? writeOne(() => withStored(native.append(id, encoded, parent), id, encoded))
-        : write(() => append(sql, id, encoded, parent, summaryIds), "idempotent"));
+        : write(() => append(sql, id, encoded, parent, summaryIds, options), "idempotent"));
       return appendResult(encoded, result);
+    },
+    appendSibling: async (siblingId, message) => {
+      const encoded = encodeMessage(message);
+      const sibling = () => branches.appendSibling(sql, id, siblingId, encoded);
+      return appendResult([encoded], await write(sibling, "idempotent"));
     },
     update: async (message) => {
       const encoded = encodeMessage(message);
@@ -60,10 +67,13 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
     },
     setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(id, messageId)),
+    selectBranch: (messageId) => write(() => branches.selectBranch(sql, id, messageId)),
 
     message: (messageId) => read(() => history.readMessage(id, messageId)),
     leaf: () => read(() => history.readLeaf(id)),
-    branches: (messageId) => read(() => history.readBranches(id, messageId)),
+    branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
+    parent: (messageId) => read(() => branches.readParent(id, messageId)),
+    siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);
       const shared = () => history.readPath(sql, id, path);
@@ -86,6 +96,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       assertStorableText(compaction.summary, "A summary");
       return write(() => compactions.addCompaction(sql, id, compaction, guard));
     },
+    removeCompaction: (compactionId) => write(() => compactions.removeCompaction(id, compactionId)),
     originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     skills: () => readOne(() => sessions.readSkills(id)),
     changeSkills: (change) => write(() => sessions.changeSkills(id, change)),

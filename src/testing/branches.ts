@@ -1,5 +1,5 @@
 import { expect, expectError } from "./assert.js";
-import { chain, encoded, forkedTree, historyIds, idsOf, importedTree, message, numbered } from "./samples.js";
+import { chain, encoded, forkedTree, historyIds, idsOf, importedTree, message, numbered, snapshot } from "./samples.js";
 import { defineTopic } from "./topic.js";
 
 export const branches = defineTopic("branches", (it) => {
@@ -88,6 +88,190 @@ export const branches = defineTopic("branches", (it) => {
     await expectError(session.setActiveLeaf("unknown"), "MESSAGE_NOT_FOUND");
   });
 
+  it("gives the parent of a message, and null for a root", async ({ session, manager }) => {
+    await forkedTree(session);
+    await session.appendMessage(message("r"), null);
+    expect(await session.getParent("d")).toEqual(message("a"));
+    expect(await session.getParent("c")).toEqual(message("b"));
+    expect(await session.getParent("root")).toBe(null);
+    expect(await session.getParent("r")).toBe(null);
+    await session.deleteMessages(["a"]);
+    expect(await session.getParent("d")).toEqual(message("root"));
+    expect(await manager.getParent(session.id, "b")).toEqual(message("root"));
+    await expectError(session.getParent("unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(manager.getParent("no session", "root"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("gives the siblings of a message, itself among them, in the order they were written", async (workspace) => {
+    const { session, manager } = workspace;
+    await forkedTree(session);
+    await session.appendMessage(message("f"), "a");
+    for (const id of ["b", "d", "f"]) {
+      expect(await session.getSiblings(id)).toEqual([message("b"), message("d"), message("f")]);
+    }
+    expect(idsOf(await session.getSiblings("c"))).toEqual(["c"]);
+    expect(idsOf(await manager.getSiblings(session.id, "a"))).toEqual(["a"]);
+    await session.deleteMessages(["b"]);
+    expect(idsOf(await session.getSiblings("f"))).toEqual(["c", "d", "f"]);
+    await session.deleteMessages(["c"]);
+    expect(idsOf(await session.getSiblings("d"))).toEqual(["d", "f"]);
+    await expectError(session.getSiblings("b"), "MESSAGE_NOT_FOUND");
+    await expectError(session.getSiblings("unknown"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("takes all roots for siblings", async ({ session }) => {
+    await forkedTree(session);
+    expect(idsOf(await session.getSiblings("root"))).toEqual(["root"]);
+    await session.appendMessage(message("r"), null);
+    await session.appendMessage(message("s"), null);
+    for (const id of ["root", "r", "s"]) expect(idsOf(await session.getSiblings(id))).toEqual(["root", "r", "s"]);
+    await session.deleteMessages(["root"]);
+    expect(idsOf(await session.getSiblings("s"))).toEqual(["a", "r", "s"]);
+    await session.deleteMessages(["a", "b", "c", "d", "e"]);
+    expect(idsOf(await session.getSiblings("r"))).toEqual(["r", "s"]);
+    await session.deleteMessages(["s"]);
+    expect(idsOf(await session.getSiblings("r"))).toEqual(["r"]);
+  });
+
+  it("selects the newest leaf below a message", async ({ session, manager }) => {
+    await forkedTree(session);
+    expect(await session.selectBranch("b")).toEqual(message("c"));
+    expect((await session.getLatestLeaf())?.id).toBe("c");
+    expect(await historyIds(session)).toEqual(["root", "a", "b", "c"]);
+    expect((await session.selectBranch("d")).id).toBe("e");
+    expect((await manager.selectBranch(session.id, "c")).id).toBe("c");
+    // The newest leaf of all is below it, whichever was chosen.
+    expect((await session.selectBranch("root")).id).toBe("e");
+    await session.appendMessage(message("f"), "c");
+    expect((await session.selectBranch("a")).id).toBe("f");
+    expect((await session.selectBranch("d")).id).toBe("e");
+    await session.appendMessage(message("g"));
+    expect(await historyIds(session)).toEqual(["root", "a", "d", "e", "g"]);
+    expect((await session.selectBranch("b")).id).toBe("f");
+    const before = await session.getLatestLeaf();
+    await expectError(session.selectBranch("unknown"), "MESSAGE_NOT_FOUND");
+    expect(await session.getLatestLeaf()).toEqual(before);
+  });
+
+  it("selects a leaf of a branch that begins below, and none of one that begins beside it", async ({ session }) => {
+    await chain(session, ["root", "a", "b"]);
+    await session.appendMessage(message("beside a"), "root");
+    await session.appendMessage(message("below a"), "a");
+    await session.appendMessage(message("below that"), "below a");
+    await session.appendMessage(message("x"), "beside a");
+    await session.appendMessage(message("other root"), null);
+    expect((await session.selectBranch("a")).id).toBe("below that");
+    expect((await session.selectBranch("b")).id).toBe("b");
+    expect((await session.selectBranch("beside a")).id).toBe("x");
+    expect((await session.selectBranch("root")).id).toBe("x");
+    await session.deleteMessages(["below that"]);
+    expect((await session.selectBranch("a")).id).toBe("below a");
+  });
+
+  it("keeps the selected branch across a restart", ["durable"], async (workspace) => {
+    await forkedTree(workspace.session);
+    await workspace.session.selectBranch("b");
+    const { session } = await workspace.restart();
+    expect((await session.getLatestLeaf())?.id).toBe("c");
+    expect(idsOf(await session.getSiblings("b"))).toEqual(["b", "d"]);
+    expect((await session.selectBranch("d")).id).toBe("e");
+  });
+
+  it("appends an edited message as a sibling, and makes it active", async ({ session, manager }) => {
+    await forkedTree(session);
+    await session.setActiveLeaf("c");
+    const edited = await session.editMessage("b", message("b2"));
+    expect([edited.inserted, edited.message]).toEqual([true, message("b2")]);
+    expect(await historyIds(session)).toEqual(["root", "a", "b2"]);
+    expect(idsOf(await session.getSiblings("b"))).toEqual(["b", "d", "b2"]);
+    expect(await historyIds(session, "c")).toEqual(["root", "a", "b", "c"]);
+    expect((await manager.editMessage(session.id, "b2", message("b3"))).inserted).toBe(true);
+    expect(idsOf(await manager.getSiblings(session.id, "b"))).toEqual(["b", "d", "b2", "b3"]);
+    await session.editMessage("root", message("r"));
+    expect(await historyIds(session)).toEqual(["r"]);
+    expect(idsOf(await session.getSiblings("root"))).toEqual(["root", "r"]);
+  });
+
+  it("edits no message that is not there, and none under its own id", async (workspace) => {
+    const { session } = workspace;
+    await forkedTree(session);
+    const before = await snapshot(workspace);
+    await expectError(session.editMessage("unknown", message("x")), "MESSAGE_NOT_FOUND");
+    await expectError(session.editMessage("b", message("b", "edited")), "INVALID_MESSAGE");
+    await expectError(session.editMessage("b", { id: "x", role: "user" }), "INVALID_MESSAGE");
+    await expectError(session.editMessage("b", message("compaction_x")), "INVALID_MESSAGE");
+    const known = await session.editMessage("b", message("e", "not stored"));
+    expect([known.inserted, known.message]).toEqual([false, message("e")]);
+    expect(await snapshot(workspace)).toEqual(before);
+  });
+
+  it("takes the id of a summary in a tree for the last message under it", async ({ session }) => {
+    await chain(session, ["a", "b", "c", "d"]);
+    const summary = `compaction_${(await session.addCompaction("summary", "b", "c")).id}`;
+    await session.appendMessage(message("e"), "b");
+    expect((await session.getParent(summary))?.id).toBe("b");
+    expect(idsOf(await session.getSiblings(summary))).toEqual(["c", "e"]);
+    expect((await session.selectBranch(summary)).id).toBe("d");
+    await session.editMessage(summary, message("f"));
+    expect(await historyIds(session)).toEqual(["a", "b", "f"]);
+    await expectError(session.getParent("compaction_unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(session.getSiblings("compaction_unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(session.selectBranch("compaction_unknown"), "MESSAGE_NOT_FOUND");
+  });
+
+  it("appends only where the active leaf is the one that is expected", async (workspace) => {
+    const { session, manager } = workspace;
+    await session.appendMessage(message("root"), undefined, { expectedLeaf: null });
+    await session.appendAll([message("a"), message("b")], undefined, { expectedLeaf: "root" });
+    const before = await snapshot(workspace);
+    for (const expectedLeaf of ["root", "a", "unknown", null]) {
+      const error = await expectError(session.appendMessage(message("x"), "a", { expectedLeaf }), "LEAF_MOVED");
+      expect([error.details.expectedLeaf, error.details.activeLeaf]).toEqual([expectedLeaf, "b"]);
+      await expectError(session.appendAll([message("a"), message("x")], undefined, { expectedLeaf }), "LEAF_MOVED");
+      await expectError(manager.append(session.id, message("x"), undefined, { expectedLeaf }), "LEAF_MOVED");
+      await expectError(manager.appendAll(session.id, [message("x")], null, { expectedLeaf }), "LEAF_MOVED");
+    }
+    expect(await snapshot(workspace)).toEqual(before);
+    await session.appendMessage(message("c"), "a", { expectedLeaf: "b" });
+    expect(await historyIds(session)).toEqual(["root", "a", "c"]);
+    await session.setActiveLeaf("a");
+    await expectError(session.appendMessage(message("d"), undefined, { expectedLeaf: "c" }), "LEAF_MOVED");
+    await session.appendMessage(message("d"), undefined, { expectedLeaf: "a" });
+    expect(idsOf(await session.getBranches("a"))).toEqual(["b", "c", "d"]);
+  });
+
+  it("expects no leaf where the only message of the active path was deleted", async ({ session }) => {
+    await chain(session, ["a", "b"]);
+    await session.appendMessage(message("r"), null);
+    await session.deleteMessages(["r"]);
+    await expectError(session.appendMessage(message("s"), undefined, { expectedLeaf: "b" }), "LEAF_MOVED");
+    await session.appendMessage(message("s"), undefined, { expectedLeaf: null });
+    expect(await historyIds(session)).toEqual(["s"]);
+  });
+
+  it("expects the leaf that a history ends with, a summary or a message", async ({ session }) => {
+    await chain(session, ["a", "b"]);
+    await session.addCompaction("summary", "a", "b");
+    const [summary] = await historyIds(session);
+    await session.appendMessage(message("c"), undefined, { expectedLeaf: summary ?? null });
+    await expectError(session.appendMessage(message("d"), undefined, { expectedLeaf: summary ?? null }), "LEAF_MOVED");
+    expect(await historyIds(session)).toEqual([summary, "c"]);
+  });
+
+  it("changes nothing when an append that expected a leaf is repeated", async (workspace) => {
+    const { session } = workspace;
+    await chain(session, ["a"]);
+    const append = () => session.appendMessage(message("b"), undefined, { expectedLeaf: "a" });
+    const appendAll = () => session.appendAll([message("c"), message("d")], undefined, { expectedLeaf: "b" });
+    expect((await append()).inserted).toBe(true);
+    expect(await appendAll()).toEqual(["c", "d"]);
+    const before = await snapshot(workspace);
+    const again = await append();
+    expect([again.inserted, again.message]).toEqual([false, message("b")]);
+    expect(await appendAll()).toEqual([]);
+    expect(await snapshot(workspace)).toEqual(before);
+  });
+
   it("keeps the chosen leaf across a restart", ["durable"], async (workspace) => {
     await forkedTree(workspace.session);
     await workspace.session.setActiveLeaf("b");
@@ -167,7 +351,7 @@ export const branches = defineTopic("branches", (it) => {
     }
   });
 
-  it("reads a path that forks at each of its 200 messages", async ({ session }) => {
+  it("reads and selects in a path that forks at each of its 200 messages", async ({ session }) => {
     const ids = numbered("m", 200);
     let parent: string | null = null;
     for (const id of ids) {
@@ -178,6 +362,11 @@ export const branches = defineTopic("branches", (it) => {
     }
     expect(await historyIds(session)).toEqual(ids);
     expect(await session.getPathLength()).toBe(200);
+    const [first = "", half = "", last = ""] = [ids[0], ids[100], ids[199]];
+    expect((await session.selectBranch(`${half}-aside`)).id).toBe(`${half}-aside`);
+    for (const id of [half, first, last]) expect((await session.selectBranch(id)).id).toBe(last);
+    expect((await session.getParent(last))?.id).toBe(ids[198]);
+    expect(idsOf(await session.getSiblings(half))).toEqual([`${half}-aside`, half]);
     await session.deleteMessages(ids.filter((_, index) => index % 2 === 1));
     expect(await historyIds(session)).toEqual(ids.filter((_, index) => index % 2 === 0));
   });

@@ -17,9 +17,16 @@ export interface SessionStore {
    * Attaches `messages` as one chain below `parent`; the last one inserted becomes the active leaf. A known id stays
    * where and as it is, and the chain goes on from it. Summaries of this session are passed over. A call that inserts
    * nothing changes nothing.
-   * Errors: `PARENT_NOT_FOUND`, `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.
+   * Errors: `PARENT_NOT_FOUND`, `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`; `LEAF_MOVED` where it would insert
+   * something and `expectedLeaf` does not hold.
    */
-  append(messages: readonly SessionMessage[], parent?: ParentRef): Promise<AppendResult>;
+  append(
+    messages: readonly SessionMessage[],
+    parent?: ParentRef,
+    options?: AppendMessageOptions,
+  ): Promise<AppendResult>;
+  /** Attaches `message` to the parent of message `id`, and makes it the active leaf. Errors: `MESSAGE_NOT_FOUND` for `id`, and those of `append`. */
+  appendSibling(id: string, message: SessionMessage): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
   update(message: SessionMessage): Promise<void>;
   /** Updates a known id in place, else appends below `parent`. A summary of this session is passed over. Errors: as for `append`. */
@@ -39,6 +46,8 @@ export interface SessionStore {
   importTree(tree: ImportedTree): Promise<{ inserted: number }>;
   /** Makes a message the one that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
   setActiveLeaf(messageId: string): Promise<void>;
+  /** The same for the newest leaf below a message, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  selectBranch(messageId: string): Promise<SessionMessage>;
 
   // ── Reading ──
 
@@ -48,6 +57,10 @@ export interface SessionStore {
   leaf(): Promise<SessionMessage | null>;
   /** The messages whose parent is `id`, oldest first. Errors: `MESSAGE_NOT_FOUND`. */
   branches(id: string): Promise<SessionMessage[]>;
+  /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`. */
+  parent(id: string): Promise<SessionMessage | null>;
+  /** The messages with the parent of message `id`, itself among them, oldest first; of a root all roots. Errors: `MESSAGE_NOT_FOUND`. */
+  siblings(id: string): Promise<SessionMessage[]>;
   /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   path(options?: ReadOptions): Promise<PathRead>;
   /**
@@ -80,6 +93,8 @@ export interface SessionStore {
    * `COMPACTION_STALE` when `guard` no longer holds.
    */
   addCompaction(compaction: NewCompaction, guard?: CompactionGuard): Promise<StoredCompaction>;
+  /** Takes a compaction back: what it covered, or older compactions of that, show again. Errors: `COMPACTION_NOT_FOUND`. */
+  removeCompaction(compactionId: string): Promise<void>;
   /** The stored messages of a compaction's range, in order. Errors: `COMPACTION_NOT_FOUND`. */
   originals(compactionId: string): Promise<SessionMessage[]>;
   /** Which skills are loaded and unloaded. */
@@ -90,6 +105,11 @@ export interface SessionStore {
 
 /** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
 export type ParentRef = string | null | undefined;
+
+export interface AppendMessageOptions {
+  /** The active leaf that the caller knows of, null for none: nothing is inserted where it is another one. Default: any. */
+  expectedLeaf?: string | null | undefined;
+}
 
 export interface AppendResult {
   /** The ids that were not there before, in order. */

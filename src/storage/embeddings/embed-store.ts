@@ -46,6 +46,7 @@ function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder,
       return {
         ...session,
         append: waking(session.append, here),
+        appendSibling: waking(session.appendSibling, here),
         update: waking(session.update, here),
         upsert: waking(session.upsert, here),
         importTree: waking(session.importTree, here),

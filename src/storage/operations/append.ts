@@ -1,10 +1,12 @@
 import type { EncodedMessage } from "../../model/codec.js";
+import { leafMoved } from "../../model/leaf-moved.js";
 import { reservedId, SUMMARY_ID_PREFIX } from "../../model/message.js";
-import type { ParentRef } from "../contract.js";
+import type { AppendMessageOptions, ParentRef } from "../contract.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { column, type Operation } from "../engine/operation.js";
 import { readMessage } from "./history.js";
 import { appendMessages } from "./messages.js";
+import { activeLeaf, findNamed, findPosition, findSessionHead, openSessionHead } from "./session-head.js";
 
 /** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
 export function* append(
@@ -12,9 +14,11 @@ export function* append(
   sessionId: string,
   messages: readonly EncodedMessage[],
   parent: ParentRef,
-  summaryIds: readonly string[],
+  summaryIds: readonly string[] = [],
+  { expectedLeaf }: AppendMessageOptions = {},
 ): Operation<Appended> {
   if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
+  if (expectedLeaf !== undefined) yield* assertLeaf(sessionId, messages, expectedLeaf);
   return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
 }
 
@@ -34,4 +38,20 @@ function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Ope
   const known = yield* column<string>("SELECT id FROM assistant_compactions WHERE session_id = ?", sessionId);
   const ids = new Set(known.map((id) => SUMMARY_ID_PREFIX + id));
   for (const id of summaryIds) if (!ids.has(id)) throw reservedId(id);
+}
+
+// Errors: `LEAF_MOVED`. What inserts nothing changes nothing wherever the leaf is: an append may be repeated.
+function* assertLeaf(sessionId: string, messages: readonly EncodedMessage[], expected: string | null): Operation<void> {
+  if (!(yield* isAnyNew(sessionId, messages))) return;
+  // Other writers wait at a session's row: one that is expected to be empty gets its row now.
+  const head = expected === null ? yield* openSessionHead(sessionId) : yield* findSessionHead(sessionId);
+  const leaf = head === null ? null : yield* activeLeaf(head);
+  const named = expected === null ? null : yield* findNamed(sessionId, expected);
+  if (expected === null ? leaf === null : named !== null && leaf?.n === named.n) return;
+  throw leafMoved(sessionId, expected, leaf?.id ?? null);
+}
+
+function* isAnyNew(sessionId: string, messages: readonly EncodedMessage[]): Operation<boolean> {
+  for (const { id } of messages) if ((yield* findPosition(sessionId, id)) === null) return true;
+  return false;
 }

@@ -93,6 +93,15 @@ export function* addCompaction(
   return stored;
 }
 
+/** See `SessionStore.removeCompaction`. */
+export function* removeCompaction(sessionId: string, id: string): Operation<void> {
+  const head = yield* findSessionHead(sessionId);
+  const row = yield* findCompaction(sessionId, id);
+  if (head === null || row === null) throw notFound(sessionId, id);
+  yield* run("DELETE FROM assistant_compactions WHERE n = ?", row.n);
+  yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
+}
+
 /** See `SessionStore.compactions`. */
 export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
   const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
@@ -109,13 +118,7 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const head = yield* findSessionHead(sessionId);
   const row = yield* findCompaction(sessionId, id);
-  if (head === null || row === null) {
-    throw new StemmaError(
-      "COMPACTION_NOT_FOUND",
-      { sessionId, compactionId: id },
-      `No compaction "${id}" is in this session.`,
-    );
-  }
+  if (head === null || row === null) throw notFound(sessionId, id);
   const to = yield* findPosition(sessionId, row.to_message_id);
   if (to === null || row.from_n === null) return [];
   const from = row.from_n;
@@ -217,6 +220,11 @@ function invalidRange(sessionId: string, compaction: NewCompaction, why: string)
   const { fromMessageId, toMessageId } = compaction;
   const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": ${why}.`;
   return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
+}
+
+function notFound(sessionId: string, compactionId: string): StemmaError {
+  const message = `No compaction "${compactionId}" is in this session.`;
+  return new StemmaError("COMPACTION_NOT_FOUND", { sessionId, compactionId }, message);
 }
 
 function stale(sessionId: string): StemmaError {

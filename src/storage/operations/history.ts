@@ -7,14 +7,13 @@ import { searchableText, utf8Length } from "../../model/text.js";
 import type { HistoryRowStat, RecentHistory, TreeNode } from "../contract.js";
 import type { CorruptHandler, Dialect, PathOptions } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, tuples } from "../engine/operation.js";
-import { type ContentRow, type ContentTuple, readable, readContent, readContents, readRows } from "./content.js";
+import { type ContentRow, type ContentTuple, readContent, readContents, readRows } from "./content.js";
 import { assertOrder, damaged, reportDamage, rowAfter } from "./damage.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type PathSpan, portionsOf, rangesOf, type Segment, selectRanges, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import {
   assertWithin,
-  findNamed,
   findSessionHead,
   type MessagePosition,
   messageNotFound,
@@ -46,37 +45,6 @@ export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
   const head = yield* findSessionHead(sessionId);
   const leaf = head === null ? null : yield* resolveLeaf(sessionId, head, undefined);
   return leaf === null ? null : yield* readMessage(sessionId, leaf.id);
-}
-
-/** See `SessionStore.branches`. */
-export function* readBranches(sessionId: string, id: string): Operation<SessionMessage[]> {
-  const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
-  const head = yield* findSessionHead(sessionId);
-  assertWithin(head, place);
-  const { no: sessionNumber } = head as SessionHead;
-  const branches = yield* all<{ branch: number; lo: number }>(
-    "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
-    sessionNumber,
-    place.branch,
-    place.n,
-  );
-  const starts = [{ branch: place.branch, lo: place.n + 1 }, ...branches];
-  const rows: ContentTuple[] = [];
-  for (const { branch, lo } of starts) {
-    const [row] = yield* tuples<readonly [...ContentTuple, parentId: string | null]>(
-      "SELECT n, content, parent_id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
-      lo,
-      ceilingOf(sessionNumber),
-      branch,
-    );
-    // Where the message's own branch ends, none follows; a branch that began below it has one.
-    if (row === undefined ? branch !== place.branch : row[2] !== place.id) {
-      throw damaged({ messageId: place.id }, `What hangs below message "${place.id}" does not say so.`);
-    }
-    if (row !== undefined) rows.push([row[0], row[1]]);
-  }
-  rows.sort(([a], [b]) => a - b);
-  return readable(yield* readRows(sessionNumber, rows));
 }
 
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */

@@ -19,7 +19,8 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
   };
   return {
     id,
-    append: (messages, parent) => write(() => session.append(messages, parent)),
+    append: (messages, parent, options) => write(() => session.append(messages, parent, options)),
+    appendSibling: (siblingId, message) => write(() => session.appendSibling(siblingId, message)),
     update: (message) =>
       write(async () => {
         await session.update(message);
@@ -46,10 +47,13 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
       }),
     importTree: (tree) => write(() => session.importTree(tree)),
     setActiveLeaf: (messageId) => write(() => session.setActiveLeaf(messageId)),
+    selectBranch: (messageId) => write(() => session.selectBranch(messageId)),
 
     message: (messageId) => read(() => session.message(messageId)),
     leaf: () => read(() => session.leaf()),
     branches: (messageId) => read(() => session.branches(messageId)),
+    parent: (messageId) => read(() => session.parent(messageId)),
+    siblings: (messageId) => read(() => session.siblings(messageId)),
     path: (options) => read(() => session.path(options)),
     stream: (options) => streamed(() => session.stream(options)),
     recent: (maxBytes, options) => read(() => session.recent(maxBytes, options)),
@@ -69,6 +73,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
 
     compactions: () => read(() => session.compactions()),
     addCompaction: (compaction, guard) => write(() => session.addCompaction(compaction, guard)),
+    removeCompaction: (compactionId) => write(() => session.removeCompaction(compactionId)),
     originals: (compactionId) => read(() => session.originals(compactionId)),
     skills: () => read(() => session.skills()),
     changeSkills: (change) => write(() => session.changeSkills(change)),

@@ -1,0 +1,169 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import type { Appended, Dialect } from "../engine/dialect.js";
+import { all, first, type Operation, tuples } from "../engine/operation.js";
+import { append } from "./append.js";
+import { type ContentTuple, readable, readRows } from "./content.js";
+import { damaged } from "./damage.js";
+import { readMessage } from "./history.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import {
+  assertWithin,
+  findNamed,
+  findSessionHead,
+  type MessagePosition,
+  messageNotFound,
+  openSessionHead,
+  type SessionHead,
+  touchSession,
+} from "./session-head.js";
+
+/** See `SessionStore.branches`. */
+export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
+  const head = yield* findSessionHead(sessionId);
+  assertWithin(head, place);
+  const { no: sessionNumber } = head as SessionHead;
+  return readable(yield* readRows(sessionNumber, yield* findChildren(sql, sessionNumber, place)));
+}
+
+/** See `SessionStore.siblings`. */
+export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const { place, parent } = yield* findWithParent(sessionId, id);
+  const head = yield* findSessionHead(sessionId);
+  assertWithin(head, place);
+  const { no: sessionNumber } = head as SessionHead;
+  const rows = yield* findChildren(sql, sessionNumber, parent);
+  if (!rows.some(([rowId]) => rowId === place.n)) {
+    throw damaged({ messageId: place.id }, `Message "${place.id}" does not hang where it says.`);
+  }
+  return readable(yield* readRows(sessionNumber, rows));
+}
+
+/** See `SessionStore.parent`. */
+export function* readParent(sessionId: string, id: string): Operation<SessionMessage | null> {
+  const { parent } = yield* findWithParent(sessionId, id);
+  return parent === null ? null : yield* readMessage(sessionId, parent.id);
+}
+
+/** See `SessionStore.appendSibling`. */
+export function* appendSibling(
+  sql: Dialect,
+  sessionId: string,
+  id: string,
+  message: EncodedMessage,
+): Operation<Appended> {
+  const { parent } = yield* findWithParent(sessionId, id);
+  return yield* append(sql, sessionId, [message], parent?.id ?? null);
+}
+
+/** See `SessionStore.selectBranch`. */
+export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
+  const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const head = yield* openSessionHead(sessionId);
+  assertWithin(head, place);
+  const leaf = yield* findNewestBelow(sql, head, place);
+  yield* touchSession(head.no, leaf.n === head.newest?.n ? null : leaf.n, head.stale);
+  return (yield* readMessage(sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
+}
+
+const WITH_PARENT = `
+  SELECT m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
+         m.parent_id AS parent_id, p.n AS parent_n, p.branch AS parent_branch, p.total AS parent_total
+  FROM assistant_messages m LEFT JOIN assistant_messages p ON p.session_id = m.session_id AND p.id = m.parent_id
+  WHERE m.session_id = ? AND m.id = ?`;
+
+type WithParentRow = [
+  n: number,
+  id: string,
+  branch: number,
+  total: number | null,
+  parentId: string | null,
+  parentN: number | null,
+  parentBranch: number,
+  parentTotal: number | null,
+];
+
+// A message may be named by the summary under which it is the last. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+function* findWithParent(
+  sessionId: string,
+  name: string,
+): Operation<{ place: MessagePosition; parent: MessagePosition | null }> {
+  const named = isSummaryMessage({ id: name }) ? (yield* findNamed(sessionId, name))?.id : name;
+  const [row] = named === undefined ? [] : yield* tuples<WithParentRow>(WITH_PARENT, sessionId, named);
+  if (row === undefined) return messageNotFound(sessionId, name);
+  const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
+  const place = { n: rowId, id, branch, total };
+  if (parentId === null) return { place, parent: null };
+  if (parentN === null || parentN >= rowId) {
+    throw damaged({ messageId: id }, `The parent of message "${id}" is not before it.`);
+  }
+  return { place, parent: { n: parentN, id: parentId, branch: parentBranch, total: parentTotal } };
+}
+
+type FirstRow = [branch: number, n: number, parentId: string | null, content: string];
+
+// The rows whose parent is `parent`, or those of roots: the next one of its own branch, and the first one of each branch
+// that begins below it.
+function* findChildren(sql: Dialect, sessionNumber: number, parent: MessagePosition | null): Operation<ContentTuple[]> {
+  const begun =
+    parent === null
+      ? yield* all<BranchStart>(`${BEGUN} AND parent_n IS NULL`, sessionNumber)
+      : yield* all<BranchStart>(
+          `${BEGUN} AND parent_branch = ? AND parent_n = ?`,
+          sessionNumber,
+          parent.branch,
+          parent.n,
+        );
+  const own = parent === null ? { branch: 0, lo: floorOf(sessionNumber) } : { branch: parent.branch, lo: parent.n + 1 };
+  const rows = yield* tuples<FirstRow>(
+    `SELECT s.branch AS branch, m.n AS n, m.parent_id AS parent_id, m.content AS content
+     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
+     WHERE m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN s.lo AND s.hi AND t.branch = s.branch
+                  ORDER BY t.n LIMIT 1)
+     ORDER BY m.n`,
+    JSON.stringify([own, ...begun].map(({ branch, lo }) => [branch, lo, ceilingOf(sessionNumber)])),
+  );
+  const found = new Set(rows.map(([branch]) => branch));
+  const parentId = parent?.id ?? null;
+  // Where the parent's own branch ends, none follows; a branch that began below it has one.
+  if (begun.some(({ branch }) => !found.has(branch)) || rows.some(([, , named]) => named !== parentId)) {
+    throw damaged({ messageId: parentId ?? "" }, `What hangs below message "${parentId ?? ""}" does not say so.`);
+  }
+  return rows.map(([, rowId, , content]) => [rowId, content]);
+}
+
+interface BranchStart {
+  readonly branch: number;
+  readonly lo: number;
+}
+
+const BEGUN = "SELECT branch, lo FROM assistant_branches WHERE no = ?";
+
+type BranchBelow = [branch: number, parentBranch: number | null, parentN: number | null];
+
+// The newest row of the branches that `place` leads to: row ids grow along a path, so it is a leaf. Where a branch ends,
+// no row says; what is read are the rows that are newer than the leaf, without their content.
+function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePosition): Operation<MessagePosition> {
+  const { no: sessionNumber, newest } = head;
+  // A branch begins behind the one that it hangs from, so that one comes first.
+  const behind = yield* tuples<BranchBelow>(
+    "SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE no = ? AND lo > ? ORDER BY lo",
+    sessionNumber,
+    place.n,
+  );
+  const below = new Set([place.branch]);
+  for (const [branch, parentBranch, parentN] of behind) {
+    if (parentBranch === null || parentN === null) continue;
+    if (below.has(parentBranch) && (parentBranch !== place.branch || parentN >= place.n)) below.add(branch);
+  }
+  if (newest !== null && below.has(newest.branch)) return newest;
+  const leaf = yield* first<MessagePosition>(
+    `SELECT n, id, branch, total FROM assistant_messages
+     WHERE n BETWEEN ? AND ? AND branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s) ORDER BY n DESC LIMIT 1`,
+    place.n,
+    ceilingOf(sessionNumber),
+    JSON.stringify([...below].map((branch) => [branch])),
+  );
+  return leaf ?? place;
+}
