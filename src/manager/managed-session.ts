@@ -3,24 +3,29 @@ import type { ToolsOf } from "../session/known-tools.js";
 import type { SessionProvider } from "../session/provider.js";
 import { Session } from "../session/session.js";
 
-/** The sessions that must not go, each as often as there is a reason. */
-export type Kept = Map<Session, number>;
+/** What a manager does so that the sessions in use do not go. */
+export interface SessionKeeper {
+  /** Keeps a session until the result is called, once. */
+  keep(session: Session): () => void;
+  /** Keeps a session until `call` is settled, and gives what that gives. */
+  during<T>(session: Session, call: Promise<T>): Promise<T>;
+}
 
 // Who has a session's tools has the session: they work on its blocks.
 const ofTool = new WeakMap<object, Session>();
 
 /** A session of a manager, which keeps it as long as someone is subscribed to it or a call is under way. */
 export class ManagedSession extends Session {
-  readonly #kept: Kept;
+  readonly #keeper: SessionKeeper;
 
-  constructor(provider: SessionProvider, kept: Kept) {
+  constructor(provider: SessionProvider, keeper: SessionKeeper) {
     super(provider);
-    this.#kept = kept;
+    this.#keeper = keeper;
   }
 
   override subscribe(listener: SessionListener): () => void {
     const unsubscribe = super.subscribe(listener);
-    let release: (() => void) | null = this.keep();
+    let release: (() => void) | null = this.#keeper.keep(this);
     return () => {
       unsubscribe();
       release?.();
@@ -30,25 +35,13 @@ export class ManagedSession extends Session {
   }
 
   override async tools(): Promise<ToolsOf<this>> {
-    const release = this.keep();
-    try {
-      const tools = await super.tools();
-      for (const tool of Object.values(tools)) ofTool.set(tool, this);
-      return tools;
-    } finally {
-      release();
-    }
+    const tools = await this.during(super.tools());
+    for (const tool of Object.values(tools)) ofTool.set(tool, this);
+    return tools;
   }
 
-  /** Keeps the session until the result is called, once. */
-  keep(): () => void {
-    const kept = this.#kept;
-    kept.set(this, (kept.get(this) ?? 0) + 1);
-    return () => {
-      const left = (kept.get(this) ?? 1) - 1;
-      if (left === 0) kept.delete(this);
-      else kept.set(this, left);
-    };
+  during<T>(call: Promise<T>): Promise<T> {
+    return this.#keeper.during(this, call);
   }
 }
 
@@ -64,7 +57,7 @@ for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(
     writable: true,
     value(this: ManagedSession, ...args: unknown[]) {
       const result = method.apply(this, args);
-      return result instanceof Promise ? result.finally(this.keep()) : result;
+      return result instanceof Promise ? this.during(result) : result;
     },
   });
 }

@@ -195,7 +195,7 @@ export class SessionManager {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     this.#started = true;
-    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions.kept);
+    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions);
     for (const configure of this.#configure) configure(session, sessionId);
     this.#sessions.set(sessionId, session);
     return session;

@@ -1,19 +1,24 @@
-// Serves sessions one after the other, and says how much memory is in use now and then.
+// Serves sessions one after the other, and says how much memory is in use after each tenth of them.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { createSession, FileSessionStorage, MemorySessionStorage, openStore } from "../../src/agent.js";
 import { memory } from "../../src/memory.js";
+import { Queue } from "../../src/queue.js";
 import { type Session, SessionManager } from "../../src/session.js";
+import { sqlite } from "../../src/sqlite.js";
+import type { Store } from "../../src/storage/contract.js";
+import { orderOf } from "../../src/storage/store-of.js";
 import { collect, says, scripted } from "./mock-model.js";
 
 const [what = "", count = "1000"] = process.argv.slice(2);
 const collectGarbage = (globalThis as unknown as { gc(): void }).gc;
 
-/** Bytes that are in use once nothing is left to collect. */
-async function inUse(): Promise<number> {
+/** Bytes that are in use once nothing is left to collect; of a program that is `busy`, without a turn of the event loop. */
+async function inUse(busy = false): Promise<number> {
   for (let round = 0; round < 3; round += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    if (!busy) await new Promise((resolve) => setTimeout(resolve, 10));
     collectGarbage();
   }
   const { heapUsed, external } = process.memoryUsage();
@@ -22,23 +27,50 @@ async function inUse(): Promise<number> {
 
 const message = (id: string) => ({ id, role: "user", parts: [{ type: "text", text: "Hello ".repeat(20) }] });
 
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stemma-level-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store on a disk, whose writes need not last: what is measured is what the process holds. */
+function storeOnDisk(): Store {
+  const database = new Database(join(temporaryFolder(), "sessions.db"));
+  for (const pragma of ["journal_mode = WAL", "synchronous = OFF"]) database.pragma(pragma);
+  return sqlite(database);
+}
+
 const programs: Record<string, () => Promise<(index: number) => Promise<void>>> = {
   async manager() {
-    // The messages go: what is measured is the manager, not the database.
-    const store = memory();
+    const store = storeOnDisk();
     const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
     return async (index) => {
       const id = `session-${index}`;
       await manager.append(id, message("a"));
-      await manager.getSession(id).freezeSystemPrompt();
-      manager.getSession(id).subscribe(() => {})();
-      await store.sessions.delete(id);
+      const session = manager.getSession(id);
+      const [{ length }] = await Promise.all([session.getHistory(), session.freezeSystemPrompt()]);
+      session.subscribe(() => {})();
+      if (length !== 1 || orderOf(store).size > 0)
+        throw new RangeError(`${length} messages, ${orderOf(store).size} keys`);
+    };
+  },
+  async queue() {
+    const queue = new Queue();
+    return async (index) => {
+      const locks = { read: ["shared"], write: [`session-${index}`] };
+      await Promise.all([queue.hold(locks, async () => {}), queue.read(`session-${index}`, async () => {})]);
+      if (queue.size > 0) throw new RangeError(`${queue.size} keys`);
+    };
+  },
+  async "runner on a store"() {
+    const sessionStorage = storeOnDisk();
+    return async (index) => {
+      const session = await createSession({ sessionStorage, model: scripted(), id: `session-${index}` });
+      await session.close();
     };
   },
   async runner() {
-    const directory = mkdtempSync(join(tmpdir(), "stemma-level-"));
-    process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-    const sessionStorage = new FileSessionStorage(directory);
+    const sessionStorage = new FileSessionStorage(temporaryFolder());
     return async (index) => {
       const session = await createSession({ sessionStorage, model: scripted(says("Well.")), id: `session-${index}` });
       await session.send("Hello ".repeat(2000));
@@ -110,7 +142,9 @@ if (what === "identity") {
   const figures: number[] = [];
   for (let index = 0; index < Number(count); index += 1) {
     await serve(index);
-    if ((index + 1) % (Number(count) / 4) === 0) figures.push(await inUse());
+    if ((index + 1) % (Number(count) / 10) > 0) continue;
+    figures.push(await inUse(what === "manager"));
+    process.stderr.write(`${what}: ${index + 1} sessions, ${((figures.at(-1) ?? 0) / 1e6).toFixed(2)} MB in use\n`);
   }
   process.stdout.write(`${JSON.stringify(figures)}\n`);
 }
