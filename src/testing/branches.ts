@@ -214,9 +214,9 @@ export const branches = defineTopic("branches", (it) => {
     expect((await session.selectBranch(summary)).id).toBe("d");
     await session.editMessage(summary, message("f"));
     expect(await historyIds(session)).toEqual(["a", "b", "f"]);
-    for (const read of [session.getParent, session.getSiblings, session.selectBranch]) {
-      await expectError(read.call(session, "compaction_unknown"), "MESSAGE_NOT_FOUND");
-    }
+    await expectError(session.getParent("compaction_unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(session.getSiblings("compaction_unknown"), "MESSAGE_NOT_FOUND");
+    await expectError(session.selectBranch("compaction_unknown"), "MESSAGE_NOT_FOUND");
   });
 
   it("appends only where the active leaf is the one that is expected", async (workspace) => {
