@@ -9,7 +9,8 @@ import { Agent, text } from "./host.js";
 const myCompactFn = createCompactFunction({ summarize: async () => "A summary of the middle.", tailTokenBudget: 10 });
 
 async function conversation(session: Session, count: number): Promise<void> {
-  for (let n = 1; n <= count; n += 1) await session.appendMessage(text(`msg-${n}`, `message ${n} on deployment Friday`));
+  for (let n = 1; n <= count; n += 1)
+    await session.appendMessage(text(`msg-${n}`, `message ${n} on deployment Friday`));
 }
 
 const idsOf = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
