@@ -71,9 +71,9 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
 
     message: (messageId) => read(() => history.readMessage(id, messageId)),
     leaf: () => read(() => history.readLeaf(id)),
-    branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
+    branches: (messageId) => read(() => branches.readBranches(id, messageId)),
     parent: (messageId) => read(() => branches.readParent(id, messageId)),
-    siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
+    siblings: (messageId) => read(() => branches.readSiblings(id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);
       const shared = () => history.readPath(sql, id, path);

@@ -22,6 +22,11 @@ const MESSAGES: readonly Call[] = [
     session.appendMessage(said(a, b)).then(({ inserted, message: stored }) => [inserted, textOf(stored)]),
   (session, a, b) => session.appendMessage(said(a, b), parentOf(b)).then(({ inserted }) => inserted),
   (session, a, b) => session.appendAll([said(a, b), said(a + 1, b), said(b, a)], parentOf(a)),
+  (session, a, b) =>
+    session
+      .appendMessage(said(a, b), undefined, { expectedLeaf: parentOf(b) ?? null })
+      .then(({ inserted }) => inserted),
+  (session, a, b) => session.editMessage(idOf(a), said(b, a)).then(({ inserted }) => inserted),
   (session, a, b) => session.upsertMessage(said(a, b)),
   (session, a, b) => session.updateMessage(said(a, b)),
   (session, a, b) => session.deleteMessages([idOf(a), idOf(b)]),
@@ -31,6 +36,7 @@ const MESSAGES: readonly Call[] = [
   (session, a) => readHistory(session, idOf(a)),
   (session, a) => session.getMessage(idOf(a)).then((found) => found && textOf(found)),
   (session, a) => session.getBranches(idOf(a)).then(idsOf),
+  (session, a) => session.getParent(idOf(a)).then((found) => found && textOf(found)),
   (session) => session.getPathLength(),
   (session, a) => session.getRecentHistory(a * 10).then(({ messages }) => messages.map(textOf)),
   (session, a) => collect(session.history({ newestFirst: a % 2 === 0 })).then((messages) => messages.map(textOf)),
@@ -38,6 +44,9 @@ const MESSAGES: readonly Call[] = [
 
 const STORED: readonly Call[] = [
   (session, a) => session.setActiveLeaf(idOf(a)),
+  (session, a) => session.selectBranch(idOf(a)).then(textOf),
+  (session, a) => session.getSiblings(idOf(a)).then(idsOf),
+  (session) => session.readContextBlock("memory").then((block) => block?.content),
   (session, a) => session.replaceContextBlock("memory", `replaced ${a}`).then(({ content }) => content),
   (session, a) => session.appendContextBlock("memory", ` more ${a}`).then(({ content }) => content),
   (session, a) => session.appendContextBlock("notes", ` note ${a}`).then(({ content }) => content),

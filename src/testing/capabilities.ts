@@ -20,7 +20,13 @@ export const capabilities = defineTopic("capabilities", (it) => {
     await session.addCompaction("summary", "a", "b");
     await session.updateMessage({ ...message("c"), createdAt: new Date() });
     await session.setActiveLeaf("a");
+    expect((await session.selectBranch("a")).id).toBe("c");
+    await session.editMessage("c", message("e"));
+    expect(await session.getParent("e")).toEqual(message("b"));
+    expect((await session.getSiblings("e")).length).toBe(2);
+    await session.appendMessage(message("d"), "a", { expectedLeaf: "e" });
     await session.upsertMessage(message("d"));
+    await session.removeCompaction((await session.addCompaction("another", "a", "b")).id);
     await session.deleteMessages(["c"]);
     await session.freezeSystemPrompt();
     const { load_context, unload_context, set_context } = await session.tools();
@@ -85,6 +91,10 @@ export const capabilities = defineTopic("capabilities", (it) => {
       () => session.getMessage("a"),
       () => session.getLatestLeaf(),
       () => session.getBranches("a"),
+      () => session.getParent("a"),
+      () => session.getSiblings("a"),
+      () => session.selectBranch("a"),
+      () => session.editMessage("a", message("edited")),
       () => session.getPathLength(),
       () => session.getTree(),
       () => session.compact(),
@@ -94,6 +104,8 @@ export const capabilities = defineTopic("capabilities", (it) => {
       () => session.replaceContextBlock("memory", "x"),
       () => session.appendContextBlock("memory", "x"),
       () => session.addContext(`notes ${crypto.randomUUID()}`),
+      () => session.removeCompaction(id),
+      () => session.readContextBlock("memory"),
       () => session.freezeSystemPrompt(),
       () => session.refreshSystemPrompt(),
       () => session.reminder(),

@@ -129,6 +129,21 @@ const NOTICED: readonly { title: string; sql: string; read: (workspace: Workspac
     read: ({ session }) => session.getBranches("a"),
   },
   {
+    title: "a sibling that names another parent",
+    sql: "UPDATE assistant_messages SET parent_id = 'root' WHERE id = 'c'",
+    read: ({ session }) => session.getSiblings("c"),
+  },
+  {
+    title: "siblings whose branches are gone",
+    sql: "DELETE FROM assistant_branches",
+    read: ({ session }) => session.getSiblings("b"),
+  },
+  {
+    title: "a parent that is not there, asked for",
+    sql: "UPDATE assistant_messages SET parent_id = 'nowhere' WHERE id = 'b'",
+    read: ({ session }) => session.getParent("b"),
+  },
+  {
     title: "a parent that is not there",
     sql: "UPDATE assistant_messages SET parent_id = 'nowhere' WHERE id = 'b'",
     read: ({ session }) => session.getTree(),

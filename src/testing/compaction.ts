@@ -246,6 +246,70 @@ export const compaction = defineTopic("compaction", (it) => {
     await expectError(session.expandCompaction("a"), "COMPACTION_NOT_FOUND");
   });
 
+  it("takes a summary back, by its id or its synthetic message's, and shows what it covered", async (workspace) => {
+    const { session, manager } = workspace;
+    await chain(session, LETTERS);
+    const before = await session.getHistory();
+    for (const prefix of ["", "compaction_"]) {
+      const { id } = await session.addCompaction("summary", "b", "d");
+      await session.removeCompaction(prefix + id);
+      expect(await session.getHistory()).toEqual(before);
+      expect(await session.getCompactions()).toEqual([]);
+      await expectError(session.removeCompaction(prefix + id), "COMPACTION_NOT_FOUND");
+      await expectError(session.expandCompaction(id), "COMPACTION_NOT_FOUND");
+    }
+    await expectError(session.removeCompaction("a"), "COMPACTION_NOT_FOUND");
+    await expectError(manager.removeCompaction("no session", "a"), "COMPACTION_NOT_FOUND");
+    expect(await manager.get("no session")).toBe(null);
+  });
+
+  it("shows the older summary again when the one over it is taken back", async ({ session, manager }) => {
+    await forkedTree(session);
+    const old = await session.addCompaction("old", "root", "a");
+    const left = await session.addCompaction("left", "root", "b");
+    const right = await session.addCompaction("right", "root", "d");
+    await manager.removeCompaction(session.id, right.id);
+    expect(await historyTexts(session)).toEqual(["old", "text of d", "text of e"]);
+    expect(await historyTexts(session, "c")).toEqual(["left", "text of c"]);
+    expect(idsOf(await session.getCompactions())).toEqual([old.id, left.id]);
+    const again = await session.addCompaction("again", "root", "e");
+    expect(idsOf(await session.getCompactions())).toEqual([old.id, left.id, again.id]);
+    await session.removeCompaction(old.id);
+    expect(await historyTexts(session)).toEqual(["again"]);
+  });
+
+  it("keeps a summary that was taken back away across a restart", ["durable"], async (workspace) => {
+    await chain(workspace.session, LETTERS);
+    const kept = await workspace.session.addCompaction("kept", "a", "b");
+    const { id } = await workspace.session.addCompaction("taken back", "a", "d");
+    await workspace.session.removeCompaction(id);
+    const { session } = await workspace.restart();
+    expect(await session.getCompactions()).toEqual([kept]);
+    expect(await historyTexts(session)).toEqual(["kept", ...["c", "d", "e", "f"].map((each) => `text of ${each}`)]);
+  });
+
+  it("tells of a summary that is taken back, of a branch that is selected and of an edited message", async (workspace) => {
+    const session = workspace.sessionOf("watched").compactAfter(1_000_000);
+    await forkedTree(session);
+    const { id } = await session.addCompaction("summary", "root", "d");
+    const told: unknown[] = [];
+    session.subscribe((event) => {
+      if (event.type === "messages") told.push([event.change, event.ids]);
+      else if (event.type === "cf_agent_session") told.push(event.tokenEstimate);
+    });
+    await session.removeCompaction(`compaction_${id}`);
+    await session.selectBranch("b");
+    await session.editMessage("b", message("x"));
+    const tokens = (...ids: string[]) => estimateTokens(ids.map((each) => message(each)));
+    expect(told).toEqual([
+      ["compaction_removed", [id]],
+      tokens("root", "a", "d", "e"),
+      ["leaf", ["c"]],
+      ["append", ["x"]],
+      tokens("root", "a", "x"),
+    ]);
+  });
+
   it("keeps any text in a summary, or refuses it with a typed error", async ({ session }) => {
     await chain(session, ["a"]);
     await session.addCompaction("é 漢字 🎉 \" ' \\ \n %", "a", "a");
@@ -268,7 +332,14 @@ export const compaction = defineTopic("compaction", (it) => {
     await check();
     await session.addCompaction("a longer summary of the start of it all", "root", "b");
     await check();
+    const { id: taken } = await session.addCompaction("a summary that is taken back", "a", "d");
+    await check();
+    await session.removeCompaction(taken);
+    await check();
     await session.appendMessage(message("f", "some more words"), "c");
+    await check();
+    await session.editMessage("b", message("edited", "other words"));
+    await session.selectBranch("f");
     await check();
     await session.updateMessage(message("a", "now this message is a lot longer than it was"));
     await check();
@@ -291,7 +362,16 @@ export const compaction = defineTopic("compaction", (it) => {
       ["update in the middle", (session) => session.updateMessage(message("b", "many more words than before"))],
       ["update of the leaf", (session) => session.updateMessage(message("d", "many more words than before"))],
       ["compaction", (session) => session.addCompaction("a summary of some length", "a", "c")],
+      [
+        "compaction and its removal",
+        async (session) => {
+          const { id } = await session.addCompaction("a summary of some length", "a", "c");
+          await session.appendMessage(message("e"));
+          await session.removeCompaction(id);
+        },
+      ],
       ["branch", (session) => session.appendMessage(message("e"), "b")],
+      ["edit", (session) => session.editMessage("b", message("e"))],
       ["leaf", (session) => session.setActiveLeaf("b")],
       ["clear", (session) => session.clearMessages()],
     ];

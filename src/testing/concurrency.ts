@@ -1,4 +1,4 @@
-import { expect } from "./assert.js";
+import { expect, failureOf } from "./assert.js";
 import { chain, historyIds, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
 import type { Workspace } from "./workspace.js";
@@ -46,6 +46,29 @@ export const concurrency = defineTopic("concurrency", (it) => {
     expect(results.filter(({ inserted }) => inserted).length).toBe(1);
     expect(await historyIds(workspace.session)).toEqual(["same"]);
   });
+
+  it(
+    "lets one of several appends that expect the same leaf win, in an empty session too",
+    ["durable"],
+    async (workspace) => {
+      const connections = await several(workspace, 3);
+      const history: string[] = [];
+      for (const round of ["x", "y", "z"]) {
+        const expectedLeaf = history.at(-1) ?? null;
+        const won = await Promise.all(
+          numbered(round, 12).map(async (id, index) => {
+            const append = at(connections, index).session.appendMessage(message(id), undefined, { expectedLeaf });
+            const error = await failureOf(append);
+            return error === undefined ? id : (error as { code?: unknown }).code;
+          }),
+        );
+        const ids = won.filter((each) => each !== "LEAF_MOVED");
+        expect([ids.length, won.length]).toEqual([1, 12]);
+        history.push(ids[0] as string);
+        expect(await historyIds(workspace.session)).toEqual(history);
+      }
+    },
+  );
 
   it("keeps 1,000 concurrent block appends of 1,000", async ({ sessionOf }) => {
     const ids = numbered("", 1000);

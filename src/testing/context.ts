@@ -68,6 +68,45 @@ export const context = defineTopic("context", (it) => {
     expect(session.getContextBlocks().length).toBe(1);
   });
 
+  it("reads a block as it is stored now, before any other call of the context", async ({ sessionOf, manager }) => {
+    let content = "kind";
+    const open = () =>
+      sessionOf("s")
+        .withContext("memory", { description: "facts" })
+        .withContext("soul", { provider: { get: async () => content } });
+    const [session, other] = [open(), open()];
+    expect(await session.readContextBlock("unknown")).toBe(null);
+    expect((await session.readContextBlock("Memory"))?.content).toBe("");
+    const written = other.replaceContextBlock("memory", "coffee");
+    expect((await session.readContextBlock("memory"))?.content).toBe("coffee");
+    expect(await session.readContextBlock("memory")).toEqual(await written);
+    expect(session.getContextBlock("memory")).toEqual(await written);
+    const prompt = await session.freezeSystemPrompt();
+    content = "calm";
+    expect((await session.readContextBlock("soul"))?.content).toBe("calm");
+    expect(await session.freezeSystemPrompt()).toBe(prompt);
+    session.removeContext("memory");
+    expect(await session.readContextBlock("memory")).toBe(null);
+    expect(await manager.readContextBlock("s", "memory")).toBe(null);
+  });
+
+  it("asks a provider once for a block that is read, and fails as it does", async ({ sessionOf }) => {
+    let asked = 0;
+    const provider = {
+      get: async () => {
+        asked += 1;
+        if (asked === 2) throw new RangeError("away");
+        return "text";
+      },
+    };
+    const session = sessionOf("s").withContext("own", { provider }).withContext("memory");
+    expect((await session.readContextBlock("own"))?.content).toBe("text");
+    expect(asked).toBe(1);
+    await expectError(session.readContextBlock("own"), "PROVIDER_FAILED");
+    expect((await session.readContextBlock("memory"))?.content).toBe("");
+    expect((await session.readContextBlock("own"))?.content).toBe("text");
+  });
+
   it("appends to a block on a new line, unless the text starts with a line break or the block is empty", async (workspace) => {
     const session = workspace.sessionOf("s").withContext("memory", { maxTokens: 20 });
     const append = async (text: string) => (await session.appendContextBlock("memory", text)).content;

@@ -148,6 +148,52 @@ export const SCENARIOS: readonly Scenario[] = [
         session.setActiveLeaf("b"),
   },
   {
+    title: "an append that expects the chosen leaf",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.setActiveLeaf("b");
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.appendMessage(imageMessage("x", 1), undefined, { expectedLeaf: "b" }),
+  },
+  {
+    title: "a first append that expects no leaf",
+    prepare: ({ store }) => store.migrate(),
+    call:
+      async ({ session }) =>
+      () =>
+        session.appendMessage(message("a"), undefined, { expectedLeaf: null }),
+  },
+  {
+    title: "editMessage",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await workspace.session.setActiveLeaf("c");
+    },
+    call:
+      async ({ session }) =>
+      () =>
+        session.editMessage("b", imageMessage("x", 1)),
+  },
+  {
+    title: "selectBranch",
+    prepare: twoBranches,
+    call:
+      async ({ session }) =>
+      () =>
+        session.selectBranch("b"),
+  },
+  {
+    title: "removeCompaction",
+    prepare: twoBranches,
+    call: async ({ session }) => {
+      const [first] = await session.getCompactions();
+      return () => session.removeCompaction(first?.id ?? "");
+    },
+  },
+  {
     title: "addCompaction",
     prepare: twoBranches,
     call:

@@ -282,6 +282,8 @@ export const fidelity = defineTopic("fidelity", (it) => {
       () => session.getHistory(),
       () => session.getMessage("b"),
       () => session.getBranches("a"),
+      () => session.getSiblings("b"),
+      () => session.getParent("c"),
       () => collect(session.history()),
       () => collect(session.history({ newestFirst: true })),
       () => session.getRecentHistory(1_000_000),

@@ -23,6 +23,8 @@ export const isolation = defineTopic("isolation", (it) => {
         await session.getMessage("b"),
         await session.getLatestLeaf(),
         await session.getBranches("own"),
+        await session.getSiblings("own"),
+        await session.getParent("a"),
         await session.getTree(),
         await session.getCompactions(),
         await store.session(id).skills(),
@@ -43,6 +45,7 @@ export const isolation = defineTopic("isolation", (it) => {
       const seen: unknown[] = [
         await session.freezeSystemPrompt(),
         session.getContextBlocks(),
+        await session.readContextBlock("memory"),
         await session.reminder(),
         // A refusal repeats what was asked for.
         (await tools.search_context?.execute({ label: "facts", query: CANARY }))?.replace(CANARY, ""),
@@ -77,6 +80,9 @@ export const isolation = defineTopic("isolation", (it) => {
       await session.updateMessage(message("a", "changed"));
       await session.addCompaction("summary", "a", "b");
       await session.setActiveLeaf("a");
+      await session.editMessage("a", message("edited"));
+      await session.selectBranch("a");
+      for (const { id: summary } of await session.getCompactions()) await session.removeCompaction(summary);
       await session.deleteMessages(["a"]);
       await session.clearMessages();
       await manager.delete(id);

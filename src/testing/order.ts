@@ -41,6 +41,24 @@ export const order = defineTopic("order", (it) => {
     expect(await historyIds(session)).toEqual([]);
   });
 
+  it("edits, selects a branch and appends in the order of the calls", async ({ session }) => {
+    await chain(session, ["a", "b", "c"]);
+    session.editMessage("b", message("b2"));
+    const siblings = session.getSiblings("b");
+    const moved = session.appendMessage(message("x"), undefined, { expectedLeaf: "c" }).catch((error) => error.code);
+    session.appendMessage(message("d"), undefined, { expectedLeaf: "b2" });
+    const selected = session.selectBranch("b");
+    session.appendMessage(message("e"));
+    const parent = session.getParent("e");
+    session.deleteMessages(["c"]);
+    expect(idsOf(await siblings)).toEqual(["b", "b2"]);
+    expect(await moved).toBe("LEAF_MOVED");
+    expect((await selected).id).toBe("c");
+    expect((await parent)?.id).toBe("c");
+    expect(await historyIds(session)).toEqual(["a", "b", "e"]);
+    expect(await historyIds(session, "d")).toEqual(["a", "b2", "d"]);
+  });
+
   it("shows an iterator what was written before it was made, whenever it is read", async ({ session }) => {
     session.appendAll([message("a"), message("b")]);
     const history = session.history();

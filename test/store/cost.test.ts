@@ -73,6 +73,29 @@ describe("a plain append", () => {
   });
 });
 
+describe("a screen of a tree", () => {
+  it("costs the same whatever the length of the history", async () => {
+    const costs: number[][] = [];
+    for (const length of [10, 1000]) {
+      const { store, count } = counting();
+      const session = Session.create(store);
+      await session.appendAll(Array.from({ length }, (_, index) => text(`m${index}`)));
+      await session.editMessage("m5", text("edited"));
+      const { id } = await session.addCompaction("summary", "m0", "m4");
+      costs.push([
+        await count(() => session.getParent("m5")),
+        await count(() => session.getSiblings("m5")),
+        await count(() => session.selectBranch("m5")),
+        await count(() => session.selectBranch("edited")),
+        await count(() => session.appendMessage(text("next"), undefined, { expectedLeaf: "edited" })),
+        await count(() => session.removeCompaction(id)),
+      ]);
+    }
+    expect(costs[1]).toEqual(costs[0]);
+    expect(Math.max(...(costs[0] as number[]))).toBeLessThanOrEqual(10);
+  });
+});
+
 describe("an upsert of a known id", () => {
   it("takes one transaction, also where the history may have to be compacted", async () => {
     for (const automatic of [false, true]) {

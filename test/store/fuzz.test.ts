@@ -79,7 +79,11 @@ class FuzzRun {
       [8, () => this.#update(id, model)],
       [6, () => this.#upsert(id, model)],
       [8, () => this.#setActiveLeaf(id, model)],
+      [6, () => this.#selectBranch(id, model)],
+      [8, () => this.#appendSibling(id, model)],
+      [8, () => this.#appendExpecting(id, model)],
       [16, () => this.#addCompaction(id, model)],
+      [4, () => this.#removeCompaction(id, model)],
       [4, () => this.#fork(id, model)],
       [4, () => this.#importTree(id, model)],
       [1, () => this.#clear(id, model)],
@@ -136,6 +140,56 @@ class FuzzRun {
     if (!model.messages.has(leaf)) return refuses(call, "MESSAGE_NOT_FOUND");
     await call;
     model.leaf = leaf;
+  }
+
+  async #selectBranch(id: string, model: ModelSession): Promise<void> {
+    const below = this.#anyName(model);
+    this.log.push(`select ${id} ${below}`);
+    const call = this.#store.session(id).selectBranch(below);
+    const named = model.named(below);
+    if (named === null) return refuses(call, "MESSAGE_NOT_FOUND");
+    const leaf = model.newestBelow(named);
+    expect((await call).id).toBe(leaf);
+    model.leaf = leaf;
+  }
+
+  async #appendSibling(id: string, model: ModelSession): Promise<void> {
+    const beside = this.#anyName(model);
+    const message = this.#chance(0.1) ? this.#known(model) : this.#newMessage();
+    this.log.push(`sibling ${id} ${message.id} of ${beside}`);
+    const call = this.#store.session(id).appendSibling(beside, message);
+    const named = model.named(beside);
+    if (named === null) return refuses(call, "MESSAGE_NOT_FOUND");
+    const inserted = model.append([message], model.messages.get(named)?.parent)?.[0];
+    const { insertedIds, visibleTokens } = await call;
+    expect(insertedIds).toEqual(inserted ? [message.id] : []);
+    if (visibleTokens !== null) expect(visibleTokens).toBe(model.tokens());
+  }
+
+  async #appendExpecting(id: string, model: ModelSession): Promise<void> {
+    const messages = this.#someMessages(model);
+    const parent = this.#parent(model);
+    const expectedLeaf = this.#chance(0.6) ? model.leaf : this.#chance(0.2) ? null : this.#anyName(model);
+    this.log.push(`append ${id} [${idsOf(messages)}] below ${parent} at ${expectedLeaf}`);
+    const call = this.#store.session(id).append(messages, parent, { expectedLeaf });
+    const isMoved = expectedLeaf === null ? model.leaf !== null : model.named(expectedLeaf) !== model.leaf;
+    const isAnyNew = messages.some((each) => !model.messages.has(each.id));
+    if (isAnyNew && (isMoved || (expectedLeaf !== null && model.leaf === null))) return refuses(call, "LEAF_MOVED");
+    const expected = model.append(messages, parent);
+    if (expected === null) return refuses(call, "PARENT_NOT_FOUND");
+    const { insertedIds, lastId } = await call;
+    if (messages.length > 0) this.#sessions.set(id, model);
+    expect(insertedIds).toEqual(idsOf(messages).filter((_, index) => expected[index]));
+    expect(lastId).toBe(model.leaf);
+  }
+
+  async #removeCompaction(id: string, model: ModelSession): Promise<void> {
+    const compaction = this.#chance(0.9) ? this.#pick(model.compactions)?.id : undefined;
+    this.log.push(`remove ${id} ${compaction}`);
+    const call = this.#store.session(id).removeCompaction(compaction ?? "none");
+    if (compaction === undefined) return refuses(call, "COMPACTION_NOT_FOUND");
+    await call;
+    model.compactions = model.compactions.filter((each) => each.id !== compaction);
   }
 
   async #addCompaction(id: string, model: ModelSession): Promise<void> {
@@ -240,6 +294,8 @@ class FuzzRun {
       if (leafId === null) continue;
       await this.#comparePath(id, model, leafId);
       same(idsOf(await session.branches(leafId)), model.children(leafId));
+      same(idsOf(await session.siblings(leafId)), model.siblings(leafId));
+      same((await session.parent(leafId))?.id ?? null, model.messages.get(leafId)?.parent ?? null);
     }
     for (const compaction of model.compactions.filter(() => this.#chance(0.2))) {
       same(await session.originals(compaction.id), model.originals(compaction.id));
@@ -306,6 +362,12 @@ class FuzzRun {
   /** A message's id, or now and then one that is not there. */
   #anyId(model: ModelSession): string {
     return (this.#chance(0.93) ? this.#messageId(model) : null) ?? "unknown";
+  }
+
+  /** The same, or the id of a summary's message. */
+  #anyName(model: ModelSession): string {
+    const compaction = this.#chance(0.15) ? this.#pick(model.compactions) : undefined;
+    return compaction === undefined ? this.#anyId(model) : `compaction_${compaction.id}`;
   }
 
   #messageId(model: ModelSession): string | null {

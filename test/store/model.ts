@@ -43,6 +43,21 @@ export class ModelSession {
     return [...this.messages].filter(([, { parent }]) => parent === id).map(([child]) => child);
   }
 
+  siblings(id: string): string[] {
+    return this.children(this.at(id).parent);
+  }
+
+  /** The message written last of those whose path holds `id`. */
+  newestBelow(id: string): string {
+    return [...this.messages.keys()].findLast((each) => this.path(each).includes(id)) as string;
+  }
+
+  /** The message that an id names: the last one under a summary, or itself. Null where there is none. */
+  named(id: string): string | null {
+    const summary = this.compactions.find((each) => `compaction_${each.id}` === id);
+    return summary?.to ?? (this.messages.has(id) ? id : null);
+  }
+
   /** Gives for each message whether it was inserted; null when the parent is unknown. */
   append(messages: readonly SessionMessage[], parent: string | null | undefined): boolean[] | null {
     const inserted: boolean[] = [];

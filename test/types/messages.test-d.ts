@@ -24,7 +24,6 @@ expectTypeOf(await session.getHistory(null, { onCorrupt: "throw" })).not.toHaveP
 // Whatever a program holds may be appended; it is checked when it is.
 expectTypeOf(session.appendMessage).toBeCallableWith(message, null);
 expectTypeOf(session.appendMessage).toBeCallableWith(JSON.parse("{}"));
-expectTypeOf((await session.appendMessage(message)).message).toEqualTypeOf<HistoryMessage>();
-expectTypeOf((await session.appendMessage<UIMessage>(message)).message).toEqualTypeOf<UIMessage>();
+expectTypeOf((await session.appendMessage(message)).message).toEqualTypeOf<SessionMessage>();
 // @ts-expect-error a parent is named by its id
 session.appendMessage(message, 5);

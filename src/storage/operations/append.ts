@@ -18,7 +18,7 @@ export function* append(
   { expectedLeaf }: AppendMessageOptions = {},
 ): Operation<Appended> {
   if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
-  if (expectedLeaf !== undefined) yield* assertLeaf(sessionId, messages, expectedLeaf);
+  if (expectedLeaf !== undefined) yield* assertLeaf(sql, sessionId, messages, expectedLeaf);
   return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
 }
 
@@ -41,10 +41,17 @@ function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Ope
 }
 
 // Errors: `LEAF_MOVED`. What inserts nothing changes nothing wherever the leaf is: an append may be repeated.
-function* assertLeaf(sessionId: string, messages: readonly EncodedMessage[], expected: string | null): Operation<void> {
+function* assertLeaf(
+  sql: Dialect,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  expected: string | null,
+): Operation<void> {
   if (!(yield* isAnyNew(sessionId, messages))) return;
-  // Other writers wait at a session's row: one that is expected to be empty gets its row now.
-  const head = expected === null ? yield* openSessionHead(sessionId) : yield* findSessionHead(sessionId);
+  // Other writers wait at a session's row, which an empty session may not have had yet.
+  if (expected === null) yield* openSessionHead(sessionId);
+  if (expected === null && sql.lockSession !== null) yield* sql.lockSession(sessionId);
+  const head = yield* findSessionHead(sessionId);
   const leaf = head === null ? null : yield* activeLeaf(head);
   const named = expected === null ? null : yield* findNamed(sessionId, expected);
   if (expected === null ? leaf === null : named !== null && leaf?.n === named.n) return;

@@ -19,21 +19,21 @@ import {
 } from "./session-head.js";
 
 /** See `SessionStore.branches`. */
-export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+export function* readBranches(sessionId: string, id: string): Operation<SessionMessage[]> {
   const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
   const head = yield* findSessionHead(sessionId);
   assertWithin(head, place);
   const { no: sessionNumber } = head as SessionHead;
-  return readable(yield* readRows(sessionNumber, yield* findChildren(sql, sessionNumber, place)));
+  return readable(yield* readRows(sessionNumber, yield* findChildren(sessionNumber, place)));
 }
 
 /** See `SessionStore.siblings`. */
-export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+export function* readSiblings(sessionId: string, id: string): Operation<SessionMessage[]> {
   const { place, parent } = yield* findWithParent(sessionId, id);
   const head = yield* findSessionHead(sessionId);
   assertWithin(head, place);
   const { no: sessionNumber } = head as SessionHead;
-  const rows = yield* findChildren(sql, sessionNumber, parent);
+  const rows = yield* findChildren(sessionNumber, parent);
   if (!rows.some(([rowId]) => rowId === place.n)) {
     throw damaged({ messageId: place.id }, `Message "${place.id}" does not hang where it says.`);
   }
@@ -101,11 +101,11 @@ function* findWithParent(
   return { place, parent: { n: parentN, id: parentId, branch: parentBranch, total: parentTotal } };
 }
 
-type FirstRow = [branch: number, n: number, parentId: string | null, content: string];
+type ChildRow = [...ContentTuple, parentId: string | null];
 
 // The rows whose parent is `parent`, or those of roots: the next one of its own branch, and the first one of each branch
 // that begins below it.
-function* findChildren(sql: Dialect, sessionNumber: number, parent: MessagePosition | null): Operation<ContentTuple[]> {
+function* findChildren(sessionNumber: number, parent: MessagePosition | null): Operation<ContentTuple[]> {
   const begun =
     parent === null
       ? yield* all<BranchStart>(`${BEGUN} AND parent_n IS NULL`, sessionNumber)
@@ -116,21 +116,22 @@ function* findChildren(sql: Dialect, sessionNumber: number, parent: MessagePosit
           parent.n,
         );
   const own = parent === null ? { branch: 0, lo: floorOf(sessionNumber) } : { branch: parent.branch, lo: parent.n + 1 };
-  const rows = yield* tuples<FirstRow>(
-    `SELECT s.branch AS branch, m.n AS n, m.parent_id AS parent_id, m.content AS content
-     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN s.lo AND s.hi AND t.branch = s.branch
-                  ORDER BY t.n LIMIT 1)
-     ORDER BY m.n`,
-    JSON.stringify([own, ...begun].map(({ branch, lo }) => [branch, lo, ceilingOf(sessionNumber)])),
-  );
-  const found = new Set(rows.map(([branch]) => branch));
   const parentId = parent?.id ?? null;
-  // Where the parent's own branch ends, none follows; a branch that began below it has one.
-  if (begun.some(({ branch }) => !found.has(branch)) || rows.some(([, , named]) => named !== parentId)) {
-    throw damaged({ messageId: parentId ?? "" }, `What hangs below message "${parentId ?? ""}" does not say so.`);
+  const rows: ContentTuple[] = [];
+  for (const { branch, lo } of [own, ...begun]) {
+    const [row] = yield* tuples<ChildRow>(
+      "SELECT n, content, parent_id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      lo,
+      ceilingOf(sessionNumber),
+      branch,
+    );
+    // Where the parent's own branch ends, none follows; a branch that began below it has one.
+    if (row === undefined ? branch !== own.branch : row[2] !== parentId) {
+      throw damaged({ messageId: parentId ?? "" }, `What hangs below message "${parentId ?? ""}" does not say so.`);
+    }
+    if (row !== undefined) rows.push([row[0], row[1]]);
   }
-  return rows.map(([, rowId, , content]) => [rowId, content]);
+  return rows.sort(([a], [b]) => a - b);
 }
 
 interface BranchStart {
@@ -158,9 +159,11 @@ function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePositio
     if (below.has(parentBranch) && (parentBranch !== place.branch || parentN >= place.n)) below.add(branch);
   }
   if (newest !== null && below.has(newest.branch)) return newest;
+  // IS TRUE keeps Postgres from making a join of it.
   const leaf = yield* first<MessagePosition>(
     `SELECT n, id, branch, total FROM assistant_messages
-     WHERE n BETWEEN ? AND ? AND branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s) ORDER BY n DESC LIMIT 1`,
+     WHERE n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
+     ORDER BY n DESC LIMIT 1`,
     place.n,
     ceilingOf(sessionNumber),
     JSON.stringify([...below].map((branch) => [branch])),

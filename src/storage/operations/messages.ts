@@ -23,8 +23,9 @@ import {
 
 const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
 const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
-// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns.
-const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns. A row that is there
+// already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
+const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
 const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
 
@@ -147,8 +148,8 @@ export function* insertMessage(
   const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
-  // Of a row that is all there is to write, the unique index tells that its id is known.
-  if (!(goesOn && isWhole) && (yield* findPosition(sessionId, id)) !== null) return null;
+  // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
+  if (!(goesOn && isWhole && !sql.keepsText) && (yield* findPosition(sessionId, id)) !== null) return null;
   const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(sessionNumber, rowId, newest, parent);
   const before = parent === null ? 0 : currentTotal(head, parent);
