@@ -2,7 +2,7 @@
 // they stand there but for import specifiers and what `Agent` and `this` are: it awaits only some calls. Nothing is
 // awaited between two calls of a sample that the page does not await; what a sample leaves behind is awaited after it.
 import { describe, expect, it } from "vitest";
-import { type Session, SessionManager } from "../../src/session.js";
+import { Session, SessionManager } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils/compaction-helpers.js";
 import { textMessage } from "../helpers/messages.js";
 import { Agent } from "./host.js";
@@ -11,7 +11,7 @@ const myCompactFn = createCompactFunction({ summarize: async () => "A summary of
 
 async function conversation(session: Session, count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1)
-    await session.appendMessage(textMessage(`msg-$n`, `message $non deployment Friday`));
+    await session.appendMessage(textMessage(`msg-${n}`, `message ${n} on deployment Friday`));
 }
 
 const idsOf = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
