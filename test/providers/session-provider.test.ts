@@ -65,31 +65,34 @@ describe.each([
 
   it("shows parents and siblings, and edits", async () => {
     const session = Session.create(create());
-    await session.appendAll(["a", "b", "c", "d"].map((id) => say(id)));
-    expect(await session.editMessage("c", say("c2"))).toMatchObject({ inserted: true, message: say("c2") });
+    await session.appendAll(["a", "b", "c", "d"].map((id) => textMessage(id)));
+    expect(await session.editMessage("c", textMessage("c2"))).toMatchObject({
+      inserted: true,
+      message: textMessage("c2"),
+    });
     expect(idsOf(await session.getHistory())).toEqual(["a", "b", "c2"]);
     expect(idsOf(await session.getSiblings("c2"))).toEqual(["c", "c2"]);
-    expect(await session.getParent("c2")).toEqual(say("b"));
+    expect(await session.getParent("c2")).toEqual(textMessage("b"));
     expect(await session.getParent("a")).toBeNull();
     const { id } = await session.addCompaction("a to c", "a", "c");
-    expect(await session.getParent(`compaction_${id}`)).toEqual(say("b"));
-    expect(await session.getParent("d")).toEqual(say("c"));
+    expect(await session.getParent(`compaction_${id}`)).toEqual(textMessage("b"));
+    expect(await session.getParent("d")).toEqual(textMessage("c"));
     expect(idsOf(await session.getHistory("d", { summaries: false }))).toEqual(["a", "b", "c", "d"]);
-    await session.editMessage("a", say("a2"));
+    await session.editMessage("a", textMessage("a2"));
     expect(idsOf(await session.getHistory())).toEqual(["a2"]);
     for (const call of [
       () => session.getParent("unknown"),
       () => session.getSiblings("unknown"),
-      () => session.editMessage("unknown", say("x")),
+      () => session.editMessage("unknown", textMessage("x")),
     ]) {
       await expect(call()).rejects.toMatchObject({ code: "MESSAGE_NOT_FOUND" });
     }
-    await expect(session.editMessage("a", say("a"))).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
+    await expect(session.editMessage("a", textMessage("a"))).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
   });
 
   it("says what it cannot do: list roots, keep a leaf, take a summary back", async () => {
     const session = Session.create(create());
-    await session.appendAll([say("a"), say("b")]);
+    await session.appendAll([textMessage("a"), textMessage("b")]);
     const { id } = await session.addCompaction("a", "a", "a");
     for (const call of [
       () => session.getSiblings("a"),
@@ -103,19 +106,21 @@ describe.each([
 
   it("appends only where the latest leaf is the one that is expected", async () => {
     const session = Session.create(create());
-    await session.appendMessage(say("a"), undefined, { expectedLeaf: null });
-    const both = [session.appendAll([say("b")], null, { expectedLeaf: "a" })];
-    both.push(session.appendAll([say("c")], undefined, { expectedLeaf: "a" }));
+    await session.appendMessage(textMessage("a"), undefined, { expectedLeaf: null });
+    const both = [session.appendAll([textMessage("b")], null, { expectedLeaf: "a" })];
+    both.push(session.appendAll([textMessage("c")], undefined, { expectedLeaf: "a" }));
     await expect(Promise.all(both)).rejects.toMatchObject({ code: "LEAF_MOVED", details: { activeLeaf: "b" } });
     for (const expectedLeaf of ["a", "unknown", null]) {
-      await expect(session.appendMessage(say("c"), "a", { expectedLeaf })).rejects.toMatchObject({
+      await expect(session.appendMessage(textMessage("c"), "a", { expectedLeaf })).rejects.toMatchObject({
         code: "LEAF_MOVED",
       });
     }
-    expect((await session.appendMessage(say("a"), undefined, { expectedLeaf: "unknown" })).inserted).toBe(false);
+    expect((await session.appendMessage(textMessage("a"), undefined, { expectedLeaf: "unknown" })).inserted).toBe(
+      false,
+    );
     expect(idsOf(await session.getHistory())).toEqual(["b"]);
     const { id } = await session.addCompaction("b", "b", "b");
-    await session.appendMessage(say("c"), undefined, { expectedLeaf: `compaction_${id}` });
+    await session.appendMessage(textMessage("c"), undefined, { expectedLeaf: `compaction_${id}` });
     expect(await session.getPathLength()).toBe(2);
   });
 

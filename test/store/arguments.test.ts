@@ -62,6 +62,7 @@ const SESSION: Record<string, unknown[]> = {
   addContext: ["new", {}],
   removeContext: ["memory"],
   freezeSystemPrompt: [],
+  prepareTurn: [{}],
   refreshSystemPrompt: [],
   reminder: [],
   tools: [],

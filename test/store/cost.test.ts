@@ -79,15 +79,15 @@ describe("a screen of a tree", () => {
     for (const length of [10, 1000]) {
       const { store, count } = counting();
       const session = Session.create(store);
-      await session.appendAll(Array.from({ length }, (_, index) => text(`m${index}`)));
-      await session.editMessage("m5", text("edited"));
+      await session.appendAll(Array.from({ length }, (_, index) => textMessage(`m${index}`)));
+      await session.editMessage("m5", textMessage("edited"));
       const { id } = await session.addCompaction("summary", "m0", "m4");
       costs.push([
         await count(() => session.getParent("m5")),
         await count(() => session.getSiblings("m5")),
         await count(() => session.selectBranch("m5")),
         await count(() => session.selectBranch("edited")),
-        await count(() => session.appendMessage(text("next"), undefined, { expectedLeaf: "edited" })),
+        await count(() => session.appendMessage(textMessage("next"), undefined, { expectedLeaf: "edited" })),
         await count(() => session.removeCompaction(id)),
       ]);
     }

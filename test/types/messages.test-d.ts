@@ -1,6 +1,6 @@
 // What goes into a session and what comes out. Nothing here runs: TypeScript checks it.
 import type { UIMessage } from "ai";
-import type { HistoryMessage, LenientHistory, Session, SessionManager, SessionMessage } from "stemma/session";
+import type { HistoryMessage, LenientHistory, Session, SessionManager } from "stemma/session";
 import { expectTypeOf } from "vitest";
 
 declare const session: Session;
@@ -24,6 +24,7 @@ expectTypeOf(await session.getHistory(null, { onCorrupt: "throw" })).not.toHaveP
 // Whatever a program holds may be appended; it is checked when it is.
 expectTypeOf(session.appendMessage).toBeCallableWith(message, null);
 expectTypeOf(session.appendMessage).toBeCallableWith(JSON.parse("{}"));
-expectTypeOf((await session.appendMessage(message)).message).toEqualTypeOf<SessionMessage>();
+expectTypeOf((await session.appendMessage(message)).message).toEqualTypeOf<HistoryMessage>();
+expectTypeOf((await session.appendMessage<UIMessage>(message)).message).toEqualTypeOf<UIMessage>();
 // @ts-expect-error a parent is named by its id
 session.appendMessage(message, 5);
