@@ -2,8 +2,9 @@ import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
+import { isScope } from "../../../storage/session-id.js";
 import type { SessionState, SessionStorage } from "../../types.js";
-import { invalidId } from "../session-id.js";
+import { invalidId, isScopeKey, scopeKey } from "../session-id.js";
 import { corruptState } from "../state-json.js";
 import { isVersioned, type Version } from "../versioned-storage.js";
 import {
@@ -13,6 +14,7 @@ import {
   importSession,
   type KnownKeys,
   newKeys,
+  removeBlocks,
   timesOf,
 } from "./session-snapshot.js";
 
@@ -107,7 +109,7 @@ export class HeldSessions {
     this.assertOpen();
     this.#callsOnAll += 1;
     try {
-      for (const key of await this.storage.list()) await this.read(idOf(key), async () => {});
+      for (const key of await this.storage.list()) if (!isScopeKey(key)) await this.read(idOf(key), async () => {});
       return await call();
     } finally {
       this.#callsOnAll -= 1;
@@ -267,8 +269,11 @@ export class HeldSessions {
   }
 
   async #forget(id: string): Promise<void> {
+    const held = this.#held.get(id);
     this.#held.delete(id);
     await this.inner.sessions.delete(id);
+    // Which is no session, so its rows are still there.
+    if (isScope(id) && held !== undefined) await removeBlocks(this.inner, id, held.keys);
   }
 }
 
@@ -289,7 +294,9 @@ function assertTimes({ createdAt, updatedAt }: SessionState): void {
 
 /** Errors: `INVALID_SESSION_ID`. */
 function keyOf(sessionId: string): string {
-  if (sessionId === UNNAMED) throw invalidId(sessionId, `The id "${UNNAMED}" is taken; choose another one.`);
+  if (isScope(sessionId)) return scopeKey(sessionId);
+  if (sessionId === UNNAMED || isScopeKey(sessionId))
+    throw invalidId(sessionId, `The id "${sessionId}" is taken; choose another one.`);
   return sessionId === "" ? UNNAMED : sessionId;
 }
 
