@@ -59,7 +59,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     userId: kept?.store.userId,
   });
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
-  const compactor = new Compactor(kept === null ? provider : orderOf(kept.store), backend, context, events, {
+  const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
     timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
     threshold: config.threshold,

@@ -133,8 +133,8 @@ export class Session {
   }
 
   /**
-   * Confines the session to a user. The first write makes it that user's if it was nobody's; every call on a session of
-   * another user fails with `SESSION_OWNED`. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`, `INVALID_TEXT`;
+   * Confines the session to a user. The first write makes it that user's if it was nobody's; every call that reads or writes a
+   * session of another user fails with `SESSION_OWNED`. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`, `INVALID_TEXT`;
    * `SESSION_OWNED` when it is confined to another user already; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
    */
   forUser(userId: string): this {

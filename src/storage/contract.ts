@@ -33,6 +33,8 @@ export interface Store {
   readonly records: RecordStore;
   /** The user that the store is confined to. */
   readonly userId?: string | undefined;
+  /** The store of which it is one user's part. */
+  readonly whole?: Store | undefined;
   /**
    * The same store for one user. What it writes to a session makes it that user's if it was nobody's. Another user's is
    * not there for the registry (`SESSION_NOT_FOUND`, null, or left out), nor is one of nobody; whatever else is asked of

@@ -49,7 +49,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const work = () => runner.read(() => searchMessages(sql, query, request, rank));
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);
   };
-  const storeOf = (userId: string | undefined): Store => {
+  const storeOf = (userId?: string): Store => {
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
@@ -57,6 +57,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     return {
       name: sql.name,
       userId,
+      whole: userId === undefined ? undefined : store,
       forUser: confining(userId, storeOf),
       capabilities: { search: sql.search !== null, embeddings: false, durable, transactions, check: false },
       session: (id) => sqlSession(sql, id, calls.session(id)),
@@ -96,5 +97,6 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       close: runner.close,
     };
   };
-  return { store: storeOf(undefined), runner, sql, turns, search };
+  const store = storeOf();
+  return { store, runner, sql, turns, search };
 }

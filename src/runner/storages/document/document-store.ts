@@ -46,6 +46,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
     return {
       name: "storage",
       userId,
+      whole: userId === undefined ? undefined : store,
       forUser: confining(userId, storeOf),
       capabilities: { search: true, embeddings: false, check: false, transactions: true, durable },
       session: (id) => heldSession(held, own.session(id)),
@@ -68,7 +69,8 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       close,
     };
   };
-  return storeOf();
+  const store = storeOf();
+  return store;
 }
 
 // A block that came from the storage goes on counting its versions from there.

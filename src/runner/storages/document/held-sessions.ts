@@ -75,13 +75,13 @@ export class HeldSessions {
     return this.order.hold({ write: ids }, async () => {
       for (let attempt = 1; ; attempt += 1) {
         for (const id of ids) await this.#load(id);
-        const made: string[] = [];
+        const undo: (() => Promise<unknown>)[] = [];
         try {
           const result = await call();
-          for (const id of written) if (await this.#save(id)) made.push(id);
+          for (const id of written) undo.push(await this.#save(id, id !== written.at(-1)));
           return result;
         } catch (error) {
-          for (const id of made) await this.storage.delete(keyOf(id));
+          for (const back of undo.reverse()) await back();
           // As the storage has it, so it is.
           for (const id of written) await this.#forget(id);
           if (!StemmaError.isInstance(error, "SESSION_CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
@@ -211,23 +211,27 @@ export class HeldSessions {
     }
   }
 
-  // Resolves to whether the session is new in the storage.
-  async #save(id: string): Promise<boolean> {
+  // Resolves to what takes it back; `undoable` where something is saved after it.
+  async #save(id: string, undoable: boolean): Promise<() => Promise<unknown>> {
     const held = this.#held.get(id) ?? newHeld();
     const info = await this.inner.sessions.get(id);
+    const nothing = async (): Promise<void> => {};
     // A call that wrote nothing makes no session.
-    if (
-      info === null &&
-      held.state === null &&
-      held.keys.blocks.size + held.keys.entries.size + held.keys.records.size === 0
-    )
-      return false;
+    if (info === null && isEmpty(held.keys)) {
+      if (held.state === null) return nothing;
+      if (isScope(id)) {
+        await this.storage.delete(keyOf(id));
+        this.#held.delete(id);
+        return nothing;
+      }
+    }
     const endReason = info?.end_reason ?? held.endReason;
     const times = (messageId: string) => held.times.get(messageId) ?? null;
     const { keys, converted } = held;
     const content = { ...(await exportSession(this.inner, id, keys, { endReason, times, converted })), id: keyOf(id) };
     const { state } = held;
-    if (state !== null && sameJson(content, contentOf(state))) return false;
+    if (state !== null && sameJson(content, contentOf(state))) return nothing;
+    const before = undoable && state !== null ? structuredClone(state) : null;
     const now = Date.now();
     const entry = info === null ? null : this.infoOf(info);
     const createdAt = state?.createdAt ?? (entry === null ? now : Date.parse(entry.created_at));
@@ -235,7 +239,8 @@ export class HeldSessions {
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
     this.#use(id, { ...held, state: next, version: this.#versionOf(next), endReason });
-    return state === null;
+    if (state === null) return () => this.storage.delete(keyOf(id));
+    return before === null ? nothing : () => this.storage.save(restore(next, before));
   }
 
   #versionOf(state: SessionState): Version | null | undefined {
@@ -275,6 +280,16 @@ export class HeldSessions {
     // Which is no session, so its rows are still there.
     if (isScope(id) && held !== undefined) await removeBlocks(this.inner, id, held.keys);
   }
+}
+
+// A storage knows a state by its object.
+function restore(state: SessionState, before: SessionState): SessionState {
+  for (const field of Object.keys(state)) delete (state as unknown as Record<string, unknown>)[field];
+  return Object.assign(state, before);
+}
+
+function isEmpty({ blocks, entries, records }: KnownKeys): boolean {
+  return blocks.size + entries.size + records.size === 0;
 }
 
 function contentOf(state: SessionState): object {

@@ -56,13 +56,11 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
       const ids = await readAll(async () => (await sessions.list({ userId: from })).sessions.map(({ id }) => id));
       const [gone, own] = [userScope(from), userScope(to)];
       // What the user has had comes first: a claim that is cut off is completed by the next.
-      const claimed = await write([own, ...ids, gone], async () => {
-        const count = await sessions.claim(from, to);
+      return write([own, ...ids, gone], async () => {
+        const claimed = await sessions.claim(from, to);
         if (from !== to) moveKeys(held, gone, own);
-        return count;
+        return claimed;
       });
-      if (from !== to) await held.remove(gone);
-      return claimed;
     },
   };
 }
