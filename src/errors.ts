@@ -12,10 +12,12 @@ export const ERROR_CODES = {
   SESSION_STARTED: "A builder method was called after the session was first used.",
   SESSION_ID_BOUND: "The provider is already bound to another session id.",
   SESSION_NOT_FOUND: "No session with this id is registered.",
+  SESSION_OWNED: "The session belongs to another user.",
   SESSION_LIMIT: "A numbering limit of the data model is reached.",
   INVALID_ARGUMENT: "An argument has the wrong type or lies outside its range.",
   // context
   PROVIDER_REQUIRED: "This session has no store to keep the block in, so the block needs a provider.",
+  USER_REQUIRED: "The block belongs to the user, and the session has none.",
   PROVIDER_SHARED: "One provider object cannot hold the frozen prompts of several sessions.",
   PROVIDER_FAILED: "A provider threw; the original error is the cause.",
   INVALID_LABEL: "A block label is empty, too long, or holds a line break or a box-drawing line.",

@@ -8,5 +8,10 @@ import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 export function memory(): EmbeddableStore {
   const name = "memory";
   const store = sqlite(":memory:");
-  return { ...store, name, withEmbedder: (embedder) => ({ ...store.withEmbedder(embedder), name }) };
+  return {
+    ...store,
+    name,
+    forUser: (userId) => ({ ...store.forUser(userId), name }),
+    withEmbedder: (embedder) => ({ ...store.withEmbedder(embedder), name }),
+  };
 }

@@ -19,6 +19,7 @@ export type {
 } from "./context/provider.js";
 export { isSearchProvider, isSkillProvider, isWritableProvider } from "./context/provider.js";
 export { AgentContextProvider } from "./context/providers/agent-context.js";
+export type { AgentSearchOptions } from "./context/providers/agent-search.js";
 export { AgentSearchProvider } from "./context/providers/agent-search.js";
 export { PostgresContextProvider } from "./context/providers/postgres-context.js";
 export { PostgresSearchProvider } from "./context/providers/postgres-search.js";
@@ -30,7 +31,9 @@ export type {
   ManagedContextOptions,
   NewSessionOptions,
   ProviderForSession,
+  SessionListOptions,
   SessionManagerOptions,
+  SessionUpdate,
 } from "./manager/options.js";
 export { SessionManager } from "./manager/session-manager.js";
 export type { HistoryMessage, HistoryMessagePart, SessionMessage, SessionMessagePart } from "./model/message.js";
@@ -71,6 +74,7 @@ export type {
 export type { PrepareTurnOptions, RefreshReason, TurnRequest } from "./session/turn/prepare.js";
 export type {
   AppendMessageOptions,
+  BlockScope,
   CheckOptions,
   CheckProblem,
   CheckReport,

@@ -1,4 +1,6 @@
 import { StemmaError } from "../errors.js";
+import type { BlockScope } from "../storage/contract.js";
+import { assertScope } from "../storage/session-id.js";
 import { type ContextBlockProvider, isProvider } from "./provider.js";
 
 /**
@@ -17,6 +19,11 @@ export interface ContextBlockOptions {
   maxTokens?: number | undefined;
   /** Where the content comes from. Without one the block is kept in the session's store, and the model may write it. */
   provider?: ContextBlockProvider | undefined;
+  /**
+   * Whose a block without a provider is: the session's (`"session"`, the default), its user's in all of the user's sessions
+   * (`"user"`), or that of every session whose block names this key.
+   */
+  scope?: BlockScope | undefined;
   /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
   whenChanged?: "remind" | undefined;
 }
@@ -44,12 +51,15 @@ export interface ContextBlock {
 
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
-  const { description, maxTokens, provider, whenChanged } = options;
+  const { description, maxTokens, provider, scope, whenChanged } = options;
   const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
   if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
     throw wrong("maxTokens is a whole number above 0");
   }
   if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
+  if (scope !== undefined) assertScope(scope);
+  if (scope !== undefined && provider !== undefined)
+    throw wrong("a provider keeps what it is made for; leave scope out");
   if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged is "remind" or is left out');
 }

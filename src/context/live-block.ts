@@ -121,7 +121,8 @@ export class LiveBlock {
       // Of a provider that keeps no versions, a write that was under way tells more than a read.
       return this.isOwn ? this.#show(found) : this.snapshot();
     } catch (error) {
-      this.#failure = error;
+      // What the store refuses it is asked again, by whoever comes next.
+      if (!this.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#failure = error;
       throw error;
     }
   }

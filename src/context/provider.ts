@@ -16,6 +16,8 @@ interface ProviderBase {
   init?(label: string): Awaitable<void>;
   /** A provider of the same kind that is bound to one session. A session calls it with its own id. */
   forSession?(sessionId: string): ContextBlockProvider;
+  /** The same for one user. A session of a user calls it, after `forSession`, with the user's id. */
+  forUser?(userId: string): ContextBlockProvider;
 }
 
 /** A read-only block: only its host changes it. */

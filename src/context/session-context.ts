@@ -1,5 +1,6 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
+import type { BlockScope } from "../storage/contract.js";
 import type { ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
 import type { SessionTools } from "../tools/tool.js";
@@ -14,7 +15,7 @@ import type { WritableContextProvider, WriteOptions } from "./provider.js";
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
   /** Makes the provider of a block that names none; null where there is no store to keep one in. */
-  wire: ((label: string) => WritableContextProvider) | null;
+  wire: ((label: string, scope: BlockScope | undefined) => WritableContextProvider) | null;
   /** Keeps the frozen prompt; null keeps it in memory. */
   promptStore: PromptStore | null;
   /** What other objects for the same session order their prompts with. */
@@ -24,6 +25,8 @@ export interface SessionContextOptions {
   skills: SkillLog | null;
   /** Providers of blocks that have `forSession` are bound to it. */
   sessionId: string;
+  /** Those that have `forUser` are bound to this; absent in a session that is confined to nobody. */
+  userId?: string | undefined;
 }
 
 /**
@@ -251,8 +254,8 @@ export class SessionContext implements ContextAccess {
 
   #build(config: ContextConfig): LiveBlock {
     assertBlockOptions(config.label, config);
-    const { wire, sessionId, open = async () => {} } = this.#options;
-    const provider = config.provider ?? wire?.(config.label);
+    const { wire, sessionId, userId, open = async () => {} } = this.#options;
+    const provider = config.provider ?? wire?.(config.label, config.scope);
     if (!provider) {
       throw new StemmaError(
         "PROVIDER_REQUIRED",
@@ -260,7 +263,8 @@ export class SessionContext implements ContextAccess {
         `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`,
       );
     }
-    return new LiveBlock(config, provider.forSession?.(sessionId) ?? provider, open);
+    const bound = provider.forSession?.(sessionId) ?? provider;
+    return new LiveBlock(config, userId === undefined ? bound : (bound.forUser?.(userId) ?? bound), open);
   }
 
   #find(label: string): LiveBlock {

@@ -10,6 +10,8 @@ export interface ParsedSession {
   source: string;
   model?: string | undefined;
   parentSessionId?: string | undefined;
+  userId?: string | undefined;
+  metadata?: JsonObject | undefined;
   usage?: Usage | undefined;
   messages: ParsedMessage[];
   /** Oldest first. */

@@ -1,6 +1,8 @@
 import type { SessionMessage } from "../model/message.js";
+import { givenMetadata, mergeMetadata } from "../model/session-metadata.js";
 import { isoTime } from "../model/text.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
+import { assertUserId } from "../storage/session-id.js";
 import {
   costOf,
   type ImportFormat,
@@ -38,7 +40,7 @@ export const stemmaJsonl: ImportFormat = {
       const value = item.kind === "value" && isObject(item.value) ? item.value : {};
       if (isObject(value.session)) {
         if (open !== null) yield close(open);
-        open = { session: openSession(value, early), header: value, at };
+        open = { session: openSession(value, early, at), header: value, at };
         early = [];
         continue;
       }
@@ -67,8 +69,16 @@ export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGen
   for (const compaction of compactions) yield JSON.stringify({ compaction });
 }
 
-function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skipped[]): ParsedSession {
+function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skipped[], at: Position): ParsedSession {
   const session = isObject(given) ? given : {};
+  const storable = <T>(field: string, read: () => T): T | undefined => {
+    try {
+      return session[field] === undefined || session[field] === null ? undefined : read();
+    } catch {
+      skipped.push({ ...at, path: `$.session.${field}`, why: "it cannot be stored" });
+      return undefined;
+    }
+  };
   const id = String(session.id ?? "");
   return {
     id,
@@ -76,6 +86,8 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
     source: findText(session.source) ?? "",
     model: findText(session.model),
     parentSessionId: findText(session.parent_session_id),
+    userId: storable("user_id", () => givenUserId(session.user_id)),
+    metadata: storable("metadata", () => mergeMetadata({}, givenMetadata(session.metadata))),
     usage: {
       inputTokens: tokensOf(session.input_tokens),
       outputTokens: tokensOf(session.output_tokens),
@@ -86,6 +98,11 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
     activeLeafId: findText(activeLeafId),
     skipped,
   };
+}
+
+function givenUserId(userId: unknown): string {
+  assertUserId(userId);
+  return userId;
 }
 
 /** Why the line was left out, or null. */

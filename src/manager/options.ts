@@ -1,5 +1,6 @@
 import type { ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
+import type { MetadataValue } from "../storage/contract.js";
 
 /** Makes the provider of one session. */
 export type ProviderForSession<P extends ContextBlockProvider = ContextBlockProvider> = (sessionId: string) => P;
@@ -18,4 +19,29 @@ export interface NewSessionOptions {
   parentSessionId?: string;
   model?: string;
   source?: string;
+  /** Whose the session is. Default: nobody's; on `manager.forUser(userId)` that user's. */
+  userId?: string;
+  /** The program's own fields: an object of at most 64 kB as JSON. Fields that are null are left out. Default: {}. */
+  metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** Which sessions a list gives, and how many. Whatever is left out does not narrow it. */
+export interface SessionListOptions {
+  /** Only sessions of this user. */
+  userId?: string | undefined;
+  /** Only ids that begin with this. */
+  idPrefix?: string | undefined;
+  /** Only sessions whose metadata has each of these fields with just this value; null for a field that is not there. */
+  metadata?: Record<string, MetadataValue> | undefined;
+  /** Default 50. */
+  limit?: number | undefined;
+  /** The `nextCursor` of the page before. */
+  cursor?: string | null | undefined;
+}
+
+/** What `manager.update` changes. */
+export interface SessionUpdate {
+  name?: string | undefined;
+  /** Fields that are written over those of the same name, each as a whole; null removes one. */
+  metadata?: Readonly<Record<string, unknown>> | undefined;
 }

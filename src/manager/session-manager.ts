@@ -3,6 +3,7 @@ import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import {
@@ -17,6 +18,7 @@ import type { CompactionErrorHandler } from "../session/compactor.js";
 import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
+  assertSessionMetadata,
   type ManagerSearchOptions,
   type ManagerSearchPageOptions,
   managerSearchRequest,
@@ -32,19 +34,26 @@ import type {
   Store,
   StoredCompaction,
 } from "../storage/contract.js";
-import { assertSessionId } from "../storage/session-id.js";
+import { assertSessionId, assertUserId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
 import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 import { ManagedSession } from "./managed-session.js";
-import type { ManagedContextOptions, NewSessionOptions, ProviderForSession, SessionManagerOptions } from "./options.js";
+import type {
+  ManagedContextOptions,
+  NewSessionOptions,
+  ProviderForSession,
+  SessionListOptions,
+  SessionManagerOptions,
+  SessionUpdate,
+} from "./options.js";
 import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
 const ID = "A session id";
 const MAX_COST = 1e15;
 
-type Configure = (session: Session, sessionId: string) => void;
+type Configure = (session: Session, sessionId: string, store: Store) => void;
 
 /**
  * The registry of the sessions of one store, and one configuration for all of them. Configure it by chaining; a builder call
@@ -53,7 +62,7 @@ type Configure = (session: Session, sessionId: string) => void;
  */
 export class SessionManager {
   readonly #host: unknown;
-  readonly #store: Store;
+  #store: Store;
   readonly #configure: Configure[] = [];
   readonly #sessions = new SessionCache();
   #started = false;
@@ -69,9 +78,28 @@ export class SessionManager {
     return new SessionManager(host);
   }
 
+  /**
+   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's are not
+   * there for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
+   * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A session
+   * of nobody is the user's from the first message, block or `create` on.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  forUser(userId: string): SessionManager {
+    const manager = new SessionManager(this.#host);
+    manager.#store = this.#store.forUser(userId);
+    // What is configured later would not reach it.
+    this.#started = true;
+    manager.#configure.push(...this.#configure);
+    return manager;
+  }
+
   // ── Configuration of all sessions ──
 
-  /** Adds a block to every session; each session has its own content. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`. */
+  /**
+   * Adds a block to every session. Each session has its own content, unless `scope` says whose it is.
+   * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
+   */
   withContext(label: string, options: ManagedContextOptions = {}): this {
     assertOptions(options, "withContext()");
     const { provider, ...rest } = options;
@@ -120,13 +148,14 @@ export class SessionManager {
   }
 
   /**
-   * Adds a block to every session with which the model searches the messages of all sessions, the current one included.
+   * Adds a block to every session with which the model searches the messages of all sessions, the current one included; of a
+   * user's sessions those of the user.
    * Errors: `SESSION_STARTED`.
    */
   withSearchableHistory(label: string): this {
-    return this.withContext(label, {
-      description: "Past conversations, of every session. Search before you say that you do not know.",
-      provider: searchableHistory(this.#store),
+    const description = "Past conversations, of every session. Search before you say that you do not know.";
+    return this.#with((session, _sessionId, store) => {
+      session.withContext(label, { description, provider: searchableHistory(store) });
     });
   }
 
@@ -134,7 +163,8 @@ export class SessionManager {
 
   /**
    * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its entry
-   * is returned. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`, `SESSION_LIMIT`.
+   * is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
+   * `SESSION_LIMIT`, `SESSION_OWNED` for the id of another user's session.
    */
   async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
     return this.#store.sessions.create(newSession(name, options));
@@ -152,17 +182,19 @@ export class SessionManager {
   }
 
   /**
-   * The same page by page, 50 unless `limit` says otherwise: pass the `nextCursor` of a page to get the next one; it is null
-   * after the last. Errors: `INVALID_ARGUMENT`.
+   * The same page by page, 50 unless `limit` says otherwise, of the sessions that the other options allow: pass the
+   * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
-  async listPage(
-    options: { limit?: number; cursor?: string | null } = {},
-  ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+  async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     assertOptions(options, "listPage()");
-    const { limit = 50, cursor } = options;
+    const { limit = 50, cursor, userId, idPrefix, metadata } = options;
     assertLimit(limit);
     assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
-    return this.#store.sessions.list({ limit, cursor: cursor ?? undefined });
+    if (userId !== undefined) assertUserId(userId);
+    if (idPrefix !== undefined) assertText(idPrefix, "idPrefix");
+    if (idPrefix !== undefined) assertStorableText(idPrefix, "idPrefix");
+    if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
+    return this.#store.sessions.list({ userId, idPrefix, metadata, limit, cursor: cursor ?? undefined });
   }
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
@@ -170,12 +202,41 @@ export class SessionManager {
     assertText(sessionId, ID);
     assertText(name, "A session's name");
     assertStorableText(name, "A session's name");
-    await this.#store.sessions.rename(sessionId, name);
+    await this.#store.sessions.update(sessionId, { name });
   }
 
   /**
-   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index. An unknown id does nothing.
-   * A `Session` object of this manager stays usable, and starts afresh. Errors: only those of the store.
+   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is written over the present one
+   * as a whole, and null removes one; the others stay. Resolves to the entry.
+   * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
+   */
+  async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
+    assertText(sessionId, ID);
+    assertOptions(change, "update()");
+    const { name, metadata } = change;
+    if (name !== undefined) assertText(name, "A session's name");
+    if (name !== undefined) assertStorableText(name, "A session's name");
+    return this.#store.sessions.update(sessionId, {
+      name,
+      metadata: metadata === undefined ? undefined : givenMetadata(metadata),
+    });
+  }
+
+  /**
+   * Gives everything of an anonymous user to a user, at the login, in one atomic write: sessions, and blocks and entries with
+   * `scope: "user"`. Where both have a block or an entry, the user's text stays, and the anonymous one is appended on a new
+   * line unless the user's holds it already. Resolves to the number of sessions. A repeated call does nothing.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of one user.
+   */
+  async claim(anonymousId: string, userId: string): Promise<number> {
+    assertUserId(anonymousId);
+    assertUserId(userId);
+    return this.#store.sessions.claim(anonymousId, userId);
+  }
+
+  /**
+   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index; what belongs to its user or a
+   * key stays. An unknown id does nothing. A `Session` object of this manager stays usable, and starts afresh. Errors: only those of the store.
    */
   async delete(sessionId: string): Promise<void> {
     assertText(sessionId, ID);
@@ -195,8 +256,9 @@ export class SessionManager {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
     this.#started = true;
-    const session = new ManagedSession(new AgentSessionProvider(this.#host, sessionId), this.#sessions);
-    for (const configure of this.#configure) configure(session, sessionId);
+    const provider = new AgentSessionProvider(this.#host, sessionId, this.#store);
+    const session = new ManagedSession(provider, this.#sessions);
+    for (const configure of this.#configure) configure(session, sessionId, this.#store);
     this.#sessions.set(sessionId, session);
     return session;
   }
@@ -308,7 +370,7 @@ export class SessionManager {
 
   /**
    * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
-   * messages under them, the current blocks, and the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
+   * messages under them, the current blocks, the frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
    * `SESSION_LIMIT`, `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is taken.
    */
   async fork(
@@ -324,7 +386,7 @@ export class SessionManager {
 
   /**
    * Ends a session (`end_reason: "compaction"`) and starts a new one whose first message is the summary. The new session gets
-   * copies of the blocks and of the frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_TOO_LARGE`, `INVALID_TEXT`,
+   * copies of the blocks and of the frozen prompt, and the same user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_TOO_LARGE`, `INVALID_TEXT`,
    * `SESSION_LIMIT`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
@@ -408,7 +470,8 @@ export class SessionManager {
 
 function newSession(name: string, options: NewSessionOptions): NewSession {
   assertOptions(options, "a new session");
-  const session = { ...options, id: options.id ?? crypto.randomUUID(), name };
+  const { metadata, userId, ...given } = options;
+  const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;
     if (typeof text !== "string") {
@@ -417,5 +480,6 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
     assertStorableText(text, `A session's ${field}`);
   }
   assertSessionId(session.id);
-  return session;
+  if (userId !== undefined) assertUserId(userId);
+  return { ...session, userId, metadata: metadata === undefined ? undefined : givenMetadata(metadata) };
 }

@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { Store } from "../storage/contract.js";
 import { isStore } from "../storage/store-of.js";
 import { isStoreBacked, type StorageLike } from "./open-store.js";
+import { isScopeKey } from "./storages/session-id.js";
 import type { SessionStorage } from "./types.js";
 
 const PAGE = 500;
@@ -26,6 +27,8 @@ async function cleanStorage(storage: SessionStorage, limit: number): Promise<str
   const deleted: string[] = [];
   let failure: { error: unknown } | null = null;
   for (const id of await storage.list()) {
+    // What is remembered of a user is no session.
+    if (isScopeKey(id)) continue;
     try {
       const state = await storage.load(id);
       if (state === undefined || !(state.updatedAt < limit)) continue;

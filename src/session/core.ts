@@ -47,7 +47,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const events = new SessionEvents(wired?.host ?? null);
   const context = new SessionContext({
     configs: config.context,
-    wire: store === null ? null : (label) => new WiredContextProvider(store, sessionId, label),
+    wire: store === null ? null : (label, scope) => new WiredContextProvider(store, sessionId, label, scope),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
     promptOrder:
       config.cachedPrompt === true && store !== null
@@ -56,9 +56,10 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     open,
     skills: kept === null ? messagesHold : storeSkillLog(kept.backend),
     sessionId,
+    userId: kept?.store.userId,
   });
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
-  const compactor = new Compactor(kept?.store ?? provider, backend, context, events, {
+  const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
     timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
     threshold: config.threshold,

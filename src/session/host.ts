@@ -29,3 +29,10 @@ export function providerFor(provider: SessionProvider, sessionId: string): Sessi
   const message = `This provider has no sessionId, so it cannot serve "${sessionId}". Make a provider for each session, with the session's id as its sessionId.`;
   throw new StemmaError("STORE_UNSUPPORTED", { sessionId }, message);
 }
+
+/** The provider for one user. Errors: `SESSION_OWNED`, `STORE_UNSUPPORTED`. */
+export function providerForUser(provider: SessionProvider, userId: string): SessionProvider {
+  if (provider instanceof StoreSessionProvider) return provider.forUser(userId);
+  const message = "A SessionProvider of your own does not know of users: keep the session in a store.";
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}

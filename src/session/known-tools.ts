@@ -29,6 +29,6 @@ export interface WiredBlockOptions extends OwnOptions {
 }
 
 /** The options of a block with a provider of the host's. */
-export interface ProvidedBlockOptions<P extends ContextBlockProvider> extends OwnOptions {
+export interface ProvidedBlockOptions<P extends ContextBlockProvider> extends Omit<OwnOptions, "scope"> {
   provider: P;
 }

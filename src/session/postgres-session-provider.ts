@@ -13,7 +13,7 @@ export class PostgresSessionProvider extends StoreSessionProvider {
     super(postgresStoreOf(client), sessionId);
   }
 
-  protected override copyFor(sessionId: string): PostgresSessionProvider {
-    return new PostgresSessionProvider(this.store, sessionId);
+  protected override copyFor(sessionId: string | undefined, store: Store): PostgresSessionProvider {
+    return new PostgresSessionProvider(store, sessionId);
   }
 }

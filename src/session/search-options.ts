@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
 import { assertLimit, assertOptions } from "./arguments.js";
 
@@ -29,6 +30,8 @@ export interface SearchPageOptions extends SearchOptions {
 export interface ManagerSearchOptions extends SearchOptions {
   /** Only messages of these sessions. */
   sessionIds?: readonly string[] | undefined;
+  /** Only messages of sessions whose metadata has each of these fields with just this value; null for a field that is not there. */
+  sessionMetadata?: Record<string, MetadataValue> | undefined;
 }
 
 export interface ManagerSearchPageOptions extends ManagerSearchOptions {
@@ -55,7 +58,7 @@ export function searchRequest(options: SearchOptions): SearchRequest {
     const isAbsent = text === undefined || (name === "leafId" && text === null);
     if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
   }
-  if (metadata !== undefined) assertMetadata(metadata);
+  if (metadata !== undefined) assertMetadata(metadata, "metadata");
   const after = timeOf("after", options.after);
   const before = timeOf("before", options.before);
   return { limit, role, after, before, leafId, metadata, context };
@@ -64,15 +67,17 @@ export function searchRequest(options: SearchOptions): SearchRequest {
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
 export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
   const request = searchRequest(options);
-  const { sessionIds } = options;
-  if (sessionIds === undefined && request.leafId === undefined) return request;
+  const { sessionIds, sessionMetadata } = options;
+  if (sessionMetadata !== undefined) assertSessionMetadata(sessionMetadata, "sessionMetadata");
   if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
     throw invalid({ sessionIds }, "sessionIds is an array of session ids.");
   }
+  if (request.leafId === undefined) return { ...request, sessionIds, sessionMetadata };
   const [sessionId, ...others] = new Set(sessionIds);
-  if (sessionId !== undefined && others.length === 0) return { ...request, sessionId };
-  if (request.leafId === undefined) return { ...request, sessionIds };
-  const message = "leafId names a message of one session: pass that session's id in sessionIds.";
+  // Of one session by its id, nothing else needs to be known.
+  if (sessionId !== undefined && others.length === 0 && sessionMetadata === undefined) return { ...request, sessionId };
+  const message =
+    "leafId names a message of one session: pass that session's id in sessionIds, and no sessionMetadata.";
   throw invalid({ leafId: request.leafId, sessionIds }, message);
 }
 
@@ -101,11 +106,17 @@ function timeOf(name: string, value: SearchOptions["after"]): number | undefined
   throw invalid({ [name]: value }, `${name} is a Date, a time as ISO text, or milliseconds since 1970.`);
 }
 
-function assertMetadata(metadata: unknown): void {
+/** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for what no session's metadata can be compared with. */
+export function assertSessionMetadata(metadata: unknown, what: string): void {
+  assertMetadata(metadata, what);
+  for (const text of Object.entries(metadata).flat()) if (typeof text === "string") assertStorableText(text, what);
+}
+
+function assertMetadata(metadata: unknown, what: string): asserts metadata is object {
   const isRecord = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
   const simple = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
   if (isRecord && Object.values(metadata).every(simple)) return;
-  throw invalid({ metadata }, "metadata is an object of texts, numbers, booleans and nulls to compare with.");
+  throw invalid({ [what]: metadata }, `${what} is an object of texts, numbers, booleans and nulls to compare with.`);
 }
 
 function invalid(details: Record<string, unknown>, message: string): StemmaError {

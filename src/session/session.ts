@@ -36,7 +36,7 @@ import {
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
-import { isSessionProvider, providerFor, sessionIdOf } from "./host.js";
+import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
 import type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./known-tools.js";
 import {
   type CompactAfterOptions,
@@ -133,10 +133,21 @@ export class Session {
   }
 
   /**
-   * Adds a block. Without a `provider` it is kept in the session's store, and the model may write it. If the label was
-   * added before, these options replace the earlier ones and the block keeps its place.
+   * Confines the session to a user. The first write makes it that user's if it was nobody's; every call that reads or writes a
+   * session of another user fails with `SESSION_OWNED`. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`, `INVALID_TEXT`;
+   * `SESSION_OWNED` when it is confined to another user already; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  forUser(userId: string): this {
+    this.#configure({});
+    this.#provider = providerForUser(this.#provider, userId);
+    return this;
+  }
+
+  /**
+   * Adds a block. Without a `provider` it is kept in the session's store, for the session or for whom `scope` says, and the
+   * model may write it. If the label was added before, these options replace the earlier ones and the block keeps its place.
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
-   * `PROVIDER_REQUIRED`.
+   * `PROVIDER_REQUIRED`, and `USER_REQUIRED` for a user's block in a session of nobody.
    */
   withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
   withContext<P extends ContextBlockProvider>(

@@ -31,6 +31,17 @@ export interface Store {
   readonly blocks: BlockStore;
   readonly entries: EntryStore;
   readonly records: RecordStore;
+  /** The user that the store is confined to. */
+  readonly userId?: string | undefined;
+  /** The store of which it is one user's part. */
+  readonly whole?: Store | undefined;
+  /**
+   * The same store for one user. What it writes to a session makes it that user's if it was nobody's. Another user's is
+   * not there for the registry (`SESSION_NOT_FOUND`, null, or left out), nor is one of nobody; whatever else is asked of
+   * another user's session fails with `SESSION_OWNED`. Closing it closes the store; it cannot `check`.
+   * Errors: `SESSION_OWNED` when it is confined to another user already.
+   */
+  forUser(userId: string): Store;
   /** Ranked messages of all sessions that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
   search(query: string, request: SearchRequest): Promise<SearchHit[]>;
   /**

@@ -1,13 +1,49 @@
 import { StemmaError } from "../errors.js";
 import { assertStorableText } from "../model/text.js";
+import type { BlockScope } from "./contract/blocks.js";
 
 /** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
 export const UPGRADED_ROWS = "agents_before_upgrade";
 
-/** Errors: `INVALID_TEXT`, and `INVALID_ARGUMENT` for the id that is reserved. */
+/** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
+const SCOPES = "stemma:";
+
+/** Where the blocks and entries of a user are kept: all of them have this in the column `session_id`. */
+export const userScope = (userId: string) => `${SCOPES}user:${userId}`;
+
+/** Where those are kept that several share under a key. */
+export const keyScope = (key: string) => `${SCOPES}key:${key}`;
+
+/** True for what `userScope` and `keyScope` give. */
+export const isScope = (sessionId: string) => sessionId.startsWith(SCOPES);
+
+/** Errors: `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is reserved. */
 export function assertSessionId(sessionId: string): void {
   assertStorableText(sessionId, "A session id");
-  if (sessionId !== UPGRADED_ROWS) return;
-  const message = `The session id "${UPGRADED_ROWS}" is reserved for rows of an upgraded database; choose another one.`;
+  if (sessionId !== UPGRADED_ROWS && !isScope(sessionId)) return;
+  const message = `The session id "${sessionId}" is reserved: "${UPGRADED_ROWS}" and ids that begin with "${SCOPES}" name no session.`;
   throw new StemmaError("INVALID_ARGUMENT", { sessionId }, message);
+}
+
+/** The most characters of a user's id, and of the key of a scope: a key of an index in Postgres holds 2.7 kB. */
+const MAX_NAME = 512;
+
+/** Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+export function assertUserId(userId: unknown): asserts userId is string {
+  assertScopeName(userId, "A user id");
+}
+
+/** Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+export function assertScope(scope: unknown): asserts scope is BlockScope {
+  if (scope === "session" || scope === "user") return;
+  if (typeof scope === "object" && scope !== null && "key" in scope)
+    return assertScopeName(scope.key, "The key of a scope");
+  throw new StemmaError("INVALID_ARGUMENT", {}, 'A scope is "session", "user" or { key: "…" }.');
+}
+
+function assertScopeName(name: unknown, what: string): asserts name is string {
+  if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, `${what} is a text of 1 to ${MAX_NAME} characters.`);
+  }
+  assertStorableText(name, what);
 }

@@ -15,15 +15,18 @@ import * as sessions from "./operations/sessions.js";
 import { streamMessages, streamPath } from "./operations/stream.js";
 import { assertSessionId } from "./session-id.js";
 
-/** How the operations of one session run: each of them is one call, in its turn. */
+/** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
 export interface SessionCalls {
+  /** The user that the calls are confined to: operations of the engine's own make sure of it themselves. */
+  readonly userId: string | undefined;
   /** One consistent view. */
   read<T>(operation: () => Operation<T>): Promise<T>;
   /** One transaction, while no one else writes to the session. */
   write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
-  /** One statement that reads, or several of which each is atomic by itself. */
+  /** One statement that reads. */
   readOne<T>(operation: () => Operation<T>): Promise<T>;
-  writeOne<T>(operation: () => Operation<T>): Promise<T>;
+  /** The engine's own: one statement, or several of which each is atomic by itself. */
+  writeOne<T>(native: () => Operation<T>): Promise<T>;
   /** The first of the two that gives something, as one call. */
   readEither<T>(native: () => Operation<T | null>, shared: () => Operation<T>): Promise<T>;
   search(query: string, request: SearchRequest): Promise<SearchHit[]>;
@@ -32,7 +35,7 @@ export interface SessionCalls {
 /** One session of a SQL store. Messages are validated before a call takes its turn. Errors: `INVALID_ARGUMENT` for the id. */
 export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): SessionStore {
   assertSessionId(id);
-  const { read, write, readOne, writeOne, readEither } = calls;
+  const { userId, read, write, readOne, writeOne, readEither } = calls;
   const { native } = sql;
   return {
     id,
@@ -40,7 +43,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const { encoded, summaryIds } = encodeAll(given);
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
-        ? writeOne(() => withStored(native.append(id, encoded, parent), id, encoded))
+        ? writeOne(() => withStored(native.append(id, encoded, parent, userId), id, encoded))
         : write(() => append(sql, id, encoded, parent, summaryIds, options), "idempotent"));
       return appendResult(encoded, result);
     },
@@ -78,7 +81,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const { corrupt, path } = pathOptions(options);
       const shared = () => history.readPath(sql, id, path);
       const isNative = native !== undefined && path.summaries !== false;
-      const found = await (isNative ? readEither(() => native.path(id, path), shared) : read(shared));
+      const found = await (isNative ? readEither(() => native.path(id, path, userId), shared) : read(shared));
       return { messages: found, corrupt };
     },
     stream: ({ newestFirst, ...options } = {}) => streamPath(read, id, { ...pathOptions(options).path, newestFirst }),

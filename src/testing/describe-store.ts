@@ -14,6 +14,7 @@ import { isolation } from "./isolation.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
+import { owners } from "./owners.js";
 import { records } from "./records.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
@@ -37,6 +38,7 @@ const TOPICS: readonly Topic[] = [
   turns,
   sessions,
   forks,
+  owners,
   records,
   search,
   searchOptions,

@@ -1,5 +1,6 @@
 // One list: every call that writes, each on a state that makes it write all that it can.
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import type { Store } from "../storage/contract.js";
 import type { SessionTools } from "../tools/tool.js";
 import { ConformanceError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
@@ -228,6 +229,76 @@ export const SCENARIOS: readonly Scenario[] = [
         manager.rename("main", "renamed"),
   },
   {
+    title: "update, of the registry",
+    prepare: twoBranches,
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.update("main", { name: "renamed", metadata: { topic: "tea" } }),
+  },
+  {
+    title: "a first append of a user",
+    prepare: ({ store }) => store.migrate(),
+    call:
+      async ({ sessionOf }) =>
+      () =>
+        sessionOf("main").forUser("ada").appendMessage(imageMessage("a", 1)),
+  },
+  {
+    title: "an append of a user to a session of nobody",
+    prepare: twoBranches,
+    call:
+      async ({ sessionOf }) =>
+      () =>
+        sessionOf("main")
+          .forUser("ada")
+          .appendAll([message("x"), message("y")], "a"),
+  },
+  {
+    title: "a create that makes a session of nobody a user's",
+    prepare: twoBranches,
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.forUser("ada").create("Chat", { id: "main" }),
+  },
+  {
+    title: "a first block of a user",
+    prepare: ({ store }) => store.migrate(),
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").forUser("ada").withContext("memory", { scope: "user" });
+      return () => session.appendContextBlock("memory", "coffee");
+    },
+  },
+  {
+    title: "an entry of a user",
+    prepare: ({ store }) => entriesOf(store, "ada").set("sky", "The sky is grey."),
+    call:
+      async ({ store }) =>
+      () =>
+        entriesOf(store, "ada").set("sky", "The sky is blue."),
+  },
+  {
+    title: "a claim of sessions, blocks and entries",
+    prepare: async ({ store, sessionOf }) => {
+      for (const userId of ["anon", "ada"]) {
+        for (const id of ["main", "fork"]) {
+          await sessionOf(`${id} of ${userId}`).forUser(userId).appendMessage(message("a"));
+        }
+        const session = sessionOf(`main of ${userId}`).forUser(userId);
+        session.withContext("memory", { scope: "user" }).withContext(`of ${userId}`, { scope: "user" });
+        await session.replaceContextBlock("memory", `memory of ${userId}`);
+        await session.replaceContextBlock(`of ${userId}`, "text");
+        await entriesOf(store, userId).set("sky", `sky of ${userId}`);
+        await entriesOf(store, userId).set(`of ${userId}`, "text");
+      }
+    },
+    call:
+      async ({ manager }) =>
+      () =>
+        manager.claim("anon", "ada"),
+  },
+  {
     title: "addUsage",
     prepare: twoBranches,
     call:
@@ -397,6 +468,9 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
 ];
+
+const entriesOf = (store: Store, userId: string) =>
+  new AgentSearchProvider(store, { scope: "user", label: "facts" }).forUser(userId);
 
 const RECORDS = { sessionId: "main", label: "runs" };
 

@@ -10,8 +10,8 @@ import { chain, forkedTree, historyIds, historyTexts, idsOf, message, numbered }
 import { defineTopic } from "./topic.js";
 
 const FIELDS = [
-  ["created_at", "end_reason", "estimated_cost", "id", "input_tokens", "model"],
-  ["name", "output_tokens", "parent_session_id", "source", "updated_at"],
+  ["created_at", "end_reason", "estimated_cost", "id", "input_tokens", "metadata", "model"],
+  ["name", "output_tokens", "parent_session_id", "source", "updated_at", "user_id"],
 ].flat();
 
 /** The registry, and what it takes to make, name and use sessions. Forks have a topic of their own. */
@@ -29,6 +29,8 @@ export const sessions = defineTopic("sessions", (it) => {
       output_tokens: 0,
       estimated_cost: 0,
       end_reason: null,
+      user_id: null,
+      metadata: {},
     });
     expect(id.length > 10).toBe(true);
     for (const time of [created_at, updated_at]) expect(time).toBe(new Date(time).toISOString());

@@ -53,6 +53,8 @@ export function asStored(session: ParsedSession): StoredSession {
       output_tokens: 0,
       estimated_cost: 0,
       end_reason: null,
+      user_id: null,
+      metadata: {},
       created_at: time,
       updated_at: time,
     },

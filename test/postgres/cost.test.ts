@@ -34,7 +34,7 @@ describeServer("on Postgres", (server) => {
       await call();
       return client.statements.length;
     };
-    return { session, count, close: () => client.end() };
+    return { client, session, count, close: () => client.end() };
   }
 
   it("an append is one statement, whatever the length of the history and with everything configured", async () => {
@@ -44,6 +44,17 @@ describeServer("on Postgres", (server) => {
     await session.appendAll(Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`)));
     expect(await count(() => session.appendMessage(textMessage("long")))).toBe(1);
     expect(await count(() => session.appendMessage(textMessage("branch"), "m100"))).toBe(1);
+    await close();
+  });
+
+  it("an append, a batch and a history of a user are one statement each", async () => {
+    const { client, count, close } = await counting();
+    const session = Session.create(postgres(client)).forSession("chat").forUser("ada");
+    await session.appendMessage(text("first"));
+    expect(await count(() => session.appendMessage(text("second")))).toBe(1);
+    expect(await count(() => session.appendAll([text("third"), text("fourth")]))).toBe(1);
+    expect(await count(() => session.getHistory())).toBe(1);
+    expect((await session.getHistory()).map(({ id }) => id)).toEqual(["first", "second", "third", "fourth"]);
     await close();
   });
 

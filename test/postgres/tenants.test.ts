@@ -99,6 +99,7 @@ describeOwnServer("row-level security", (server) => {
       const { set_context } = await session.tools();
       await set_context?.execute({ label: "facts", content: CANARY, metadata: { title: CANARY } });
       await session.freezeSystemPrompt();
+      await acme.records.set({ sessionId: "main", label: "runs" }, CANARY, new TextEncoder().encode(CANARY));
       await SessionManager.create(acme).create(CANARY, { id: "main" });
     });
 
@@ -124,6 +125,7 @@ describeOwnServer("row-level security", (server) => {
       expect(await store.sessions.count()).toBe(0);
       expect(await store.blocks.get({ sessionId: "main", kind: "prompt", label: "" })).toBeNull();
       expect(await store.entries.count({ sessionId: "main", label: "facts" })).toBe(0);
+      expect(await store.records.list({ sessionId: "main", label: "runs" })).toEqual([]);
       const { search_context } = await session.tools();
       expect(await search_context?.execute({ label: "facts", query: "something" })).not.toContain(CANARY);
       await expectError(manager.fork("main", "a", "stolen"), "SESSION_NOT_FOUND");

@@ -26,6 +26,7 @@ const message = { id: "m", role: "user", parts: [] };
 /** Arguments that each method takes; each is replaced by each of `BAD`. */
 const SESSION: Record<string, unknown[]> = {
   forSession: ["s"],
+  forUser: ["u"],
   withContext: ["l", {}],
   withCachedPrompt: [{ get: () => null, set: () => {} }],
   onCompaction: [() => null, {}],
@@ -84,7 +85,10 @@ const MANAGER: Record<string, unknown[]> = {
   onCompactionError: [() => {}],
   withExpandableSummaries: [],
   withSearchableHistory: ["past"],
+  forUser: ["u"],
   create: ["name", {}],
+  update: ["s", {}],
+  claim: ["u", "v"],
   get: ["s"],
   list: [],
   listPage: [{}],

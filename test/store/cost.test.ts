@@ -41,6 +41,15 @@ describe("a plain append", () => {
     ]);
   });
 
+  it("of a user runs one statement more, which looks at whose the session is", async () => {
+    const { store, statements, count } = counting();
+    const session = Session.create(store).forUser("ada").withContext("memory", { scope: "user" });
+    await session.appendMessage(text("first"));
+    expect(await count(() => session.appendMessage(text("second")))).toBe(6);
+    const asked = statements.filter((statement) => /SELECT user_id/.test(statement));
+    expect(asked.length).toBe(1);
+  });
+
   it("decides whether to compact without a statement of its own", async () => {
     const { store, count } = counting();
     const session = Session.create(store)
@@ -107,6 +116,21 @@ describe("an upsert of a known id", () => {
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
       await count(() => session.upsertMessage({ ...textMessage("m5"), role: "assistant" }));
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+    }
+  });
+});
+
+describe("what belongs to a user", () => {
+  it("is found by indexes: sessions, blocks and entries", async () => {
+    const { store, database } = counting();
+    await store.migrate();
+    for (const query of [
+      "SELECT no FROM assistant_sessions WHERE user_id = 'ada'",
+      "SELECT label FROM cf_agents_context_blocks WHERE session_id = 'stemma:user:ada'",
+      "SELECT n FROM cf_agents_search_entries WHERE session_id = 'stemma:user:ada'",
+    ]) {
+      const [step] = database.prepare(`EXPLAIN QUERY PLAN ${query}`).all() as { detail: string }[];
+      expect(step?.detail).toMatch(/^SEARCH .* USING .*INDEX/);
     }
   });
 });

@@ -1,6 +1,6 @@
 // What goes into a session and what comes out. Nothing here runs: TypeScript checks it.
 import type { UIMessage } from "ai";
-import type { HistoryMessage, LenientHistory, Session, SessionManager } from "stemma/session";
+import type { HistoryMessage, LenientHistory, Session, SessionManager, SessionMessage } from "stemma/session";
 import { expectTypeOf } from "vitest";
 
 declare const session: Session;

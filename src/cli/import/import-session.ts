@@ -34,13 +34,13 @@ export async function importSession(
   const { tree, skipped } = prepareSession(session, (id) => known.has(id));
   const messages = tree.messages.map(({ message }) => message);
   if (messages.length === 0 && skipped.length > 0) return null;
-  const { name, model, source, parentSessionId, usage } = session;
+  const { name, model, source, parentSessionId, userId, metadata, usage } = session;
   const isNews = messages.some(({ id }) => !known.has(id));
   const { inserted } = await stored.importTree({
     ...tree,
     // Whoever went on with the session since the last import stays where they are.
     activeLeafId: isNews ? tree.activeLeafId : undefined,
-    session: { name, model, source, parentSessionId },
+    session: { name, model, source, parentSessionId, userId, metadata },
     usage,
   });
   let updated = 0;

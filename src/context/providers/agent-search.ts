@@ -4,10 +4,19 @@ import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { EntryScope, EntryStore } from "../../storage/contract.js";
-import { storeOf } from "../../storage/store-of.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import { assertName, type Binding, bindTo, type SharingOptions, scopeOf, takeLabel } from "./binding.js";
+import {
+  assertName,
+  type Binding,
+  bindTo,
+  bindToUser,
+  boundStore,
+  newBinding,
+  type SharingOptions,
+  scopeOf,
+  takeLabel,
+} from "./binding.js";
 
 const MAX_RESULTS = 10;
 /** Estimated tokens of what is shown beside the best entry. */
@@ -15,9 +24,14 @@ const MAX_TOKENS = 2000;
 /** Characters that are shown of an entry for which there is no more room. */
 const EXCERPT_LENGTH = 600;
 
+export interface AgentSearchOptions extends SharingOptions {
+  /** Keep the entries under this label, whatever block uses the provider. */
+  label?: string | undefined;
+}
+
 /**
  * Searchable entries kept in a store, under the label of the block that uses them. They belong to one session (the one
- * that uses them, or the unnamed one when used by itself), unless they are shared.
+ * that uses them, or the unnamed one when used by itself), unless they are shared or have another scope.
  */
 export class AgentSearchProvider implements SearchProvider {
   readonly #host: object;
@@ -28,24 +42,25 @@ export class AgentSearchProvider implements SearchProvider {
   /**
    * `host` is a store, or an object with a `sql` tagged template. A label given here is kept, whatever block uses the
    * provider; without one, entries written before a block uses it stand under the label "", and no block shows them.
-   * Errors: `STORE_UNSUPPORTED` at the first use.
+   * Errors: `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED`, `USER_REQUIRED`.
    */
-  constructor(host: object, options: string | SharingOptions = {}) {
-    const label = typeof options === "string" ? options : undefined;
+  constructor(host: object, options: string | AgentSearchOptions = {}) {
+    const { label, ...sharing } = typeof options === "string" ? { label: options } : options;
     if (label !== undefined) assertName(label, "The label of a search provider");
     this.#host = host;
     this.#ownLabel = label;
     this.#label = label;
-    this.#binding = { shared: typeof options === "object" && options.shared === true, sessionId: null };
+    this.#binding = newBinding(sharing);
   }
 
   /** A copy bound to this session; itself when it serves that session already. Errors: `SESSION_ID_BOUND`. */
   forSession(sessionId: string): AgentSearchProvider {
-    const binding = bindTo(this.#binding, sessionId);
-    if (!binding) return this;
-    const copy = new AgentSearchProvider(this.#host, this.#ownLabel ?? {});
-    copy.#binding = binding;
-    return copy;
+    return this.#bound(bindTo(this.#binding, sessionId));
+  }
+
+  /** A copy for this user; itself when it serves that user already, and when it is shared. Errors: `SESSION_OWNED`. */
+  forUser(userId: string): AgentSearchProvider {
+    return this.#bound(bindToUser(this.#binding, userId));
   }
 
   /** Takes the block's label, unless one was given at the start. Errors: `INVALID_ARGUMENT` when a block with another label has it. */
@@ -95,11 +110,18 @@ export class AgentSearchProvider implements SearchProvider {
   }
 
   get #entries(): EntryStore {
-    return storeOf(this.#host).entries;
+    return boundStore(this.#host, this.#binding).entries;
   }
 
   get #scope(): EntryScope {
-    return { sessionId: scopeOf(this.#binding), label: this.#label ?? "" };
+    return { sessionId: scopeOf(this.#binding), label: this.#label ?? "", scope: this.#binding.scope };
+  }
+
+  #bound(binding: Binding | null): AgentSearchProvider {
+    if (binding === null) return this;
+    const copy = new AgentSearchProvider(this.#host, this.#ownLabel ?? {});
+    copy.#binding = binding;
+    return copy;
   }
 }
 

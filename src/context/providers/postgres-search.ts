@@ -22,4 +22,9 @@ export class PostgresSearchProvider extends AgentSearchProvider {
   override forSession(_sessionId: string): this {
     return this;
   }
+
+  /** The same. */
+  override forUser(_userId: string): this {
+    return this;
+  }
 }

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { sha256 } from "../../model/sha256.js";
 
 const MAX_LENGTH = 200;
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
@@ -17,6 +18,15 @@ export function assertFileName(id: string): void {
     `A session kept in a file has an id of letters, digits, "_", "-" and ".", at most ${MAX_LENGTH} of them, neither starting nor ending with ".", and no name of a device.`,
   );
 }
+
+// Begins the ids under which the blocks of users and keys lie in a storage.
+const SCOPE = "stemma-scope-";
+
+/** The id under which a scope's blocks lie in a storage: one that any storage takes. */
+export const scopeKey = (scope: string) => SCOPE + sha256(scope);
+
+/** True for an id of a storage that is no session's. */
+export const isScopeKey = (id: string) => id.startsWith(SCOPE);
 
 export function invalidId(id: string, message: string): StemmaError {
   return new StemmaError("INVALID_SESSION_ID", { sessionId: id }, message);

@@ -2,7 +2,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { assertOrder } from "../operations/damage.js";
 import { isoNow, makeRow } from "../operations/session-head.js";
-import { UPGRADED_ROWS } from "../session-id.js";
+import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import type { CheckDialect } from "./dialect.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 
@@ -38,9 +38,10 @@ type Kind = keyof typeof TABLES;
 
 const PAGE = 64;
 
-// The unnamed session has blocks without a row of its own, and what `agents` wrote stands below an id that no session has.
+// The unnamed session has blocks without a row of its own; what `agents` wrote, and what users have, stand below ids that no
+// session has.
 const needsSession = ({ session_id, registered }: KeptRow) =>
-  session_id !== "" && session_id !== UPGRADED_ROWS && registered === null;
+  session_id !== "" && session_id !== UPGRADED_ROWS && !isScope(String(session_id)) && registered === null;
 
 /** What is wrong with a row; [] when nothing is. */
 function faultsOf(kind: Kind, row: KeptRow): string[] {

@@ -1,4 +1,5 @@
 import { summaryMessage } from "../../model/compactions.js";
+import { isStoredMetadata } from "../../model/session-metadata.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
@@ -21,6 +22,8 @@ export interface SessionRecord {
   readonly output_tokens: number;
   readonly estimated_cost: number;
   readonly end_reason: string | null;
+  readonly user_id: string | null;
+  readonly metadata: string | null;
   readonly created_at: string;
   readonly updated_at: string;
   readonly leaf: number | null;
@@ -99,6 +102,8 @@ export function faultsOf(session: SessionRecord): string[] {
     model: isTextOrNull(session.model),
     source: isTextOrNull(session.source),
     end_reason: isTextOrNull(session.end_reason),
+    user_id: isTextOrNull(session.user_id),
+    metadata: isStoredMetadata(session.metadata),
     input_tokens: Number.isFinite(session.input_tokens),
     output_tokens: Number.isFinite(session.output_tokens),
     estimated_cost: Number.isFinite(session.estimated_cost),

@@ -1,11 +1,17 @@
+/** Whose a block is: the session's, its user's in all sessions of the user, or that of all who name this key. */
+export type BlockScope = "session" | "user" | { readonly key: string };
+
 /**
  * Names a block: a session's own ("" is the unnamed session, whose blocks are also the shared ones), or its frozen prompt.
- * Two keys are the same block only if all three fields are equal.
+ * Two keys of one scope are the same block only if kind, label, and whose it is are equal.
  */
 export interface BlockKey {
+  /** The session that it is used in; with another scope than the session's, "" stands for none. */
   readonly sessionId: string;
   readonly kind: "block" | "prompt";
   readonly label: string;
+  /** Default: the session's. The user is the one that the store is confined to (`Store.forUser`), else the session's. */
+  readonly scope?: BlockScope | undefined;
   /**
    * Not part of the name: the label under which `agents` kept this block, which is read until the key is written. By default
    * the label with the session's id, as `agents` named what it wired itself.
@@ -24,6 +30,7 @@ export interface StoredBlock {
   version: number;
 }
 
+/** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
   /** Replaces the content. `expectedVersion` 0 means "must not exist yet". Errors: `BLOCK_CONFLICT`. */
@@ -33,10 +40,11 @@ export interface BlockStore {
   delete(key: BlockKey): Promise<void>;
 }
 
-/** Names a collection of searchable entries. */
+/** Names a collection of searchable entries, as `BlockKey` names a block. */
 export interface EntryScope {
   readonly sessionId: string;
   readonly label: string;
+  readonly scope?: BlockScope | undefined;
 }
 
 export interface StoredEntry {
@@ -44,6 +52,7 @@ export interface StoredEntry {
   content: string;
 }
 
+/** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
 export interface EntryStore {
   count(scope: EntryScope): Promise<number>;
   get(scope: EntryScope, key: string): Promise<StoredEntry | null>;

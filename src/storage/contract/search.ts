@@ -7,6 +7,10 @@ export interface SearchRequest {
   sessionId?: string | undefined;
   /** Only these sessions; unknown ids hold nothing. */
   sessionIds?: readonly string[] | undefined;
+  /** Only sessions of this user. With `sessionId`: who searches it, `SESSION_OWNED` when it is another user's. */
+  userId?: string | undefined;
+  /** Only sessions whose metadata has these fields with these values; null stands for a field that is not there. */
+  sessionMetadata?: Readonly<Record<string, MetadataValue>> | undefined;
   role?: string | undefined;
   /** Milliseconds since 1970: not before this time. */
   after?: number | undefined;

@@ -81,7 +81,10 @@ export interface SessionStore {
   /** Every message of every branch as stored, in the order they were written, page by page. Errors: `CORRUPT_MESSAGE`. */
   messages(): AsyncIterable<StoredMessage>;
   /** Ranked messages that match, best first. Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`. */
-  search(query: string, request: Omit<SearchRequest, "sessionId" | "sessionIds">): Promise<SearchHit[]>;
+  search(
+    query: string,
+    request: Omit<SearchRequest, "sessionId" | "sessionIds" | "userId" | "sessionMetadata">,
+  ): Promise<SearchHit[]>;
 
   // ── Compactions and skills ──
 

@@ -1,4 +1,5 @@
 import type { SessionMessage } from "../../model/message.js";
+import type { MetadataValue } from "./search.js";
 
 /** A registered session, as the documents name its fields. Times are ISO text in UTC with milliseconds. */
 export interface SessionInfo {
@@ -11,6 +12,10 @@ export interface SessionInfo {
   output_tokens: number;
   estimated_cost: number;
   end_reason: string | null;
+  /** Whose it is; null for nobody's. */
+  user_id: string | null;
+  /** The program's own fields; {} when there are none. */
+  metadata: Record<string, unknown>;
   created_at: string;
   /** The latest write to the session or to its registry entry. */
   updated_at: string;
@@ -22,6 +27,26 @@ export interface NewSession {
   parentSessionId?: string | undefined;
   model?: string | undefined;
   source?: string | undefined;
+  /** Whose it is. Default: nobody's, or the user's that the store is confined to. */
+  userId?: string | undefined;
+  /** A JSON object. Fields that are null are left out. Default: {}. */
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What changes of a registry entry; what is left out stays. */
+export interface SessionChange {
+  readonly name?: string | undefined;
+  /** Fields that are written over the present ones, each as a whole; null removes one. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Which sessions a list gives: whatever is left out does not narrow it. */
+export interface SessionFilter {
+  readonly userId?: string | undefined;
+  /** Only ids that begin with this. */
+  readonly idPrefix?: string | undefined;
+  /** Only sessions whose metadata has these fields with these values; null stands for a field that is not there. */
+  readonly metadata?: Readonly<Record<string, MetadataValue>> | undefined;
 }
 
 /** A session that goes on with another one. */
@@ -29,23 +54,31 @@ export type Continuation = Omit<NewSession, "name"> & { readonly name?: string |
 
 /** The registry of a store: which sessions it has, and what is noted of each. */
 export interface SessionRegistry {
-  /** Registers a session. An id that is already registered is returned as it is. */
+  /**
+   * Registers a session. An id that is already registered is returned as it is; with `userId` it becomes that user's if it
+   * was nobody's. Errors: `SESSION_OWNED` for another user's.
+   */
   create(session: NewSession): Promise<SessionInfo>;
   get(id: string): Promise<SessionInfo | null>;
   /** Sessions by latest change, newest first. `cursor` is a page's `nextCursor`; null when there is no further page. */
-  list(options: {
-    limit?: number | undefined;
-    cursor?: string | undefined;
-  }): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
+  list(
+    options: SessionFilter & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
   count(): Promise<number>;
-  /** Errors: `SESSION_NOT_FOUND`. */
-  rename(id: string, name: string): Promise<void>;
+  /** Resolves to the entry as it is then. Errors: `SESSION_NOT_FOUND`. */
+  update(id: string, change: SessionChange): Promise<SessionInfo>;
   /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
   delete(id: string): Promise<void>;
   /** Adds to the session's counters. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`. */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
-  /** Copies the path to `atMessageId` with its compactions, blocks and frozen prompt. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
+  /** Copies the path to `atMessageId` with its compactions, blocks, frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
-  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`. Errors: `SESSION_NOT_FOUND`. */
+  /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`; user and metadata are its too. Errors: `SESSION_NOT_FOUND`. */
   split(id: string, first: SessionMessage, continuation: Continuation): Promise<SessionInfo>;
+  /**
+   * Gives the sessions, blocks and entries of the user `from` to the user `to`. Of a block or an entry that both have, the text
+   * of `to` stays, and that of `from` is appended on a new line unless it is part of it. Resolves to how many sessions
+   * there were. Errors: `SESSION_OWNED` on a store that is confined to a user.
+   */
+  claim(from: string, to: string): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { parseQuery } from "../../model/query.js";
-import type { SearchRequest } from "../contract.js";
+import type { SearchRequest, Store } from "../contract.js";
 import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
 import { type Embedder, parseEmbedder } from "./embedder.js";
@@ -22,9 +22,11 @@ export function embeddable(open: OpenStore, dialect: VectorDialect, options: Emb
 }
 
 function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions): EmbeddedStore {
-  const { store } = open;
-  const work = new EmbeddingIndexer(open, dialect, embedder, options);
-  const { sessions } = store;
+  return embedded(open.store, new EmbeddingIndexer(open, dialect, embedder, options));
+}
+
+function embedded(store: Store, work: EmbeddingIndexer): EmbeddedStore {
+  const { sessions, userId } = store;
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const waking = <Values extends unknown[], T>(
     method: (...values: Values) => Promise<T>,
@@ -36,9 +38,11 @@ function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder,
       return result;
     };
   };
-  const search = (query: string, request: SearchRequest) => work.search(parseQuery(query), request);
+  const search = (query: string, request: SearchRequest) =>
+    work.search(parseQuery(query), userId === undefined ? request : { ...request, userId });
   return {
     ...store,
+    forUser: (user) => embedded(store.forUser(user), work),
     capabilities: { ...store.capabilities, embeddings: true },
     session: (id) => {
       const session = store.session(id);

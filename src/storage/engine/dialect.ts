@@ -2,7 +2,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { ImportedTree, ParentRef } from "../contract.js";
+import type { ImportedTree, MetadataValue, ParentRef } from "../contract.js";
 import type { Operation, SqlValue } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
@@ -22,6 +22,8 @@ export interface Dialect {
   readonly keepsText: boolean;
   /** How bytes go into a column and come out of it. */
   readonly bytes: BytesDialect;
+  /** True for a column of JSON, an object, that has a field with this value; with null for one that lacks the field. */
+  hasField(column: string, name: string, value: MetadataValue): Condition;
   /** Ends a query of a row that is written next: other writers of it wait. "" where a transaction excludes them all. */
   readonly forUpdate: string;
   /** Makes other writers of a session wait until the transaction ends; null where a transaction excludes them all. */
@@ -35,6 +37,12 @@ export interface Dialect {
    * none is left. Each step is a transaction of its own, and leaves a state from which another program may go on.
    */
   migrate(): Operation<boolean>;
+}
+
+/** A condition with the values that it binds. */
+export interface Condition {
+  readonly condition: string;
+  readonly values: readonly SqlValue[];
 }
 
 export interface BytesDialect {
@@ -55,10 +63,15 @@ export interface BytesDialect {
 export interface NativeOperations {
   /** False for what `append` leaves to the shared operation. */
   mayAppend(messages: readonly EncodedMessage[], parent: ParentRef): boolean;
-  /** See `SessionStore.append`. */
-  append(sessionId: string, messages: readonly EncodedMessage[], parent: ParentRef): Operation<Appended>;
-  /** See `SessionStore.path`. Null for what is left to the shared operation. */
-  path(sessionId: string, options: PathOptions): Operation<SessionMessage[] | null>;
+  /** See `SessionStore.append`; by a user where one is given. */
+  append(
+    sessionId: string,
+    messages: readonly EncodedMessage[],
+    parent: ParentRef,
+    userId: string | undefined,
+  ): Operation<Appended>;
+  /** See `SessionStore.path`; by a user where one is given. Null for what is left to the shared operation. */
+  path(sessionId: string, options: PathOptions, userId: string | undefined): Operation<SessionMessage[] | null>;
   /** Writes the messages of `importTree`, within its transaction. Gives how many were inserted. */
   importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number>;
 }

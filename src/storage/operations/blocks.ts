@@ -24,8 +24,8 @@ export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
   return row === undefined ? null : { content: row.content, version: Number(row.version) };
 }
 
-// The block as it is before a write, and whether the write finds a row of its own.
-function* openBlock(sql: Dialect, key: BlockKey): Operation<{ block: StoredBlock | null; hasRow: boolean }> {
+/** The block as it is before a write, and whether the write finds a row of its own. */
+export function* openBlock(sql: Dialect, key: BlockKey): Operation<{ block: StoredBlock | null; hasRow: boolean }> {
   const row = yield* first<StoredBlock>(
     `SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?${sql.forUpdate}`,
     key.sessionId,
@@ -77,8 +77,10 @@ export function assertBudget(label: string, content: string, maxTokens: number):
   throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }
 
-// A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
-function* storeBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<StoredBlock> {
+/** Writes a block that `openBlock` read. */
+export function* storeBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<StoredBlock> {
+  // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
+  // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
   const write = !hasRow
     ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
     : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?

@@ -46,7 +46,8 @@ export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry)
   yield* storeEntry(sql, scope, entry);
 }
 
-function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
+/** Writes an entry, in place when the key is known. */
+export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry): Operation<void> {
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const now = isoNow();
   if (old !== null) {

@@ -22,8 +22,14 @@ import { createSession, getSession, readSession } from "./sessions.js";
 import { adoptBlocks } from "./upgraded-rows.js";
 
 /** See `SessionStore.fork`. */
-export function* forkSession(sql: Dialect, id: string, atMessageId: string, fork: NewSession): Operation<SessionInfo> {
-  const source = yield* getSession(id);
+export function* forkSession(
+  sql: Dialect,
+  id: string,
+  atMessageId: string,
+  fork: NewSession,
+  userId?: string,
+): Operation<SessionInfo> {
+  const source = yield* getSession(id, userId);
   const from = (yield* findSessionHead(id)) as SessionHead;
   const at = (yield* findNamed(id, atMessageId)) ?? messageNotFound(id, atMessageId);
   const info = yield* continueSession(source, fork);
@@ -39,8 +45,9 @@ export function* splitSession(
   id: string,
   opening: EncodedMessage,
   continuation: Continuation,
+  userId?: string,
 ): Operation<SessionInfo> {
-  const source = yield* getSession(id);
+  const source = yield* getSession(id, userId);
   yield* run("UPDATE assistant_sessions SET end_reason = ?, updated_at = ? WHERE id = ?", "compaction", isoNow(), id);
   yield* continueSession(source, { ...continuation, name: continuation.name ?? source.name });
   yield* appendMessages(sql, continuation.id, [opening], null);
@@ -58,6 +65,8 @@ function* continueSession(source: SessionInfo, next: NewSession): Operation<Sess
     parentSessionId: source.id,
     model: next.model ?? source.model ?? undefined,
     source: next.source ?? source.source ?? undefined,
+    userId: source.user_id ?? undefined,
+    metadata: source.metadata,
   });
 }
 

@@ -1,14 +1,15 @@
-import type { ImportedTree } from "../contract.js";
+import type { ImportedTree, NewSession } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
 import { openSessionHead } from "./session-head.js";
-import { addUsage, createSession, getSession, writeSkills } from "./sessions.js";
+import { addUsage, createSession, getSession, readSession, writeSkills } from "./sessions.js";
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
-  if (tree.session !== undefined) yield* createSession({ ...tree.session, id: sessionId });
+  const isNew = tree.session !== undefined && (yield* readSession(sessionId)) === null;
+  if (isNew) yield* createSession({ ...tree.session, id: sessionId } as NewSession);
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
     : sql.native.importMessages(sql, sessionId, tree.messages);

@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import type { CorruptHandler } from "../engine/dialect.js";
 import { count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { isScope } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 
@@ -69,9 +70,11 @@ export function* openSessionHead(sessionId: string): Operation<SessionHead> {
 
 /**
  * Dates a session that something beside its messages is about to be written for, and registers one that has no row yet. The
- * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first.
+ * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first. A scope
+ * is no session.
  */
 export function* dateSession(sessionId: string): Operation<void> {
+  if (isScope(sessionId)) return;
   const dated = yield* count("UPDATE assistant_sessions SET updated_at = ? WHERE id = ?", [isoNow(), sessionId]);
   if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
 }

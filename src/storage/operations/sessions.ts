@@ -1,41 +1,52 @@
 import { StemmaError } from "../../errors.js";
+import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/session-metadata.js";
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
-import type { NewSession, SessionInfo } from "../contract.js";
+import type { NewSession, SessionChange, SessionFilter, SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { UPGRADED_ROWS } from "../session-id.js";
+import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
+import { adoptSession, ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";
 import { SESSION_RANGE } from "./row-id.js";
+import { sessionFilter } from "./session-filter.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
 
 // A plain append does not touch the session's row: the newest message tells when it was.
-const SESSIONS = `
-  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason, created_at,
+const sessionsWhere = (condition: string) => `
+  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
+         user_id, metadata, created_at,
          CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
   FROM (SELECT s.*, (SELECT m.created_at FROM assistant_messages m
                      WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS appended_at
-        FROM assistant_sessions s) AS sessions`;
+        FROM assistant_sessions s WHERE ${condition}) AS sessions`;
 
-type SessionRecord = SessionInfo & { no: number };
+type SessionRecord = Omit<SessionInfo, "metadata"> & { no: number; metadata: string | null };
 
 /** See `SessionRegistry.create`. */
 export function* createSession(session: NewSession): Operation<SessionInfo> {
+  const { userId } = session;
   const known = yield* readSession(session.id);
-  if (known !== null) return known;
+  if (known !== null) {
+    if (userId === undefined || known.user_id === userId) return known;
+    yield* adoptSession(session.id, userId);
+    return { ...known, user_id: userId };
+  }
   const now = isoNow();
   yield* run(
-    `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, user_id, metadata, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     session.id,
     session.name,
     session.parentSessionId ?? null,
     session.model ?? null,
     session.source ?? null,
+    userId ?? null,
+    storedForm(mergeMetadata({}, session.metadata ?? {})),
     now,
     now,
   );
@@ -43,14 +54,14 @@ export function* createSession(session: NewSession): Operation<SessionInfo> {
 }
 
 /** See `SessionRegistry.get`. */
-export function* readSession(id: string): Operation<SessionInfo | null> {
-  const row = yield* first<SessionRecord>(`${SESSIONS} WHERE id = ?`, id);
-  return row === undefined ? null : sessionInfo(row);
+export function* readSession(id: string, userId?: string): Operation<SessionInfo | null> {
+  const row = yield* first<SessionRecord>(sessionsWhere("s.id = ?"), id);
+  return row === undefined || (userId !== undefined && row.user_id !== userId) ? null : sessionInfo(row);
 }
 
-/** A registered session. Errors: `SESSION_NOT_FOUND`. */
-export function* getSession(id: string): Operation<SessionInfo> {
-  const session = yield* readSession(id);
+/** A registered session, of a user where one is given. Errors: `SESSION_NOT_FOUND`. */
+export function* getSession(id: string, userId?: string): Operation<SessionInfo> {
+  const session = yield* readSession(id, userId);
   if (session !== null) return session;
   throw new StemmaError(
     "SESSION_NOT_FOUND",
@@ -61,15 +72,17 @@ export function* getSession(id: string): Operation<SessionInfo> {
 
 /** See `SessionRegistry.list`. */
 export function* listSessions(
-  limit: number | undefined,
-  cursor: string | undefined,
+  sql: Dialect,
+  filters: readonly SessionFilter[],
+  { limit, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
 ): Operation<{ sessions: SessionInfo[]; nextCursor: string | null }> {
+  const { condition, values } = sessionFilter(sql, ...filters);
   const after = cursor === undefined ? null : parseCursor(cursor);
   const where = after === null ? "" : "WHERE updated_at < ? OR (updated_at = ? AND no < ?)";
-  const values = after === null ? [] : [after.updatedAt, after.updatedAt, after.no];
   const rows = yield* all<SessionRecord>(
-    `SELECT * FROM (${SESSIONS}) AS listed ${where} ORDER BY updated_at DESC, no DESC ${limit === undefined ? "" : "LIMIT ?"}`,
+    `SELECT * FROM (${sessionsWhere(condition)}) AS listed ${where} ORDER BY updated_at DESC, no DESC ${limit === undefined ? "" : "LIMIT ?"}`,
     ...values,
+    ...(after === null ? [] : [after.updatedAt, after.updatedAt, after.no]),
     ...(limit === undefined ? [] : [limit + 1]),
   );
   const page = limit === undefined ? rows : rows.slice(0, limit);
@@ -79,19 +92,36 @@ export function* listSessions(
 }
 
 /** See `SessionRegistry.count`. */
-export function* countSessions(): Operation<number> {
-  return Number((yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_sessions"))?.count ?? 0);
+export function* countSessions(userId?: string): Operation<number> {
+  const [where, values] = userId === undefined ? ["", []] : [" WHERE user_id = ?", [userId]];
+  return Number(
+    (yield* first<{ count: number }>(`SELECT count(*) AS count FROM assistant_sessions${where}`, ...values))?.count ??
+      0,
+  );
 }
 
-/** See `SessionRegistry.rename`. */
-export function* renameSession(id: string, name: string): Operation<void> {
-  yield* getSession(id);
-  yield* run("UPDATE assistant_sessions SET name = ?, updated_at = ? WHERE id = ?", name, isoNow(), id);
+/** See `SessionRegistry.update`. */
+export function* updateSession(id: string, change: SessionChange, userId?: string): Operation<SessionInfo> {
+  const { name, metadata } = yield* getSession(id, userId);
+  yield* run(
+    "UPDATE assistant_sessions SET name = ?, metadata = ?, updated_at = ? WHERE id = ?",
+    change.name ?? name,
+    storedForm(mergeMetadata(metadata, change.metadata ?? {})),
+    isoNow(),
+    id,
+  );
+  return yield* getSession(id);
 }
 
 /** See `SessionRegistry.addUsage`. */
-export function* addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Operation<void> {
-  yield* getSession(id);
+export function* addUsage(
+  id: string,
+  inputTokens: number,
+  outputTokens: number,
+  cost: number,
+  userId?: string,
+): Operation<void> {
+  yield* getSession(id, userId);
   yield* run(
     `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
        estimated_cost = estimated_cost + ?, updated_at = ? WHERE id = ?`,
@@ -110,8 +140,9 @@ function exactSum(column: string): string {
 }
 
 /** See `SessionRegistry.delete`. */
-export function* deleteSession(sql: Dialect, id: string): Operation<void> {
-  if (id === UPGRADED_ROWS) return;
+export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<void> {
+  if (id === UPGRADED_ROWS || isScope(id)) return;
+  if (userId !== undefined && (yield* ownerOf(id)) !== userId) return;
   const head = yield* findSessionHead(id);
   if (head !== null) yield* removeRows(sql, head.no);
   yield* removeEntries(sql, id);
@@ -146,10 +177,15 @@ export function* writeSkills(sessionNumber: number, state: SkillState): Operatio
   );
 }
 
+function storedForm(metadata: SessionMetadata): string | null {
+  return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
+}
+
 function sessionInfo(row: SessionRecord): SessionInfo {
   const { no: _no, ...info } = row;
   return {
     ...info,
+    metadata: parseMetadata(info.metadata),
     input_tokens: Number(info.input_tokens),
     output_tokens: Number(info.output_tokens),
     estimated_cost: Number(info.estimated_cost),

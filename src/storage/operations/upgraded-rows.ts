@@ -1,6 +1,6 @@
 import type { BlockKey, EntryScope } from "../contract.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { UPGRADED_ROWS } from "../session-id.js";
+import { isScope, UPGRADED_ROWS } from "../session-id.js";
 
 /**
  * Blocks and entries that `agents` wrote stand as they were, below a session id that no session has. A key that holds
@@ -17,8 +17,9 @@ export function upgradedLabel({ sessionId, kind, label, upgradedLabel }: BlockKe
   return sessionId === "" ? name : `${name}_${sessionId}`;
 }
 
-/** A condition on entries `e`: those of the scope, and those of `agents` whose key the scope did not write itself. */
+/** A condition on entries `e`: those of the scope, and those of `agents` whose key it did not write itself, where it is a session's. */
 export function inScope({ sessionId, label }: EntryScope): { where: string; values: SqlValue[] } {
+  if (isScope(sessionId)) return { where: "(e.session_id = ? AND e.label = ?)", values: [sessionId, label] };
   const where = `(e.session_id = ? AND e.label = ? OR e.session_id = ? AND e.label = ? AND NOT EXISTS (
     SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key))`;
   return { where, values: [sessionId, label, UPGRADED_ROWS, label, sessionId] };

@@ -33,6 +33,10 @@ export function postgresDialect(
       encode: toBase64,
       decode: (value) => fromBase64(String(value)),
     },
+    hasField: (column, name, value) =>
+      value === null
+        ? { condition: `NOT jsonb_exists(${column}::jsonb, ?)`, values: [name] }
+        : { condition: `${column}::jsonb @> ?::text::jsonb`, values: [JSON.stringify({ [name]: value })] },
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),
     *columns(table) {

@@ -51,6 +51,9 @@ export function postgresError(error: unknown): unknown {
     const advice = "Pass null to start a new root, or the id of a message that exists.";
     return fail("PARENT_NOT_FOUND", `Message "${detail}" is not in this session. ${advice}`, { parentId: detail });
   }
+  if (code === SESSION_OWNED) {
+    return fail("SESSION_OWNED", `Session "${detail}" belongs to another user.`, { sessionId: detail });
+  }
   if (code === SESSION_LIMIT) return fail("SESSION_LIMIT", `${message}.`);
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) {
     return fail("STORE_CLOSED", "The connection of this store was closed; open a new one.");
@@ -82,6 +85,7 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 /** SQLSTATEs that our own functions raise. */
 export const PARENT_NOT_FOUND = "ST001";
 export const SESSION_LIMIT = "ST002";
+export const SESSION_OWNED = "ST003";
 
 function partsOf(error: unknown): { code: string; message: string; detail: string } {
   if (typeof error !== "object" || error === null) return { code: "", message: String(error), detail: "" };

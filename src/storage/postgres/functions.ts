@@ -1,4 +1,4 @@
-import { PARENT_NOT_FOUND, SESSION_LIMIT } from "./error.js";
+import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
 
 const SPAN = 2 ** 28;
 
@@ -216,4 +216,27 @@ BEGIN
       END IF;
     END LOOP;
   END IF;
+END $$`;
+
+/**
+ * `assistant_use` makes sure that a session, which it registers if it must, is a user's: one of nobody becomes theirs. It comes
+ * before an append in the same statement, and locks the session first.
+ */
+export const USE = `CREATE OR REPLACE FUNCTION assistant_use(p_session TEXT, p_user TEXT, p_now TIMESTAMPTZ)
+RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+DECLARE
+  owner TEXT;
+BEGIN
+  SELECT s.user_id INTO owner FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  IF NOT FOUND THEN
+    INSERT INTO assistant_sessions (id, name, user_id, created_at, updated_at)
+      VALUES (p_session, p_session, p_user, p_now, p_now) ON CONFLICT DO NOTHING;
+    SELECT s.user_id INTO STRICT owner FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  END IF;
+  IF owner IS NULL THEN
+    UPDATE assistant_sessions SET user_id = p_user WHERE id = p_session;
+  ELSIF owner <> p_user THEN
+    RAISE EXCEPTION 'session of another user' USING ERRCODE = '${SESSION_OWNED}', DETAIL = p_session;
+  END IF;
+  RETURN TRUE;
 END $$`;

@@ -21,6 +21,7 @@ const OTHERS = [
   "assistant_append",
   "assistant_append_all",
   "assistant_path",
+  "assistant_use",
   "assistant_version",
   "agents_before_upgrade_assistant_messages",
   "agents_before_upgrade_assistant_compactions",

@@ -10,6 +10,7 @@ import { all, first, type Operation, type SqlValue } from "../engine/operation.j
 import { readContents, storableText } from "../operations/content.js";
 import { skillsOf } from "../operations/history.js";
 import { importMessages } from "../operations/messages.js";
+import { owned } from "../operations/owners.js";
 import { sessionOf } from "../operations/row-id.js";
 import { isoNow, messageNotFound } from "../operations/session-head.js";
 
@@ -24,21 +25,23 @@ export const postgresNative: NativeOperations = {
     return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;
   },
 
-  *append(sessionId, messages, parent) {
+  *append(sessionId, messages, parent, userId) {
     const [one, ...others] = messages as [EncodedMessage, ...EncodedMessage[]];
     if (others.length === 0) {
       const row = rowOf(one, attachmentTo(parent));
-      return resultOf(yield* first(APPEND, sessionId, isoNow(), ...FIELDS.map((field) => row[field])));
+      const values = FIELDS.map((field) => row[field]);
+      return resultOf(yield* appendAs(userId, APPEND, sessionId, ...values));
     }
     const rows = messages.map((message, index) =>
       rowOf(message, index === 0 ? attachmentTo(parent) : attachmentTo((messages[index - 1] as EncodedMessage).id)),
     );
-    return resultOf(yield* appendRows(sessionId, rows));
+    return resultOf(yield* appendRows(sessionId, rows, userId));
   },
 
-  *path(sessionId, { leafId, onCorrupt }) {
+  *path(sessionId, { leafId, onCorrupt }, userId) {
     if (!isMessageId(leafId ?? "")) return null;
-    const rows = yield* all<PathRow>("SELECT key, content FROM assistant_path(?, ?)", sessionId, leafId ?? null);
+    const rows = yield* all<PathRow>(...pathQuery(sessionId, leafId ?? null, userId));
+    if (rows[0]?.key === "u" && rows.shift()?.content !== userId) throw owned(sessionId);
     const head = rows.shift();
     const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as PathHead);
     if (isDamaged(session, rows)) return null;
@@ -70,14 +73,14 @@ export const postgresNative: NativeOperations = {
         continue;
       }
       const rows = some.map(({ message, parentId }) => rowOf(message, attachmentTo(parentId)));
-      inserted += resultOf(yield* appendRows(sessionId, rows)).inserted.filter(Boolean).length;
+      inserted += resultOf(yield* appendRows(sessionId, rows, undefined)).inserted.filter(Boolean).length;
     }
     return inserted;
   },
 };
 
 interface PathRow {
-  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction. */
+  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction; of the session's user "u". */
   readonly key: string | null;
   readonly content: string;
 }
@@ -132,14 +135,44 @@ const FIELDS = [
 type AppendedRow = Readonly<Record<(typeof FIELDS)[number], SqlValue>>;
 
 const APPEND = `SELECT assistant_append(?, ?, ${FIELDS.map(() => "?").join(", ")}) AS result`;
+const APPEND_ALL = "SELECT assistant_append_all(?, ?, ?) AS result";
+// What stands in FROM is done first.
+const USE = " FROM assistant_use(?, ?, ?)";
 
 interface Result {
   /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
   readonly result: string;
 }
 
-function appendRows(sessionId: string, rows: readonly AppendedRow[]): Operation<Result | undefined> {
-  return first<Result>("SELECT assistant_append_all(?, ?, ?) AS result", sessionId, isoNow(), JSON.stringify(rows));
+function appendRows(
+  sessionId: string,
+  rows: readonly AppendedRow[],
+  userId: string | undefined,
+): Operation<Result | undefined> {
+  return appendAs(userId, APPEND_ALL, sessionId, JSON.stringify(rows));
+}
+
+function appendAs(
+  userId: string | undefined,
+  append: string,
+  sessionId: string,
+  ...values: SqlValue[]
+): Operation<Result | undefined> {
+  const now = isoNow();
+  if (userId === undefined) return first<Result>(append, sessionId, now, ...values);
+  return first<Result>(append + USE, sessionId, now, ...values, sessionId, userId, now);
+}
+
+// With the session's user ahead, of the same state, where someone is to be kept out.
+function pathQuery(
+  sessionId: string,
+  leafId: string | null,
+  userId: string | undefined,
+): [sql: string, ...values: SqlValue[]] {
+  const path = "SELECT key, content FROM assistant_path(?, ?)";
+  if (userId === undefined) return [path, sessionId, leafId];
+  const user = "SELECT 'u' AS key, user_id AS content FROM assistant_sessions WHERE id = ? AND user_id IS NOT NULL";
+  return [`${user} UNION ALL ${path}`, sessionId, sessionId, leafId];
 }
 
 function resultOf(row: Result | undefined): Appended {

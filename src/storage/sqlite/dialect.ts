@@ -1,4 +1,5 @@
-import type { Dialect } from "../engine/dialect.js";
+import type { MetadataValue } from "../contract.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
 import type { Migration } from "../engine/migrations.js";
 import { all } from "../engine/operation.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
@@ -34,6 +35,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
       encode: (bytes) => bytes,
       decode: (value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : Uint8Array.from(value as Uint8Array)),
     },
+    hasField,
     forUpdate: "",
     lockSession: null,
     *columns(table) {
@@ -42,4 +44,13 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     migrate: () => migrateSqlite(dialect, options.migrations ?? SQLITE_MIGRATIONS),
   };
   return dialect;
+}
+
+// A field by itself, not by a path: its name may hold whatever a path is made of.
+function hasField(column: string, name: string, value: MetadataValue): Condition {
+  const field = `SELECT 1 FROM json_each(${column}) WHERE key = ?`;
+  if (value === null) return { condition: `NOT EXISTS (${field})`, values: [name] };
+  if (typeof value === "boolean") return { condition: `EXISTS (${field} AND type = '${value}')`, values: [name] };
+  const types = typeof value === "string" ? "'text'" : "'integer', 'real'";
+  return { condition: `EXISTS (${field} AND type IN (${types}) AND atom = ?)`, values: [name, value] };
 }

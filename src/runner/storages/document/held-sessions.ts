@@ -2,8 +2,9 @@ import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";
 import type { SessionInfo, Store } from "../../../storage/contract.js";
+import { isScope } from "../../../storage/session-id.js";
 import type { SessionState, SessionStorage } from "../../types.js";
-import { invalidId } from "../session-id.js";
+import { invalidId, isScopeKey, scopeKey } from "../session-id.js";
 import { corruptState } from "../state-json.js";
 import { isVersioned, type Version } from "../versioned-storage.js";
 import {
@@ -13,6 +14,7 @@ import {
   importSession,
   type KnownKeys,
   newKeys,
+  removeBlocks,
   timesOf,
 } from "./session-snapshot.js";
 
@@ -73,13 +75,13 @@ export class HeldSessions {
     return this.order.hold({ write: ids }, async () => {
       for (let attempt = 1; ; attempt += 1) {
         for (const id of ids) await this.#load(id);
-        const made: string[] = [];
+        const undo: (() => Promise<unknown>)[] = [];
         try {
           const result = await call();
-          for (const id of written) if (await this.#save(id)) made.push(id);
+          for (const id of written) undo.push(await this.#save(id, id !== written.at(-1)));
           return result;
         } catch (error) {
-          for (const id of made) await this.storage.delete(keyOf(id));
+          for (const back of undo.reverse()) await back();
           // As the storage has it, so it is.
           for (const id of written) await this.#forget(id);
           if (!StemmaError.isInstance(error, "SESSION_CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
@@ -107,7 +109,7 @@ export class HeldSessions {
     this.assertOpen();
     this.#callsOnAll += 1;
     try {
-      for (const key of await this.storage.list()) await this.read(idOf(key), async () => {});
+      for (const key of await this.storage.list()) if (!isScopeKey(key)) await this.read(idOf(key), async () => {});
       return await call();
     } finally {
       this.#callsOnAll -= 1;
@@ -209,23 +211,27 @@ export class HeldSessions {
     }
   }
 
-  // Resolves to whether the session is new in the storage.
-  async #save(id: string): Promise<boolean> {
+  // Resolves to what takes it back; `undoable` where something is saved after it.
+  async #save(id: string, undoable: boolean): Promise<() => Promise<unknown>> {
     const held = this.#held.get(id) ?? newHeld();
     const info = await this.inner.sessions.get(id);
+    const nothing = async (): Promise<void> => {};
     // A call that wrote nothing makes no session.
-    if (
-      info === null &&
-      held.state === null &&
-      held.keys.blocks.size + held.keys.entries.size + held.keys.records.size === 0
-    )
-      return false;
+    if (info === null && isEmpty(held.keys)) {
+      if (held.state === null) return nothing;
+      if (isScope(id)) {
+        await this.storage.delete(keyOf(id));
+        this.#held.delete(id);
+        return nothing;
+      }
+    }
     const endReason = info?.end_reason ?? held.endReason;
     const times = (messageId: string) => held.times.get(messageId) ?? null;
     const { keys, converted } = held;
     const content = { ...(await exportSession(this.inner, id, keys, { endReason, times, converted })), id: keyOf(id) };
     const { state } = held;
-    if (state !== null && sameJson(content, contentOf(state))) return false;
+    if (state !== null && sameJson(content, contentOf(state))) return nothing;
+    const before = undoable && state !== null ? structuredClone(state) : null;
     const now = Date.now();
     const entry = info === null ? null : this.infoOf(info);
     const createdAt = state?.createdAt ?? (entry === null ? now : Date.parse(entry.created_at));
@@ -233,7 +239,8 @@ export class HeldSessions {
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
     this.#use(id, { ...held, state: next, version: this.#versionOf(next), endReason });
-    return state === null;
+    if (state === null) return () => this.storage.delete(keyOf(id));
+    return before === null ? nothing : () => this.storage.save(restore(next, before));
   }
 
   #versionOf(state: SessionState): Version | null | undefined {
@@ -267,9 +274,22 @@ export class HeldSessions {
   }
 
   async #forget(id: string): Promise<void> {
+    const held = this.#held.get(id);
     this.#held.delete(id);
     await this.inner.sessions.delete(id);
+    // Which is no session, so its rows are still there.
+    if (isScope(id) && held !== undefined) await removeBlocks(this.inner, id, held.keys);
   }
+}
+
+// A storage knows a state by its object.
+function restore(state: SessionState, before: SessionState): SessionState {
+  for (const field of Object.keys(state)) delete (state as unknown as Record<string, unknown>)[field];
+  return Object.assign(state, before);
+}
+
+function isEmpty({ blocks, entries, records }: KnownKeys): boolean {
+  return blocks.size + entries.size + records.size === 0;
 }
 
 function contentOf(state: SessionState): object {
@@ -289,7 +309,9 @@ function assertTimes({ createdAt, updatedAt }: SessionState): void {
 
 /** Errors: `INVALID_SESSION_ID`. */
 function keyOf(sessionId: string): string {
-  if (sessionId === UNNAMED) throw invalidId(sessionId, `The id "${UNNAMED}" is taken; choose another one.`);
+  if (isScope(sessionId)) return scopeKey(sessionId);
+  if (sessionId === UNNAMED || isScopeKey(sessionId))
+    throw invalidId(sessionId, `The id "${sessionId}" is taken; choose another one.`);
   return sessionId === "" ? UNNAMED : sessionId;
 }
 

@@ -2,6 +2,7 @@ import { fromBase64, toBase64 } from "../../../model/base64.js";
 import type { SessionMessage } from "../../../model/message.js";
 import type { SkillState } from "../../../model/skills.js";
 import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../../../storage/contract.js";
+import { isScope } from "../../../storage/session-id.js";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
 import { extrasKey, OURS, SessionRecord, writeExtras } from "../../session-record.js";
@@ -15,6 +16,9 @@ interface Snapshot {
   name?: string;
   model?: string;
   source?: string;
+  userId?: string;
+  /** The fields of the registry entry; those of the state itself are the runner's. */
+  fields?: Record<string, unknown>;
   endReason?: string;
   /** Every message with its parent, in the order they were written. Absent: the messages of the state, one after the other. */
   tree?: [id: string, parentId: string | null][];
@@ -81,6 +85,7 @@ export async function exportSession(
   keys: KnownKeys,
   { endReason, times, converted }: ExportOptions,
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
+  if (isScope(id)) return exportScope(store, id, keys);
   const info = await store.sessions.get(id);
   const record = info === null ? null : await SessionRecord.open(store, id);
   const session = store.session(id);
@@ -111,6 +116,8 @@ export async function exportSession(
     ...(info === null || info.name === id ? {} : { name: info.name }),
     ...(info?.model ? { model: info.model } : {}),
     ...(info?.source ? { source: info.source } : {}),
+    ...(info?.user_id ? { userId: info.user_id } : {}),
+    ...(info === null || Object.keys(info.metadata).length === 0 ? {} : { fields: info.metadata }),
     ...(endReason === null ? {} : { endReason }),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
@@ -136,22 +143,16 @@ export async function exportSession(
 export async function importSession(store: Store, id: string, state: SessionState): Promise<KnownKeys> {
   const { [OURS]: found, ...metadata } = state.metadata ?? {};
   const ours = (found ?? {}) as Snapshot;
-  if (id !== "") {
-    const { model, source } = ours;
-    await store.sessions.create({ id, name: ours.name ?? id, model, source, parentSessionId: state.parentId });
+  if (isScope(id)) return importBlocks(store, id, ours);
+  const { model, source, userId, fields } = ours;
+  if (id !== "" || userId !== undefined || fields !== undefined) {
+    const name = ours.name ?? id;
+    await store.sessions.create({ id, name, model, source, userId, metadata: fields, parentSessionId: state.parentId });
   }
   const tree = treeOf(state.messages ?? [], ours);
   const { skills } = ours;
   if (tree.messages.length > 0 || skills !== undefined) await store.session(id).importTree({ ...tree, skills });
-  const keys = newKeys();
-  for (const { kind, label, content, version } of ours.blocks ?? []) {
-    await store.blocks.set({ sessionId: id, kind, label }, content);
-    keys.blocks.set(blockName({ kind, label }), { kind, label, before: version - 1 });
-  }
-  for (const { label, key, content } of ours.entries ?? []) {
-    await store.entries.set({ sessionId: id, label }, { key, content });
-    keys.entries.set(entryName(label, key), { label, key });
-  }
+  const keys = await importBlocks(store, id, ours);
   for (const { label, key, value, expiresAt } of ours.records ?? []) {
     keys.records.add(label);
     await store.records.set({ sessionId: id, label }, key, fromBase64(value), { expiresAt: expiresAt ?? undefined });
@@ -161,6 +162,32 @@ export async function importSession(store: Store, id: string, state: SessionStat
     await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
   await writeExtras(store, id, usage, metadata);
   return keys;
+}
+
+async function importBlocks(store: Store, id: string, ours: Snapshot): Promise<KnownKeys> {
+  const keys = newKeys();
+  for (const { kind, label, content, version } of ours.blocks ?? []) {
+    await store.blocks.set({ sessionId: id, kind, label }, content);
+    keys.blocks.set(blockName({ kind, label }), { kind, label, before: version - 1 });
+  }
+  for (const { label, key, content } of ours.entries ?? []) {
+    await store.entries.set({ sessionId: id, label }, { key, content });
+    keys.entries.set(entryName(label, key), { label, key });
+  }
+  return keys;
+}
+
+/** Removes blocks and entries. */
+export async function removeBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<void> {
+  for (const { kind, label } of keys.blocks.values()) await store.blocks.delete({ sessionId, kind, label });
+  for (const { label, key } of keys.entries.values()) await store.entries.delete({ sessionId, label }, key);
+}
+
+/** The blocks and entries of a scope, which is no session. */
+async function exportScope(store: Store, id: string, keys: KnownKeys) {
+  const blocks = nonEmpty("blocks", await readBlocks(store, id, keys));
+  const ours = { ...blocks, ...nonEmpty("entries", await readEntries(store, id, keys)) };
+  return { id, messages: [], usage: { input_tokens: 0, output_tokens: 0 }, metadata: { [OURS]: ours } };
 }
 
 /** When the messages of a state were stored, as ISO text by id. */

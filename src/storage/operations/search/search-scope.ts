@@ -4,8 +4,10 @@ import type { SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, column, type Operation } from "../../engine/operation.js";
 import { type ContentRow, readContent } from "../content.js";
+import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
+import { sessionFilter } from "../session-filter.js";
 import { findNamed, findSessionHead, messageNotFound, resolveLeaf } from "../session-head.js";
 
 /** What a search may find. */
@@ -18,12 +20,12 @@ export interface Scope {
   readonly path: readonly Segment[] | null;
 }
 
-/** The scope of a request; null when nothing can be in it. Errors: `MESSAGE_NOT_FOUND` for its `leafId`. */
-export function* openScope(request: SearchRequest): Operation<Scope | null> {
-  const { sessionId, sessionIds, leafId } = request;
-  if (sessionId === undefined) {
-    return sessionIds === undefined ? { range: null, sessions: null, path: null } : yield* scopeOf(sessionIds);
-  }
+/** The scope of a request; null when nothing can be in it. Errors: `MESSAGE_NOT_FOUND` for its `leafId`, `SESSION_OWNED`. */
+export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scope | null> {
+  const { sessionId, leafId, userId } = request;
+  if (sessionId === undefined) return yield* scopeOf(sql, request);
+  if (userId !== undefined) yield* assertUser(sessionId, userId);
+  const { sessionIds } = request;
   const head = sessionIds?.includes(sessionId) === false ? null : yield* findSessionHead(sessionId);
   if (leafId === undefined) return head === null ? null : { range: rangeOf(head.no), sessions: null, path: null };
   if (leafId === null) {
@@ -35,12 +37,18 @@ export function* openScope(request: SearchRequest): Operation<Scope | null> {
   return head === null ? null : { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, leaf) };
 }
 
-function* scopeOf(sessionIds: readonly string[]): Operation<Scope | null> {
-  const numbers: number[] = [];
-  for (let start = 0; start < sessionIds.length; start += IDS_AT_ONCE) {
-    const ids = sessionIds.slice(start, start + IDS_AT_ONCE);
+function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null> {
+  const { sessionIds, userId, sessionMetadata } = request;
+  if (sessionIds === undefined && userId === undefined && sessionMetadata === undefined) {
+    return { range: null, sessions: null, path: null };
+  }
+  const { condition, values } = sessionFilter(sql, { userId, metadata: sessionMetadata });
+  const select = `SELECT s.no AS no FROM assistant_sessions s WHERE ${condition}`;
+  const numbers: number[] = sessionIds === undefined ? yield* column<number>(select, ...values) : [];
+  for (let start = 0; start < (sessionIds?.length ?? 0); start += IDS_AT_ONCE) {
+    const ids = sessionIds?.slice(start, start + IDS_AT_ONCE) ?? [];
     const marks = ids.map(() => "?").join(", ");
-    numbers.push(...(yield* column<number>(`SELECT no FROM assistant_sessions WHERE id IN (${marks})`, ...ids)));
+    numbers.push(...(yield* column<number>(`${select} AND s.id IN (${marks})`, ...values, ...ids)));
   }
   if (numbers.length === 0) return null;
   const sessions = new Set(numbers.map(Number).sort((a, b) => a - b));

@@ -33,7 +33,7 @@ export function* searchMessages(
   rank: RankMessages = rankByWords(sql, query),
 ): Operation<SearchHit[]> {
   searchOf(sql);
-  const scope = yield* openScope(request);
+  const scope = yield* openScope(sql, request);
   if (scope === null) return [];
   const wanted = (request.offset ?? 0) + request.limit;
   const found: Ranked[] = [];

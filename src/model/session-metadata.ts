@@ -1,0 +1,71 @@
+import { StemmaError } from "../errors.js";
+import { assertStorableText } from "./storable-text.js";
+
+export type SessionMetadata = Record<string, unknown>;
+
+/** Characters of JSON: every list of sessions reads them all. */
+const MAX_LENGTH = 65_536;
+const MAX_DEPTH = 32;
+
+/** Fields as JSON has them. Errors: `INVALID_ARGUMENT` for what is no object of JSON, `INVALID_TEXT`. */
+export function givenMetadata(metadata: unknown): SessionMetadata {
+  const given = isObject(metadata) ? jsonOf(metadata) : undefined;
+  if (!isObject(given)) throw invalid("is an object that can be written as JSON");
+  assertStorable(given, MAX_DEPTH);
+  return given;
+}
+
+/** The fields after a change: each is written over as a whole, and null removes one. Errors: those of `givenMetadata`. */
+export function mergeMetadata(present: SessionMetadata, change: Readonly<SessionMetadata>): SessionMetadata {
+  const merged = Object.entries({ ...present, ...givenMetadata(change) }).filter(([, value]) => value !== null);
+  const metadata = Object.fromEntries(merged);
+  if (JSON.stringify(metadata).length <= MAX_LENGTH) return metadata;
+  throw invalid(`has at most ${MAX_LENGTH} characters as JSON`);
+}
+
+/** Fields as they were stored; {} where there is nothing that can be read. */
+export function parseMetadata(stored: unknown): SessionMetadata {
+  return storedMetadata(stored) ?? {};
+}
+
+/** True for what a registry row may hold. */
+export function isStoredMetadata(stored: unknown): boolean {
+  return stored === null || storedMetadata(stored) !== null;
+}
+
+function storedMetadata(stored: unknown): SessionMetadata | null {
+  if (typeof stored !== "string") return null;
+  try {
+    const parsed: unknown = JSON.parse(stored);
+    return isObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function jsonOf(value: object): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value));
+  } catch {
+    // A circle, or a number of the kind that JSON lacks.
+    return undefined;
+  }
+}
+
+function assertStorable(value: unknown, levels: number): void {
+  if (typeof value === "string") assertStorableText(value, "A session's metadata");
+  if (typeof value !== "object" || value === null) return;
+  if (levels === 0) throw invalid(`is nested at most ${MAX_DEPTH} levels deep`);
+  for (const [key, each] of Object.entries(value)) {
+    assertStorableText(key, "A session's metadata");
+    assertStorable(each, levels - 1);
+  }
+}
+
+function isObject(value: unknown): value is SessionMetadata {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(rule: string): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", {}, `A session's metadata ${rule}.`);
+}

@@ -1,0 +1,103 @@
+import { StemmaError } from "../../../errors.js";
+import type { SessionInfo, SessionRegistry, Store } from "../../../storage/contract.js";
+import { userScope } from "../../../storage/session-id.js";
+import type { HeldSessions } from "./held-sessions.js";
+
+/** The registry of a store on a four-method storage; `store` is the one in memory. */
+export function registryOf(held: HeldSessions, { sessions, userId }: Store): SessionRegistry {
+  const { readAll, read, write } = {
+    readAll: held.readAll.bind(held),
+    read: held.read.bind(held),
+    write: held.write.bind(held),
+  };
+  return {
+    create: async (session) => held.infoOf(await write([session.id], () => sessions.create(session))),
+    get: (id) =>
+      read(id, async () => {
+        const info = await sessions.get(id);
+        return info === null ? null : held.infoOf(info);
+      }),
+    async list({ limit, cursor, ...filter }) {
+      const after = cursor === undefined ? null : parseCursor(cursor);
+      const all = await readAll(async () =>
+        (await sessions.list(filter)).sessions.map((info) => held.infoOf(info)).sort(byUpdate),
+      );
+      const rest = after === null ? all : all.filter((info) => byUpdate(after, info) < 0);
+      const page = rest.slice(0, limit);
+      const last = page.at(-1);
+      const nextCursor = last !== undefined && page.length < rest.length ? cursorOf(last) : null;
+      return { sessions: page, nextCursor };
+    },
+    count: () => readAll(() => sessions.count()),
+    update: async (id, change) => held.infoOf(await write([id], () => sessions.update(id, change))),
+    async delete(id) {
+      if (userId !== undefined && (await read(id, () => sessions.get(id))) === null) return;
+      await held.remove(id);
+    },
+    addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost)),
+    fork: async (id, atMessageId, next) => {
+      const fork = async () => {
+        const info = await sessions.fork(id, atMessageId, next);
+        copyKeys(held, id, next.id);
+        return info;
+      };
+      return held.infoOf(await write([next.id], fork, [id]));
+    },
+    split: async (id, first, next) => {
+      const split = async () => {
+        const info = await sessions.split(id, first, next);
+        copyKeys(held, id, next.id);
+        return info;
+      };
+      // The continuation first: until the last save, the session it continues is as it was.
+      return held.infoOf(await write([next.id, id], split));
+    },
+    async claim(from, to) {
+      const ids = await readAll(async () => (await sessions.list({ userId: from })).sessions.map(({ id }) => id));
+      const [gone, own] = [userScope(from), userScope(to)];
+      // What the user has had comes first: a claim that is cut off is completed by the next.
+      return write([own, ...ids, gone], async () => {
+        const claimed = await sessions.claim(from, to);
+        if (from !== to) moveKeys(held, gone, own);
+        return claimed;
+      });
+    },
+  };
+}
+
+function copyKeys(held: HeldSessions, from: string, to: string): void {
+  const target = held.keys(to);
+  for (const [name, block] of held.keys(from).blocks) target.blocks.set(name, block);
+  for (const [name, entry] of held.keys(from).entries) target.entries.set(name, entry);
+}
+
+// What both have stays as the target knows it.
+function moveKeys(held: HeldSessions, from: string, to: string): void {
+  const [source, target] = [held.keys(from), held.keys(to)];
+  for (const [name, block] of source.blocks) if (!target.blocks.has(name)) target.blocks.set(name, block);
+  for (const [name, entry] of source.entries) target.entries.set(name, entry);
+  source.blocks.clear();
+  source.entries.clear();
+}
+
+type Position = Pick<SessionInfo, "updated_at" | "created_at" | "id">;
+
+/** The latest change first. */
+function byUpdate(a: Position, b: Position): number {
+  for (const field of ["updated_at", "created_at", "id"] as const) {
+    if (a[field] !== b[field]) return a[field] < b[field] ? 1 : -1;
+  }
+  return 0;
+}
+
+function cursorOf({ updated_at, created_at, id }: Position): string {
+  return [updated_at, created_at, id].join("~");
+}
+
+function parseCursor(cursor: string): Position {
+  const [updated_at = "", created_at = "", ...id] = cursor.split("~");
+  const times = [updated_at, created_at].every((time) => /^\d{4}-.*Z$/.test(time));
+  if (times && id.length > 0) return { updated_at, created_at, id: id.join("~") };
+  const message = "A cursor is the nextCursor of an earlier page, as it was given.";
+  throw new StemmaError("INVALID_ARGUMENT", { cursor }, message);
+}

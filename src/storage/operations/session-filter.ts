@@ -1,0 +1,26 @@
+import type { MetadataValue, SessionFilter } from "../contract.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
+
+/** A condition on sessions `s`, which pass each of the filters. */
+export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]): Condition {
+  const conditions = filters.flatMap(({ userId, idPrefix, metadata = {} }) => [
+    ...(userId === undefined ? [] : [{ condition: "s.user_id = ?", values: [userId] }]),
+    ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(idPrefix)]),
+    ...Object.entries(metadata).map(([name, value]) => hasField(sql, name, value)),
+  ]);
+  if (conditions.length === 0) return { condition: "1 = 1", values: [] };
+  return {
+    condition: conditions.map(({ condition }) => condition).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+// Engines count characters, not the halves of surrogate pairs.
+function hasPrefix(prefix: string): Condition {
+  return { condition: "substr(s.id, 1, ?) = ?", values: [Array.from(prefix).length, prefix] };
+}
+
+function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {
+  const { condition, values } = sql.hasField("s.metadata", name, value);
+  return { condition: `(s.metadata IS ${value === null ? "NULL OR" : "NOT NULL AND"} ${condition})`, values };
+}

@@ -1,0 +1,93 @@
+import type { BlockScope, SearchHit, SearchRequest } from "./contract.js";
+import type { Dialect } from "./engine/dialect.js";
+import type { Operation } from "./engine/operation.js";
+import type { Runner } from "./engine/runner.js";
+import type { Part, Turns } from "./engine/turns.js";
+import { readAs, scopedKey, writeAs } from "./operations/owners.js";
+import { makeRow } from "./operations/session-head.js";
+import type { SessionCalls } from "./sql-session.js";
+
+/** What names something that is kept beside a session's messages. */
+interface Kept {
+  readonly sessionId: string;
+  readonly label: string;
+  readonly scope?: BlockScope | undefined;
+}
+
+/** How a store runs its operations: in their turns, and for the user that it is confined to. */
+export interface SqlCalls {
+  session(id: string): SessionCalls;
+  /** What is kept under a key; the operation is given the key that the scope has. */
+  readKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+  /** The same in a transaction that sees one state. */
+  searchKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+  writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+}
+
+export function sqlCalls(
+  { runner, turns, sql }: { readonly runner: Runner; readonly turns: Turns; readonly sql: Dialect },
+  search: (query: string, request: SearchRequest) => Promise<SearchHit[]>,
+  userId: string | undefined,
+): SqlCalls {
+  const { single } = runner;
+  const { lockSession } = sql;
+  const reading = <T>(id: string, operation: () => Operation<T>) =>
+    userId === undefined ? operation : readAs(userId, id, operation);
+  const writing = <T>(id: string, operation: () => Operation<T>) =>
+    userId === undefined ? operation : writeAs(userId, id, operation);
+  // While no one else writes to the session, in whatever process.
+  const locked = <T>(id: string, operation: () => Operation<T>): (() => Operation<T>) => {
+    if (lockSession === null) return operation;
+    return function* () {
+      yield* lockSession(id);
+      return yield* operation();
+    };
+  };
+
+  // What is no session's own is nobody's to refuse.
+  const isGuarded = ({ sessionId, scope = "session" }: Kept, kind: string) =>
+    sessionId !== "" || (scope === "session" && kind !== "records");
+  const opened = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
+    function* (): Operation<T> {
+      return yield* operation(yield* scopedKey(key, userId));
+    };
+  // The unnamed session has no row before its first message, and without one it would be nobody's.
+  const registered = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
+    function* (): Operation<T> {
+      if (key.sessionId === "") yield* makeRow("");
+      return yield* operation(key);
+    };
+  const readingKept = <K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>) =>
+    isGuarded(key, kind) ? reading(key.sessionId, opened(key, operation)) : opened(key, operation);
+  const partOf = ({ sessionId, label }: Kept, kind: string): Part => ({ sessionId, kind, label });
+
+  return {
+    session: (id) => ({
+      userId,
+      read: (operation) => turns.read(id, () => runner.read(reading(id, operation))),
+      write: (operation, mode) => turns.write(id, () => runner.write(locked(id, writing(id, operation)), mode)),
+      readOne: (operation) =>
+        turns.read(id, () => (userId === undefined ? single(operation) : runner.read(reading(id, operation)))),
+      writeOne: (native) => turns.write(id, () => single(native)),
+      readEither: (native, shared) =>
+        turns.read(id, async () => (await single(native)) ?? runner.read(reading(id, shared))),
+      search,
+    }),
+    readKept: (kind, key, operation) => {
+      const isSingle = userId === undefined && key.scope !== "user";
+      const work = readingKept(kind, key, operation);
+      return turns.readPart(partOf(key, kind), () => (isSingle ? single(work) : runner.read(work)));
+    },
+    searchKept: (kind, key, operation) =>
+      turns.readPart(partOf(key, kind), () => runner.read(readingKept(kind, key, operation))),
+    writeKept: (kind, key, operation) => {
+      const isOwn = key.scope === undefined || key.scope === "session";
+      const work = isOwn && userId !== undefined ? registered(key, operation) : opened(key, operation);
+      // What is written for a user in a session does not make the session theirs.
+      const guarded = isOwn ? writing(key.sessionId, work) : reading(key.sessionId, work);
+      return turns.writePart(partOf(key, kind), () =>
+        runner.write(isGuarded(key, kind) ? guarded : opened(key, operation)),
+      );
+    },
+  };
+}

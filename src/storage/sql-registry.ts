@@ -1,0 +1,55 @@
+import { encodeMessage } from "../model/codec.js";
+import { confined } from "./confine.js";
+import type { NewSession, SessionRegistry } from "./contract.js";
+import type { Dialect } from "./engine/dialect.js";
+import type { Operation } from "./engine/operation.js";
+import type { Runner } from "./engine/runner.js";
+import type { Turns } from "./engine/turns.js";
+import { claimSessions } from "./operations/claim.js";
+import * as fork from "./operations/fork.js";
+import { owned } from "./operations/owners.js";
+import * as sessions from "./operations/sessions.js";
+import { userScope } from "./session-id.js";
+
+/** The registry of a SQL store, for a user where there is one. */
+export function sqlRegistry(
+  { runner, turns, sql }: { readonly runner: Runner; readonly turns: Turns; readonly sql: Dialect },
+  userId: string | undefined,
+): SessionRegistry {
+  const write = <T>(ids: readonly string[], operation: () => Operation<T>): Promise<T> =>
+    turns.hold({ write: ids }, () =>
+      runner.write(function* () {
+        if (sql.lockSession !== null) yield* sql.lockSession(ids[0] as string);
+        return yield* operation();
+      }),
+    );
+  const ownedBy = (session: NewSession): NewSession => {
+    if (userId === undefined) return session;
+    if (session.userId !== undefined && session.userId !== userId) throw owned(session.id);
+    return { ...session, userId };
+  };
+  return {
+    create: async (session) => {
+      const own = ownedBy(session);
+      return turns.write(session.id, () => runner.write(() => sessions.createSession(own), "idempotent"));
+    },
+    get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(id, userId))),
+    list: ({ limit, cursor, ...filter }) =>
+      runner.single(() => sessions.listSessions(sql, [filter, { userId }], { limit, cursor })),
+    count: () => runner.single(() => sessions.countSessions(userId)),
+    update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
+    delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
+    addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost, userId)),
+    fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),
+    split: async (id, opening, next) => {
+      const encoded = encodeMessage(opening);
+      return write([id, next.id], () => fork.splitSession(sql, id, encoded, next, userId));
+    },
+    claim: async (from, to) => {
+      if (userId !== undefined) throw confined("give sessions to a user");
+      return turns.hold({ write: [userScope(from), userScope(to)] }, () =>
+        runner.write(() => claimSessions(sql, from, to)),
+      );
+    },
+  };
+}
