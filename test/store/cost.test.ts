@@ -44,8 +44,8 @@ describe("a plain append", () => {
   it("of a user runs one statement more, which looks at whose the session is", async () => {
     const { store, statements, count } = counting();
     const session = Session.create(store).forUser("ada").withContext("memory", { scope: "user" });
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("second")))).toBe(6);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(6);
     const asked = statements.filter((statement) => /SELECT user_id/.test(statement));
     expect(asked.length).toBe(1);
   });
