@@ -50,9 +50,9 @@ describeServer("on Postgres", (server) => {
   it("an append, a batch and a history of a user are one statement each", async () => {
     const { client, count, close } = await counting();
     const session = Session.create(postgres(client)).forSession("chat").forUser("ada");
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("second")))).toBe(1);
-    expect(await count(() => session.appendAll([text("third"), text("fourth")]))).toBe(1);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(1);
+    expect(await count(() => session.appendAll([textMessage("third"), textMessage("fourth")]))).toBe(1);
     expect(await count(() => session.getHistory())).toBe(1);
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["first", "second", "third", "fourth"]);
     await close();

@@ -65,6 +65,7 @@ const SESSION: Record<string, unknown[]> = {
   freezeSystemPrompt: [],
   refreshSystemPrompt: [],
   reminder: [],
+  prepareTurn: [{}],
   tools: [],
   compact: ["m"],
   getHistoryRowStats: [],

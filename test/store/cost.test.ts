@@ -44,8 +44,8 @@ describe("a plain append", () => {
   it("of a user runs one statement more, which looks at whose the session is", async () => {
     const { store, statements, count } = counting();
     const session = Session.create(store).forUser("ada").withContext("memory", { scope: "user" });
-    await session.appendMessage(text("first"));
-    expect(await count(() => session.appendMessage(text("second")))).toBe(6);
+    await session.appendMessage(textMessage("first"));
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(6);
     const asked = statements.filter((statement) => /SELECT user_id/.test(statement));
     expect(asked.length).toBe(1);
   });
@@ -88,15 +88,15 @@ describe("a screen of a tree", () => {
     for (const length of [10, 1000]) {
       const { store, count } = counting();
       const session = Session.create(store);
-      await session.appendAll(Array.from({ length }, (_, index) => text(`m${index}`)));
-      await session.editMessage("m5", text("edited"));
+      await session.appendAll(Array.from({ length }, (_, index) => textMessage(`m${index}`)));
+      await session.editMessage("m5", textMessage("edited"));
       const { id } = await session.addCompaction("summary", "m0", "m4");
       costs.push([
         await count(() => session.getParent("m5")),
         await count(() => session.getSiblings("m5")),
         await count(() => session.selectBranch("m5")),
         await count(() => session.selectBranch("edited")),
-        await count(() => session.appendMessage(text("next"), undefined, { expectedLeaf: "edited" })),
+        await count(() => session.appendMessage(textMessage("next"), undefined, { expectedLeaf: "edited" })),
         await count(() => session.removeCompaction(id)),
       ]);
     }
