@@ -5,6 +5,7 @@ import type { Runner } from "./engine/runner.js";
 import type { Part, Turns } from "./engine/turns.js";
 import { readAs, scopedKey, writeAs } from "./operations/owners.js";
 import { makeRow } from "./operations/session-head.js";
+import { isScope } from "./session-id.js";
 import type { SessionCalls } from "./sql-session.js";
 
 /** What names something that is kept beside a session's messages. */
@@ -44,21 +45,27 @@ export function sqlCalls(
     };
   };
 
-  // What is no session's own is nobody's to refuse.
-  const isGuarded = ({ sessionId, scope = "session" }: Kept, kind: string) =>
-    sessionId !== "" || (scope === "session" && kind !== "records");
+  const isOwn = ({ scope = "session" }: Kept) => scope === "session";
   const opened = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
     function* (): Operation<T> {
       return yield* operation(yield* scopedKey(key, userId));
     };
-  // The unnamed session has no row before its first message, and without one it would be nobody's.
+  // What is written first makes the session the user's, so it must be there.
   const registered = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
     function* (): Operation<T> {
-      if (key.sessionId === "") yield* makeRow("");
+      if (!isScope(key.sessionId)) yield* makeRow(key.sessionId);
       return yield* operation(key);
     };
-  const readingKept = <K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>) =>
-    isGuarded(key, kind) ? reading(key.sessionId, opened(key, operation)) : opened(key, operation);
+  // With another scope "" is no session.
+  const readingKept = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) => {
+    const work = opened(key, operation);
+    return isOwn(key) || key.sessionId !== "" ? reading(key.sessionId, work) : work;
+  };
+  const writingKept = <K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>) => {
+    // Records of no session, and what is kept for others than the session, do not make it theirs.
+    const makesOwner = userId !== undefined && isOwn(key) && !(kind === "records" && key.sessionId === "");
+    return makesOwner ? writing(key.sessionId, registered(key, operation)) : readingKept(key, operation);
+  };
   const partOf = ({ sessionId, label }: Kept, kind: string): Part => ({ sessionId, kind, label });
 
   return {
@@ -75,19 +82,12 @@ export function sqlCalls(
     }),
     readKept: (kind, key, operation) => {
       const isSingle = userId === undefined && key.scope !== "user";
-      const work = readingKept(kind, key, operation);
+      const work = readingKept(key, operation);
       return turns.readPart(partOf(key, kind), () => (isSingle ? single(work) : runner.read(work)));
     },
     searchKept: (kind, key, operation) =>
-      turns.readPart(partOf(key, kind), () => runner.read(readingKept(kind, key, operation))),
-    writeKept: (kind, key, operation) => {
-      const isOwn = key.scope === undefined || key.scope === "session";
-      const work = isOwn && userId !== undefined ? registered(key, operation) : opened(key, operation);
-      // What is written for a user in a session does not make the session theirs.
-      const guarded = isOwn ? writing(key.sessionId, work) : reading(key.sessionId, work);
-      return turns.writePart(partOf(key, kind), () =>
-        runner.write(isGuarded(key, kind) ? guarded : opened(key, operation)),
-      );
-    },
+      turns.readPart(partOf(key, kind), () => runner.read(readingKept(key, operation))),
+    writeKept: (kind, key, operation) =>
+      turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
   };
 }

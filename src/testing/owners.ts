@@ -173,6 +173,12 @@ export const owners = defineTopic("owners", (it) => {
       () => session.getMessage("a"),
       () => session.getLatestLeaf(),
       () => session.getTree(),
+      () => session.getParent("b"),
+      () => session.getSiblings("a"),
+      () => session.selectBranch("a"),
+      () => session.editMessage("a", message("x")),
+      () => session.removeCompaction("c"),
+      () => session.prepareTurn(),
       () => session.getRecentHistory(1000),
       () => collect(session.history()),
       () => session.setActiveLeaf("a"),
@@ -228,6 +234,8 @@ export const owners = defineTopic("owners", (it) => {
         await refused(stranger.getHistory()),
         await refused(stranger.freezeSystemPrompt()),
         await refused(stranger.tools()),
+        await refused(stranger.prepareTurn()),
+        await own.prepareTurn(),
         await refused(manager.create("x", { id: "main" })),
       ];
       if (store.capabilities.search) {

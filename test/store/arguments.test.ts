@@ -66,6 +66,7 @@ const SESSION: Record<string, unknown[]> = {
   prepareTurn: [{}],
   refreshSystemPrompt: [],
   reminder: [],
+  prepareTurn: [{}],
   tools: [],
   compact: ["m"],
   getHistoryRowStats: [],
