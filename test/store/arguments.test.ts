@@ -66,7 +66,6 @@ const SESSION: Record<string, unknown[]> = {
   prepareTurn: [{}],
   refreshSystemPrompt: [],
   reminder: [],
-  prepareTurn: [{}],
   tools: [],
   compact: ["m"],
   getHistoryRowStats: [],
