@@ -20,6 +20,8 @@ export interface WriteRecordOptions {
   expectedVersion?: number | undefined;
   /** Milliseconds since 1970. Default: never. */
   expiresAt?: number | undefined;
+  /** The version that the record gets, for a copy of one from elsewhere. Default: a new one. */
+  version?: number | undefined;
 }
 
 export interface ListRecordsOptions {

@@ -137,7 +137,8 @@ export interface ImportedTree {
   readonly messages: readonly { readonly message: SessionMessage; readonly parentId: string | null }[];
   /** Oldest first; one whose id is already stored is left alone. */
   readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
-  readonly activeLeafId?: string | undefined;
+  /** Null for none. Default: the last message. */
+  readonly activeLeafId?: string | null | undefined;
   /** The session's registry entry, made when there is none yet. */
   readonly session?: Omit<NewSession, "id"> | undefined;
   /** Which skills it has loaded and unloaded. Default: as it is. */

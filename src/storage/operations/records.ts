@@ -39,11 +39,11 @@ export function* writeRecord(
   {
     expectedVersion,
     expiresAt = null,
+    // By chance, so that a key that was deleted and written anew has no version again.
+    version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
   }: Omit<WriteRecordOptions, "expiresAt"> & { expiresAt?: number | null | undefined },
 ): Operation<StoredRecord> {
   const before = yield* openRecord(sql, scope, key, expectedVersion);
-  // By chance, so that a key that was deleted and written anew has no version again.
-  const version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
   const place = [scope.sessionId, scope.label, key] as const;
   const write =
     before === null

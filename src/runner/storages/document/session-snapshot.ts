@@ -24,7 +24,8 @@ interface Snapshot {
   tree?: [id: string, parentId: string | null][];
   /** The messages that are not on the active branch. */
   offBranch?: SDKMessage[];
-  leaf?: string;
+  /** Null where messages are stored and none is the active leaf. */
+  leaf?: string | null;
   /** When each message was stored, in the order they were written. Milliseconds since 1970. */
   times?: number[];
   /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
@@ -33,8 +34,8 @@ interface Snapshot {
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
   entries?: { label: string; key: string; content: string }[];
   skills?: SkillState;
-  /** Their bytes as base64. They have other versions once they are loaded again. */
-  records?: { label: string; key: string; value: string; expiresAt: number | null }[];
+  /** Their bytes as base64. */
+  records?: { label: string; key: string; value: string; version: number; expiresAt: number | null }[];
 }
 
 /** Which blocks, entries and records a session has: a store does not list them. By block and entry, as JSON. */
@@ -121,7 +122,7 @@ export async function exportSession(
     ...(endReason === null ? {} : { endReason }),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
-    ...(plain || leaf === undefined ? {} : { leaf }),
+    ...(plain ? {} : { leaf: leaf ?? null }),
     ...nonEmpty("dated", dated),
     ...nonEmpty(
       "times",
@@ -153,9 +154,12 @@ export async function importSession(store: Store, id: string, state: SessionStat
   const { skills } = ours;
   if (tree.messages.length > 0 || skills !== undefined) await store.session(id).importTree({ ...tree, skills });
   const keys = await importBlocks(store, id, ours);
-  for (const { label, key, value, expiresAt } of ours.records ?? []) {
+  for (const { label, key, value, version, expiresAt } of ours.records ?? []) {
     keys.records.add(label);
-    await store.records.set({ sessionId: id, label }, key, fromBase64(value), { expiresAt: expiresAt ?? undefined });
+    await store.records.set({ sessionId: id, label }, key, fromBase64(value), {
+      version,
+      expiresAt: expiresAt ?? undefined,
+    });
   }
   const { usage } = state;
   if (usage && id !== "")
@@ -219,7 +223,7 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
       return message === undefined ? [] : [{ message, parentId }];
     }),
     compactions: ours.compactions ?? [],
-    activeLeafId: ours.leaf ?? order.at(-1)?.[0],
+    activeLeafId: ours.leaf === undefined ? order.at(-1)?.[0] : ours.leaf,
   };
 }
 
@@ -248,7 +252,7 @@ async function readRecords(store: Store, sessionId: string, keys: KnownKeys): Pr
   const records: Listed<"records"> = [];
   for (const label of keys.records) {
     const found = await store.records.list({ sessionId, label }, { limit: Number.MAX_SAFE_INTEGER });
-    for (const { key, value, expiresAt } of found) records.push({ label, key, value: toBase64(value), expiresAt });
+    for (const { value, ...record } of found) records.push({ label, ...record, value: toBase64(value) });
   }
   return records;
 }
