@@ -79,7 +79,13 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
       records: await store.records.list({ sessionId: id, label: "runs" }),
     });
   }
-  return { sessions, shown };
+  const ada = store.forUser("ada");
+  const scope = { sessionId: "", scope: "user" } as const;
+  const ofAda = {
+    memory: await ada.blocks.get({ ...scope, kind: "block", label: "memory" }),
+    sky: await ada.entries.get({ ...scope, label: "facts" }, "sky"),
+  };
+  return { sessions, shown, ofAda };
 }
 
 async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> {
