@@ -56,6 +56,21 @@ export const embeddings = defineTopic("embeddings", (it) => {
     );
   });
 
+  it("finds by meaning only a user's messages for the user", NEEDS, async (workspace) => {
+    const { store, manager } = await embed(workspace, watched().embedder);
+    for (const userId of ["ada", "bob"]) {
+      await manager.forUser(userId).appendAll(`chat of ${userId}`, [message("a", "elephants"), message("b", "other")]);
+    }
+    await store.embeddings.flush();
+    const found = async (userId: string) =>
+      (await manager.forUser(userId).search("elephantine")).map(({ sessionId, id }) => [sessionId, id]);
+    expect(await found("ada")).toEqual([["chat of ada", "a"]]);
+    expect(await found("bob")).toEqual([["chat of bob", "a"]]);
+    expect(await found("eve")).toEqual([]);
+    const stranger = manager.forUser("eve").getSession("chat of ada");
+    await expectError(stranger.search("elephantine"), "SESSION_OWNED");
+  });
+
   it("finds what is alike though it shares no word, once it is embedded", NEEDS, async (workspace) => {
     const { embedder } = watched();
     const { session, manager, store } = await embed(workspace, embedder);
