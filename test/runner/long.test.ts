@@ -59,7 +59,7 @@ async function costsOfTurn(lengths: readonly number[], options: object): Promise
     const rowsWritten = changes() - before;
     const writes = log.filter((sql) => /^\s*(INSERT|UPDATE)/i.test(sql));
     costs.push({
-      statements: log.map((sql) => sql.replace(/'(?:[^']|'')*'|\b\d+(\.\d+)?\b/g, "?")),
+      statements: log.map((sql) => sql.replace(/'(?:[^']|'')*'|\b\d+(?:\.\d+)?(?:e\+\d+)?\b/g, "?")),
       rowsWritten,
       written: writes.join("").length,
       shown: model.doStreamCalls.at(-1)?.prompt.length ?? 0,
