@@ -1,6 +1,7 @@
 // Conversations of mixed size, the same for every candidate: text, tool calls with structured outputs, some large.
 
-function random(seed) {
+/** Numbers from 0 to 1, the same for a seed. */
+export function random(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

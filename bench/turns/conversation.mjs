@@ -1,19 +1,8 @@
 // A conversation of many turns with what happens between them: pauses, facts that the model or another chat writes.
 import { readFileSync } from "node:fs";
-import { makeMessages } from "../messages.mjs";
+import { makeMessages, random } from "../messages.mjs";
 
 const MINUTE = 60_000;
-
-function random(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** The turns of the conversations of a LoCoMo file, or made ones: who asks, what is answered. */
 export function readConversations(path) {

@@ -48,6 +48,12 @@ export function isMarked(content: string): boolean {
 /** Media shorter than this stay where they are: a row of their own would cost more. */
 const MIN_MEDIA_LENGTH = 2048;
 
+/** Throws for what `encodeMessage` refuses, without the work of encoding. */
+export function assertEncodable(given: unknown): void {
+  const message = givenMessage(given);
+  assertMessage(message, takeSerialised(message) as string);
+}
+
 /**
  * Validates a message and makes it ready to be written. It is read once, as JSON; all that is checked, indexed and measured
  * is what that gave. Errors: `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`.

@@ -10,3 +10,8 @@ export function assertStorableText(text: string, what: string): void {
     );
   }
 }
+
+/** A text without what a column of some engine cannot keep: NUL and halves of surrogate pairs. */
+export function storableText(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
+}

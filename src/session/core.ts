@@ -3,6 +3,7 @@ import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import { storableText } from "../model/storable-text.js";
 import { promptKey, type Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
@@ -110,12 +111,8 @@ function storedPrompt(store: Store, sessionId: string): PromptStore {
   const key = promptKey(sessionId);
   return {
     get: async () => (await store.blocks.get(key))?.content ?? null,
-    set: (content, options) => store.blocks.set(key, storablePrompt(content), options),
+    // What blocks of other providers hold is not checked when it is written.
+    set: (content, options) => store.blocks.set(key, storableText(content), options),
     drop: () => store.blocks.delete(key),
   };
-}
-
-// What a store can keep of a rendered prompt: what blocks of other providers hold is not checked when it is written.
-function storablePrompt(prompt: string): string {
-  return prompt.replaceAll("\0", "").toWellFormed();
 }

@@ -1,11 +1,11 @@
 import { StemmaError } from "../errors.js";
-import { encodeMessage } from "../model/codec.js";
+import { assertEncodable } from "../model/codec.js";
 import { applyCompactions } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
-import { leafMoved } from "../model/leaf-moved.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
+import { invalidRange, leafMoved, noCompaction, noMessage, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
 import type { CompactionGuard, NewCompaction, SearchHit, StoredCompaction, TreeNode } from "../storage/contract.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
@@ -44,7 +44,7 @@ export function providerBackend(
 
   const history = async (given: string | null | undefined): Promise<SessionMessage[]> => {
     const leafId = await named(given ?? undefined);
-    if (leafId !== undefined && (await message(leafId)) === null) throw notFound(leafId);
+    if (leafId !== undefined && (await message(leafId)) === null) throw noMessage(sessionId, leafId);
     return applyCompactions(await provider.getHistory(leafId), await compactions());
   };
 
@@ -62,10 +62,7 @@ export function providerBackend(
 
   const originals = async (compactionId: string): Promise<SessionMessage[]> => {
     const compaction = (await compactions()).find(({ id }) => id === compactionId);
-    if (compaction === undefined) {
-      const text = `No compaction "${compactionId}" is in this session.`;
-      throw new StemmaError("COMPACTION_NOT_FOUND", { compactionId }, text);
-    }
+    if (compaction === undefined) throw noCompaction(sessionId, compactionId);
     const path = await provider.getHistory(compaction.toMessageId);
     const from = path.findIndex(({ id }) => id === compaction.fromMessageId);
     return from < 0 ? [] : path.slice(from);
@@ -82,7 +79,7 @@ export function providerBackend(
 
   const parentOf = async (given: string): Promise<SessionMessage | null> => {
     const messageId = await named(given);
-    if ((await message(messageId)) === null) throw notFound(messageId);
+    if ((await message(messageId)) === null) throw noMessage(sessionId, messageId);
     return (await stored(messageId)).at(-2) ?? null;
   };
 
@@ -145,7 +142,7 @@ export function providerBackend(
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
     branches: reading(async (given) => {
       const messageId = await named(given);
-      if ((await message(messageId)) === null) throw notFound(messageId);
+      if ((await message(messageId)) === null) throw noMessage(sessionId, messageId);
       return [...(await provider.getBranches(messageId))];
     }),
     parent: reading(parentOf),
@@ -162,7 +159,7 @@ export function providerBackend(
     append: writing(async (given, parentId, { expectedLeaf } = {}) => {
       const valid = await withoutSummaries(given);
       // Before anything is written.
-      for (const each of valid) encodeMessage(each);
+      for (const each of valid) assertEncodable(each);
       if (expectedLeaf !== undefined) await assertLeaf(valid, expectedLeaf);
       const messages = valid.map(skills.emptied);
       const insertedIds: string[] = [];
@@ -177,7 +174,7 @@ export function providerBackend(
       return { insertedIds, lastId, visibleTokens: null, stored: isKnown ? await message(one.id) : undefined };
     }),
     appendSibling: writing(async (siblingId, given) => {
-      encodeMessage(given);
+      assertEncodable(given);
       const parent = await parentOf(siblingId);
       const inserted = await insert(skills.emptied(given), parent?.id ?? null);
       const stored = inserted ? undefined : await message(given.id);
@@ -185,15 +182,15 @@ export function providerBackend(
     }),
     upsert: writing(async (given, parentId) => {
       if ((await withoutSummaries([given])).length === 0) return { inserted: false, visibleTokens: null };
-      encodeMessage(given);
+      assertEncodable(given);
       const shown = skills.emptied(given);
       const inserted = await insert(shown, parentId);
       if (!inserted) await provider.updateMessage(shown);
       return { inserted, visibleTokens: null };
     }),
     update: writing(async (given) => {
-      encodeMessage(given);
-      if ((await message(given.id)) === null) throw notFound(given.id);
+      assertEncodable(given);
+      if ((await message(given.id)) === null) throw noMessage(sessionId, given.id);
       await provider.updateMessage(skills.emptied(given));
     }),
     delete: writing(async (ids) => {
@@ -217,8 +214,8 @@ export function providerBackend(
     addCompaction: writing(async (request, guard) => {
       const existing = await compactions();
       const { fromMessageId, toMessageId } = resolveEnds(request, existing);
-      if (guard !== undefined && !(await holds(request, guard))) throw stale();
-      await assertRange(provider, fromMessageId, toMessageId);
+      if (guard !== undefined && !(await holds(request, guard))) throw staleRange(sessionId);
+      await assertRange(provider, sessionId, fromMessageId, toMessageId);
       await provider.addCompaction(request.summary, fromMessageId, toMessageId);
       const known = new Set(existing.map(({ id }) => id));
       const added = (await compactions()).find(({ id }) => !known.has(id));
@@ -252,10 +249,6 @@ function unsupported(what: string): StemmaError {
   return new StemmaError("STORE_UNSUPPORTED", {}, `A SessionProvider ${what}.`);
 }
 
-function notFound(messageId: string): StemmaError {
-  return new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `No message "${messageId}" is in this session.`);
-}
-
 function resolveEnds(request: NewCompaction, existing: readonly StoredCompaction[]) {
   const behind = (id: string) =>
     isSummaryMessage({ id }) ? existing.find((each) => SUMMARY_ID_PREFIX + each.id === id) : undefined;
@@ -265,11 +258,8 @@ function resolveEnds(request: NewCompaction, existing: readonly StoredCompaction
   };
 }
 
-async function assertRange(provider: SessionProvider, from: string, to: string): Promise<void> {
-  const refuse = (why: string) => {
-    const text = `A summary cannot cover "${from}" to "${to}": ${why}.`;
-    return new StemmaError("COMPACTION_INVALID_RANGE", { fromMessageId: from, toMessageId: to }, text);
-  };
+async function assertRange(provider: SessionProvider, sessionId: string, from: string, to: string): Promise<void> {
+  const refuse = (why: string) => invalidRange(sessionId, { fromMessageId: from, toMessageId: to }, why);
   for (const id of [from, to]) {
     if (((await provider.getMessage(id)) ?? null) === null) throw refuse(`message "${id}" is not in this session`);
   }
@@ -277,11 +267,6 @@ async function assertRange(provider: SessionProvider, from: string, to: string):
   // A provider that applies compactions itself may show a summary in the place of the range's start.
   const shown = path.some(({ id }) => id === from || isSummaryMessage({ id }));
   if (!shown) throw refuse("the range is reversed, or its ends are not on one path");
-}
-
-function stale(): StemmaError {
-  const text = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
-  return new StemmaError("COMPACTION_STALE", {}, text);
 }
 
 function treeOf(path: readonly SessionMessage[]): TreeNode[] {

@@ -242,22 +242,30 @@ export const sessions = defineTopic("sessions", (it) => {
   });
 
   it("freezes no prompt that was being rendered when its session was deleted", async ({ store }) => {
-    let answer = (_content: string): void => {};
+    const renderings: ((content: string) => void)[] = [];
+    let asked = (): void => {};
     const get = () =>
       new Promise<string>((resolve) => {
-        answer = resolve;
+        renderings.push(resolve);
+        asked();
+      });
+    const nextRendering = () =>
+      new Promise<void>((resolve) => {
+        asked = resolve;
       });
     const manager = SessionManager.create(store).withContext("soul", { provider: { get } }).withCachedPrompt();
     const session = manager.getSession("a");
+    const first = nextRendering();
     const freezing = session.freezeSystemPrompt();
-    await later();
+    await first;
     await manager.delete("a");
-    answer("old");
+    renderings[0]?.("old");
     await freezing;
     expect(await store.blocks.get(promptKey("a"))).toBe(null);
+    const second = nextRendering();
     const again = session.freezeSystemPrompt();
-    await later();
-    answer("new");
+    await second;
+    renderings[1]?.("new");
     expect(await again).toInclude("new");
   });
 

@@ -9,7 +9,7 @@ const say = (id: string) => textMessage(id, `Message ${id}, about the deployment
 
 /** Calls on a session of `MESSAGES` messages, in this order, with the rows that each may read and write. */
 const CALLS = [
-  { title: "cold open to first append", call: ["appendMessage", say("first")], read: 12, written: 3 },
+  { title: "cold open to first append", call: ["appendMessage", say("first")], read: 10, written: 3 },
   { title: "append", call: ["appendMessage", say("second")], read: 5, written: 3 },
   { title: "append of a known id", call: ["appendMessage", say("second")], read: 10, written: 0 },
   { title: "the newest 50 messages", call: ["getRecentHistory", 0, { minMessages: 50 }], read: 100, written: 0 },

@@ -1,6 +1,6 @@
 import { quote, StemmaError } from "../../errors.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
-import { encodeMessage } from "../../model/codec.js";
+import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { ImportedTree } from "../../storage/contract.js";
 
@@ -59,7 +59,7 @@ export function prepareSession(session: ParsedSession, isStored: (id: string) =>
 // Why a message cannot be stored; null when it can.
 function refusal(message: SessionMessage): string | null {
   try {
-    encodeMessage(message);
+    assertEncodable(message);
     return null;
   } catch (error) {
     if (!StemmaError.isInstance(error)) throw error;

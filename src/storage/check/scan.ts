@@ -1,10 +1,11 @@
 import { decodeMessage, PendingMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
+import { storableText } from "../../model/storable-text.js";
 import { documentOf, isoTime, searchableText } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
-import { readContents, readMedia, storableText } from "../operations/content.js";
+import { readContents, readMedia } from "../operations/content.js";
 import { rowAfter } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 

@@ -11,6 +11,7 @@ import { checkKept, checkUnregistered, checkVectors, repairKept, repairUnregiste
 import type { CheckDialect, EngineFault } from "./dialect.js";
 import { type Finding, Findings } from "./findings.js";
 import { checkPlaces, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./places.js";
+import { checkRecords, repairRecords } from "./records.js";
 import { repairSession } from "./repair-session.js";
 import { compareIndex, type Differing, repairIndex, windowEnd } from "./search-index.js";
 import { checkSession, type SessionRecord } from "./session.js";
@@ -67,6 +68,10 @@ class StoreCheck {
         () => this.#write("", () => repairKept(kind, sessionId)),
       );
     }
+    await this.#step(
+      (found) => checkRecords(sessionId, found),
+      () => this.#write("", () => repairRecords(sessionId)),
+    );
     if (sessionId === undefined) {
       await this.#step(
         (found) => checkVectors(sql, this.check, found),

@@ -23,7 +23,7 @@ export interface CheckProblem {
   table: string;
   /** Null for what belongs to no session, and for the database as a whole. */
   sessionId: string | null;
-  /** The id of the message, summary or entry, the label of the block; null where there is none. */
+  /** The id of the message, summary or entry, the label of the block, the key of the record; null where there is none. */
   id: string | null;
   /** What is wrong, in words. */
   message: string;
@@ -35,7 +35,7 @@ export interface CheckProblem {
  * `engine`: what the database says of its own file; `session`: a registry row; `place`: a row that stands in no session or in another one;
  * `content`: a message that cannot be read; `fields`: columns that do not say what the content says; `tree`: parents and
  * branches; `totals`: token sums; `summary`: a range of a summary; `media`: what stands outside a message's row; `block`, `entry`,
- * `index`: the search index; `vector`.
+ * `record`, `index`: the search index; `vector`.
  */
 export type CheckRule =
   | "engine"
@@ -49,5 +49,6 @@ export type CheckRule =
   | "media"
   | "block"
   | "entry"
+  | "record"
   | "index"
   | "vector";

@@ -24,7 +24,11 @@ export function* runNextMigration(
   const migration = migrations[recorded];
   if (migration === undefined) return false;
   yield* migration(sql);
-  const record = "INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)";
+  // One row, whose other columns stay: every program that opens the database reads all of the table.
+  const record =
+    recorded === 0
+      ? "INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)"
+      : `UPDATE assistant_schema SET version = ?, applied_at = ? WHERE version = ${recorded}`;
   yield* run(record, recorded + 1, new Date().toISOString());
   return true;
 }

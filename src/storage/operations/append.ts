@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import { leafMoved } from "../../model/leaf-moved.js";
 import { reservedId, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import { leafMoved } from "../../model/tree-errors.js";
 import type { AppendMessageOptions, ParentRef } from "../contract.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { column, type Operation } from "../engine/operation.js";

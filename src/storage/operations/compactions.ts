@@ -1,8 +1,8 @@
-import { StemmaError } from "../../errors.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { digestMessage, digestRange } from "../../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
+import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
@@ -52,18 +52,18 @@ export function* addCompaction(
   const from = yield* endOfRange(sessionId, compaction.fromMessageId, "from");
   const to = yield* endOfRange(sessionId, compaction.toMessageId, "to");
   if (from === null || to === null) {
-    if (guard !== undefined) throw stale(sessionId);
+    if (guard !== undefined) throw staleRange(sessionId);
     const missing = from === null ? compaction.fromMessageId : compaction.toMessageId;
     throw invalidRange(sessionId, compaction, `message "${missing}" is not in this session`);
   }
   const path = yield* findSegments(head.no, to);
   const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
   if (!onPath) {
-    if (guard !== undefined) throw stale(sessionId);
+    if (guard !== undefined) throw staleRange(sessionId);
     const reversed = from.n > to.n ? "the range is reversed, or " : "";
     throw invalidRange(sessionId, compaction, `${reversed}its ends are not on one path`);
   }
-  if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw stale(sessionId);
+  if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw staleRange(sessionId);
   const last = yield* first<{ n: number | null }>(
     "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
     floorOf(head.no),
@@ -97,7 +97,7 @@ export function* addCompaction(
 export function* removeCompaction(sessionId: string, id: string): Operation<void> {
   const head = yield* findSessionHead(sessionId);
   const row = yield* findCompaction(sessionId, id);
-  if (head === null || row === null) throw notFound(sessionId, id);
+  if (head === null || row === null) throw noCompaction(sessionId, id);
   yield* run("DELETE FROM assistant_compactions WHERE n = ?", row.n);
   yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
 }
@@ -118,7 +118,7 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
   const head = yield* findSessionHead(sessionId);
   const row = yield* findCompaction(sessionId, id);
-  if (head === null || row === null) throw notFound(sessionId, id);
+  if (head === null || row === null) throw noCompaction(sessionId, id);
   const to = yield* findPosition(sessionId, row.to_message_id);
   if (to === null || row.from_n === null) return [];
   const from = row.from_n;
@@ -214,20 +214,4 @@ function* holds(
 interface Range {
   readonly from: MessagePosition;
   readonly to: MessagePosition;
-}
-
-function invalidRange(sessionId: string, compaction: NewCompaction, why: string): StemmaError {
-  const { fromMessageId, toMessageId } = compaction;
-  const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": ${why}.`;
-  return new StemmaError("COMPACTION_INVALID_RANGE", { sessionId, fromMessageId, toMessageId }, message);
-}
-
-function notFound(sessionId: string, compactionId: string): StemmaError {
-  const message = `No compaction "${compactionId}" is in this session.`;
-  return new StemmaError("COMPACTION_NOT_FOUND", { sessionId, compactionId }, message);
-}
-
-function stale(sessionId: string): StemmaError {
-  const message = "The messages of the range changed while they were summarised; nothing was stored. Compact again.";
-  return new StemmaError("COMPACTION_STALE", { sessionId }, message);
 }

@@ -83,11 +83,6 @@ export function* dropContent(sessionNumber: number, rowId: number): Operation<vo
   }
 }
 
-/** A text without what a column of some engine cannot keep: NUL and halves of surrogate pairs. */
-export function storableText(text: string): string {
-  return text.replaceAll("\0", "").toWellFormed();
-}
-
 export interface ContentRow {
   readonly n: number;
   readonly content: string;

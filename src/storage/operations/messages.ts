@@ -1,11 +1,12 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
+import { storableText } from "../../model/storable-text.js";
 import { searchDocument } from "../../model/text.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { deleteBlock } from "./blocks.js";
-import { dropContent, fitsRow, storableText, storeContent } from "./content.js";
+import { dropContent, fitsRow, storeContent } from "./content.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {

@@ -38,10 +38,10 @@ export function* writeRecord(
   value: Uint8Array,
   {
     expectedVersion,
-    expiresAt = null,
+    expiresAt,
     // By chance, so that a key that was deleted and written anew has no version again.
     version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
-  }: Omit<WriteRecordOptions, "expiresAt"> & { expiresAt?: number | null | undefined },
+  }: WriteRecordOptions,
 ): Operation<StoredRecord> {
   const before = yield* openRecord(sql, scope, key, expectedVersion);
   const place = [scope.sessionId, scope.label, key] as const;
@@ -49,9 +49,9 @@ export function* writeRecord(
     before === null
       ? `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`
       : `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
-  yield* run(write, sql.bytes.encode(value), version, expiresAt, ...place);
+  yield* run(write, sql.bytes.encode(value), version, expiresAt ?? null, ...place);
   yield* sweep();
-  return { key, value, version, expiresAt };
+  return { key, value, version, expiresAt: expiresAt ?? null };
 }
 
 /** See `RecordStore.delete`. */
@@ -74,20 +74,18 @@ export function* listRecords(
   { prefix = "", after, limit = DEFAULT_LIMIT }: ListRecordsOptions,
 ): Operation<StoredRecord[]> {
   const key = sql.bytes.ordered("key");
-  const end = prefixEnd(prefix);
-  const within = [
-    `${key} >= ?`,
-    ...(after === undefined ? [] : [`${key} > ?`]),
-    ...(end === null ? [] : [`${key} < ?`]),
-  ];
+  const bounds = [
+    [">=", prefix],
+    [">", after],
+    ["<", prefixEnd(prefix)],
+  ] as const;
+  const given = bounds.filter(([, value]) => value !== undefined);
   const rows = yield* all<RecordRow>(
     `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND ${within.join(" AND ")} AND ${PRESENT} ORDER BY ${key} LIMIT ?`,
+     WHERE ${IN_SCOPE} AND ${given.map(([is]) => `${key} ${is} ?`).join(" AND ")} AND ${PRESENT} ORDER BY ${key} LIMIT ?`,
     scope.sessionId,
     scope.label,
-    prefix,
-    ...(after === undefined ? [] : [after]),
-    ...(end === null ? [] : [end]),
+    ...given.map(([, value]) => value as string),
     Date.now(),
     limit,
   );
@@ -134,8 +132,8 @@ function recordOf(sql: Dialect, { key, value, version, expires_at }: RecordRow):
   };
 }
 
-// The first key behind all that begin with the prefix; null where none is.
-function prefixEnd(prefix: string): string | null {
+// The first key behind all that begin with the prefix; undefined where none is.
+function prefixEnd(prefix: string): string | undefined {
   const letters = Array.from(prefix);
   for (let last = letters.pop(); last !== undefined; last = letters.pop()) {
     const code = last.codePointAt(0) as number;
@@ -143,5 +141,5 @@ function prefixEnd(prefix: string): string | null {
     // Half a surrogate pair is no character.
     return letters.join("") + String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1);
   }
-  return null;
+  return undefined;
 }

@@ -1,5 +1,5 @@
-import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
+import { noMessage } from "../../model/tree-errors.js";
 import type { CorruptHandler } from "../engine/dialect.js";
 import { count, first, type Operation, run, tuples } from "../engine/operation.js";
 import { isScope } from "../session-id.js";
@@ -161,7 +161,7 @@ export function* touchSession(sessionNumber: number, leaf: number | null, stale:
 }
 
 export function messageNotFound(sessionId: string, messageId: string): never {
-  throw new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, `No message "${messageId}" is in this session.`);
+  throw noMessage(sessionId, messageId);
 }
 
 let written = { time: 0, text: "" };

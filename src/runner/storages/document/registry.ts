@@ -5,11 +5,9 @@ import type { HeldSessions } from "./held-sessions.js";
 
 /** The registry of a store on a four-method storage; `store` is the one in memory. */
 export function registryOf(held: HeldSessions, { sessions, userId }: Store): SessionRegistry {
-  const { readAll, read, write } = {
-    readAll: held.readAll.bind(held),
-    read: held.read.bind(held),
-    write: held.write.bind(held),
-  };
+  const readAll = held.readAll.bind(held);
+  const read = held.read.bind(held);
+  const write = held.write.bind(held);
   return {
     create: async (session) => held.infoOf(await write([session.id], () => sessions.create(session))),
     get: (id) =>
