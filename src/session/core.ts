@@ -19,6 +19,7 @@ import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 import { TurnLog } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { TurnPreparer } from "./turn/prepare.js";
+import { Recaller } from "./turn/recall.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -73,7 +74,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     return context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
   const log = new TurnLog(kept?.store.records ?? memoryRecordsOf(provider), sessionId);
-  const turns = new TurnPreparer({ backend, context, log });
+  const recaller = new Recaller(kept?.store ?? null, sessionId);
+  const turns = new TurnPreparer({ backend, context, log, recaller });
   const reset = (): void => {
     context.reset();
     compactor.reset();
