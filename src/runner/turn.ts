@@ -2,8 +2,9 @@ import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStream
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
+import { unlessAborted } from "../unless-aborted.js";
 import { errorText } from "./error-text.js";
-import { Gates, unlessAborted } from "./gates.js";
+import { Gates } from "./gates.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
 import type { ModelObject } from "./models/model.js";
