@@ -177,7 +177,7 @@ export class AgentSession implements AsyncDisposable {
         branch.read();
         const { system, messages } = await this.session.prepareTurn();
         const texts = [systemPrompt, system].filter((text) => text !== "");
-        return { system: texts.join("\n\n"), messages: await requestOf(messages, all) };
+        return { system: texts.join("\n\n"), messages: await requestOf(messages, all, model) };
       },
       rewritten: () => branch.compacted,
       write: async (message) => {

@@ -25,8 +25,8 @@ export interface ProviderRules {
   readonly systemFirst: boolean;
   /** True when the first message is the user's, and the last one the user's or a tool's. */
   readonly userFirstAndLast: boolean;
-  /** True when two messages of one role may not follow each other. */
-  readonly alternates: boolean;
+  /** The roles of which two messages may not follow each other. */
+  readonly alternating: readonly string[];
 }
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -85,7 +85,7 @@ const ANTHROPIC: ProviderRules = {
   answersFiles: false,
   systemFirst: true,
   userFirstAndLast: true,
-  alternates: false,
+  alternating: [],
 };
 
 // ── OpenAI ──
@@ -114,7 +114,7 @@ function responsesApi(name: "openai" | "azure"): ProviderRules {
     answersFiles: false,
     systemFirst: false,
     userFirstAndLast: false,
-    alternates: false,
+    alternating: [],
   };
 }
 
@@ -152,7 +152,7 @@ const GOOGLE: ProviderRules = {
   answersFiles: true,
   systemFirst: true,
   userFirstAndLast: true,
-  alternates: true,
+  alternating: ["assistant"],
 };
 
 // ── All others: what the strictest of the servers and prompt templates ask for ──
@@ -163,7 +163,7 @@ const COMPATIBLE: ProviderRules = {
   files: /^(image\/(jpeg|png|gif|webp|\*)|application\/pdf|audio\/(wav|mp3|mpeg)|text\/.+)$/,
   systemFirst: true,
   userFirstAndLast: true,
-  alternates: true,
+  alternating: ["user", "assistant"],
 };
 
 /** The rules of a provider. One that is not known has those of OpenAI-compatible servers. */

@@ -23,7 +23,7 @@ export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft
   const said = known.filter((draft) => draft.role === "assistant" || isSaid(draft, context));
   const led = endReasoning(said, context).filter((draft) => draft.role !== "assistant" || isSaid(draft, context));
   const placed = rules.systemFirst ? placeSystem(led, context) : led;
-  return addEnds(rules.alternates ? alternate(placed, context) : placed, given, context);
+  return addEnds(rules.alternating.length > 0 ? alternate(placed, context) : placed, given, context);
 }
 
 function isKnown(draft: Draft, { report }: TurnsContext): boolean {
@@ -64,7 +64,7 @@ function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] 
     run = [];
   };
   // The chat completions leave reasoning out, so that a step without more would be empty.
-  const isMessage = !context.rules.reasoningLeads && !context.rules.alternates;
+  const isMessage = !context.rules.reasoningLeads && !context.rules.alternating.includes("assistant");
   for (const draft of drafts) {
     if (draft.role !== "assistant") close();
     else
@@ -101,7 +101,7 @@ function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
   const merged: Draft[] = [];
   for (const draft of drafts) {
     const last = merged.at(-1);
-    const apart = last?.role !== draft.role || draft.role === "system";
+    const apart = last?.role !== draft.role || !rules.alternating.includes(draft.role);
     if (apart || (draft.role === "assistant" && !joinSteps(last.slots, context).open)) {
       merged.push(draft);
       continue;
