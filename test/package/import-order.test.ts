@@ -38,6 +38,9 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
+  // Runs in browsers: of the layers it knows none.
+  react: "errors.ts",
+  "react.ts": "errors.ts",
   "agent.ts": "runner",
   "testing.ts": "testing",
   "index.ts": "manager",
