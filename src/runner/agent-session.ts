@@ -1,10 +1,10 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
 import type { Session } from "../session/session.js";
 import { ActiveBranch } from "./active-branch.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
-import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "./messages/tool-part.js";
 import type { ModelSource } from "./models/model.js";
 import { requestOf } from "./models/request.js";
 import type { SessionRecord } from "./session-record.js";

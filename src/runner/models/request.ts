@@ -1,6 +1,6 @@
 import type { ModelMessage, UIMessage } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { isInterrupted, isToolPart, settleToolCalls, type ToolCallPart, toolNameOf } from "../messages/tool-part.js";
+import { isInterrupted, isToolPart, settleToolCalls, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { AgentTools } from "../tools/agent-tools.js";
 import type { ContentBlock } from "../types.js";
 import { loadAiSdk } from "./ai-sdk.js";
