@@ -1,4 +1,5 @@
 import type { UIMessage } from "ai";
+import type { ChatError, ChatPage } from "../ai-sdk.js";
 
 /** Where the chat is served, and what is sent along with each request to it. */
 export interface ChatRoutesOptions {
@@ -10,15 +11,6 @@ export interface ChatRoutesOptions {
 }
 
 export const DEFAULT_API = "/api/chat";
-
-/** The answer of `GET {api}/:id`, as far as a screen needs it. */
-export interface ChatPage<M extends UIMessage> {
-  readonly messages: M[];
-  readonly siblings: Readonly<Record<string, readonly string[]>>;
-  readonly run: { readonly runId: string; readonly status: string; readonly messageId: string } | null;
-  /** Null when there are no messages before these. */
-  readonly previous: string | null;
-}
 
 /** The newest messages, or those before one. Null for a chat that is not stored yet. */
 export async function readChat<M extends UIMessage>(
@@ -63,6 +55,6 @@ async function request(options: ChatRoutesOptions, path: string, init: RequestIn
 
 async function json<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
-  const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
-  throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+  const body = (await response.json().catch(() => null)) as ChatError | null;
+  throw new Error(body?.error.message ?? `The server answered ${response.status}.`);
 }

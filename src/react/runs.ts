@@ -1,17 +1,14 @@
-/** What the server says when it begins to answer. */
-export interface RunData {
-  readonly runId: string;
-  /** The user's message that was edited: the id that it had here, and the one that it is stored under. */
-  readonly edited: { readonly given: string; readonly stored: string } | null;
-}
+import type { RunData } from "../ai-sdk.js";
+
+type Begun = Pick<RunData, "runId" | "edited">;
 
 /** The runs under way, by the chat. */
 export class Runs {
-  onEdit: (chatId: string, edited: { readonly given: string; readonly stored: string }) => void = () => {};
+  onEdit: (chatId: string, edited: NonNullable<RunData["edited"]>) => void = () => {};
   readonly #ids = new Map<string, string>();
   readonly #waiting = new Map<string, ((runId: string | null) => void)[]>();
 
-  begin(chatId: string, { runId, edited }: RunData): void {
+  begin(chatId: string, { runId, edited }: Begun): void {
     this.#ids.set(chatId, runId);
     this.#tell(chatId, runId);
     if (edited !== null) this.onEdit(chatId, edited);

@@ -1,6 +1,6 @@
 import { type ChatTransport, DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
+import type { RunData } from "../ai-sdk.js";
 import type { ChatRoutesOptions } from "./chat-routes.js";
-import type { RunData } from "./runs.js";
 
 /** So many messages tell the server which branch a new one continues. */
 const TOLD = 4;

@@ -1,7 +1,8 @@
 import { type UseChatHelpers, useChat } from "@ai-sdk/react";
 import type { ChatInit, UIMessage } from "ai";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type ChatPage, type ChatRoutesOptions, DEFAULT_API, readChat, selectMessage, stopRun } from "./chat-routes.js";
+import type { ChatPage } from "../ai-sdk.js";
+import { type ChatRoutesOptions, DEFAULT_API, readChat, selectMessage, stopRun } from "./chat-routes.js";
 import { Runs } from "./runs.js";
 import { transportTo } from "./transport.js";
 
@@ -86,7 +87,7 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
 
   const show = useCallback(
     ({ messages, siblings, previous }: ChatPage<M>) => {
-      setMessages(messages);
+      setMessages([...messages]);
       setTree({ chatId, isLoading: false, siblings, previous, error: undefined });
     },
     [chatId, setMessages],

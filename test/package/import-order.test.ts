@@ -17,8 +17,8 @@ const LAYERS = [
   "context",
   "session",
   "manager",
-  "formats",
   "ai-sdk",
+  "formats",
   "runner",
   "testing",
   "cli",
@@ -38,9 +38,9 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
-  // Runs in browsers: of the layers it knows none.
-  react: "errors.ts",
-  "react.ts": "errors.ts",
+  // Runs in browsers: it only names types of the handler.
+  react: "ai-sdk",
+  "react.ts": "ai-sdk",
   "agent.ts": "runner",
   "testing.ts": "testing",
   "index.ts": "manager",
