@@ -53,6 +53,8 @@ export const ERROR_CODES = {
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
   DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
+  // chat over HTTP
+  REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",

@@ -16,7 +16,7 @@ import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
-import { TurnLog } from "./turn/log.js";
+import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { TurnPreparer } from "./turn/prepare.js";
 import { Recaller } from "./turn/recall.js";
@@ -30,6 +30,10 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly turns: TurnPreparer;
+  /** What the session keeps beside its messages. */
+  readonly records: TurnRecords;
+  /** The store that it is on; null on a provider that a user wrote. */
+  readonly store: Store | null;
   readonly expandableSummaries: boolean;
   /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
   clear(): Promise<void>;
@@ -73,7 +77,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
-  const log = new TurnLog(kept?.store.records ?? memoryRecordsOf(provider), sessionId);
+  const records = kept?.store.records ?? memoryRecordsOf(provider);
+  const log = new TurnLog(records, sessionId);
   const recaller = new Recaller(kept?.store ?? null, sessionId);
   const turns = new TurnPreparer({ backend, context, log, recaller });
   const reset = (): void => {
@@ -87,6 +92,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     compactor,
     events,
     turns,
+    records,
+    store: kept?.store ?? null,
     expandableSummaries: config.expandableSummaries,
     clear,
     reset,

@@ -69,6 +69,9 @@ import { assertPrepareTurnOptions, type PrepareTurnOptions, type TurnRequest } f
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
 
+/** What stands behind a session, for the layers above it. Using it starts the session. */
+export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store">;
+
 const PARENT = "A parentId is the id of a message, or null for a new root";
 const LEAF = "A leafId is the id of a message, or null for the active leaf";
 const EXPECTED_LEAF = "expectedLeaf is the id of a message, or null for none";
@@ -90,6 +93,7 @@ export class Session {
 
   static {
     resetSession = (session) => session.#core?.reset();
+    coreOf = (session) => session.#started;
   }
 
   /** A session on a provider, configured by `options` instead of by chaining. Errors: `INVALID_ARGUMENT`. */

@@ -18,6 +18,7 @@ const LAYERS = [
   "context",
   "session",
   "manager",
+  "ai-sdk",
   "formats",
   "runner",
   "testing",
@@ -37,6 +38,10 @@ const BESIDE: Readonly<Record<string, string>> = {
   utils: "compaction",
   "utils.ts": "compaction",
   "session.ts": "manager",
+  "ai-sdk.ts": "ai-sdk",
+  // Runs in browsers: it only names types of the handler.
+  react: "ai-sdk",
+  "react.ts": "ai-sdk",
   "agent.ts": "runner",
   "testing.ts": "testing",
   "index.ts": "manager",

@@ -554,8 +554,9 @@ describe("a turn that is cut off", () => {
       { id: "u", role: "user", parts: [{ type: "text", text: "Go" }] },
     ]);
     await collect(session.receive());
-    expect(model.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant", "user"]);
-    expect(JSON.stringify(model.doStreamCalls[0]?.prompt[1])).toContain("Interrupted");
+    const prompt = model.doStreamCalls[0]?.prompt;
+    expect(prompt?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(JSON.stringify(prompt?.[2])).toContain("Interrupted");
   });
 
   it("reports a model that the AI SDK cannot use", async () => {
