@@ -28,6 +28,10 @@ export class MemoryRecords implements TurnRecords {
     return record;
   }
 
+  async delete(_scope: RecordScope, key: string): Promise<boolean> {
+    return this.#records.delete(key);
+  }
+
   async list(_scope: RecordScope, { prefix = "" }: { prefix?: string | undefined } = {}): Promise<StoredRecord[]> {
     return [...this.#records.values()].filter((record) => record.key.startsWith(prefix) && !isOver(record));
   }
