@@ -74,6 +74,7 @@ export type {
 export type { PrepareTurnOptions, RefreshReason, TurnRequest } from "./session/turn/prepare.js";
 export type {
   AppendMessageOptions,
+  Author,
   BlockScope,
   CheckOptions,
   CheckProblem,
@@ -89,7 +90,10 @@ export type {
   Store,
   StoreCapabilities,
   StoredCompaction,
+  StoredVersion,
   TreeNode,
+  VersionOptions,
+  WriteOrigin,
 } from "./storage/contract.js";
 export type {
   EmbeddableStore,

@@ -24,6 +24,11 @@ export interface ContextBlockOptions {
    * (`"user"`), or that of every session whose block names this key.
    */
   scope?: BlockScope | undefined;
+  /**
+   * How many versions are kept of the block, or of each of its entries, the present one among them: `getBlockHistory` shows
+   * them. Default 50; 0 keeps none.
+   */
+  keepVersions?: number | undefined;
   /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
   whenChanged?: "remind" | undefined;
 }
@@ -51,11 +56,14 @@ export interface ContextBlock {
 
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
-  const { description, maxTokens, provider, scope, whenChanged } = options;
+  const { description, maxTokens, provider, scope, keepVersions, whenChanged } = options;
   const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
   if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
     throw wrong("maxTokens is a whole number above 0");
+  }
+  if (keepVersions !== undefined && !(Number.isSafeInteger(keepVersions) && keepVersions >= 0)) {
+    throw wrong("keepVersions is a whole number, 0 or more");
   }
   if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
   if (scope !== undefined) assertScope(scope);

@@ -2,7 +2,7 @@ import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { queueOf } from "../queue.js";
-import type { StoredBlock } from "../storage/contract.js";
+import type { StoredBlock, VersionOptions } from "../storage/contract.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
 import { hostCallsOf } from "./host-calls.js";
 import { foldLabel } from "./label.js";
@@ -36,6 +36,8 @@ export class LiveBlock {
   readonly #open: () => Promise<void>;
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
+  /** How many versions a provider that keeps them is to keep. */
+  readonly keepVersions: number | undefined;
   #content: Content | null = null;
   #failure: unknown = null;
   #clock = 0;
@@ -55,6 +57,7 @@ export class LiveBlock {
     this.cap = config.maxTokens ?? DEFAULT_MAX_TOKENS;
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
+    this.keepVersions = config.keepVersions;
   }
 
   /** True once the provider has told the content, and has not failed to since. */
@@ -150,12 +153,16 @@ export class LiveBlock {
   }
 
   /** The same for text at its end. */
-  async append(text: string): Promise<ContextBlock> {
+  async append(text: string, options: VersionOptions = {}): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(text);
     return this.writing(async () => {
       if (isVersioned(provider)) {
-        return this.#write("append", () => provider.append(text, { maxTokens: this.cap }), reading);
+        return this.#write(
+          "append",
+          () => provider.append(text, this.noted({ ...options, maxTokens: this.cap })),
+          reading,
+        );
       }
       const { text: before } = await this.#fetch();
       const whole = appendText(before, text);
@@ -207,6 +214,11 @@ export class LiveBlock {
       : queue.read("", async () => {});
   }
 
+  /** Options of a write, with how many versions the block is to keep. */
+  noted<O extends VersionOptions>(options: O): O {
+    return this.keepVersions === undefined ? options : { ...options, keepVersions: this.keepVersions };
+  }
+
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
     if (typeof content !== "string") {
@@ -231,7 +243,7 @@ export class LiveBlock {
   }
 
   #set(provider: WritableContextProvider, content: string, options: WriteOptions): Promise<ContextBlock> {
-    if (isVersioned(provider)) return this.#write("set", () => provider.set(content, options), reading);
+    if (isVersioned(provider)) return this.#write("set", () => provider.set(content, this.noted(options)), reading);
     return this.#write(
       "set",
       () => provider.set(content),

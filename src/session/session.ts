@@ -19,6 +19,7 @@ import type {
   HistoryRowStat,
   RecentHistory,
   StoredCompaction,
+  StoredVersion,
   TreeNode,
 } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
@@ -519,6 +520,30 @@ export class Session {
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
     assertText(label, "The label of appendContextBlock()");
     return this.#inContext((context) => context.append(label, content));
+  }
+
+  /**
+   * The versions that are kept of a block, or of the entry `key` of one that holds entries, the newest first; the present one
+   * is among them. Each says when it was written, by whom, and in which session, of which messages and tool call it came. Of an
+   * entry, null as content says that it was removed. Errors: `BLOCK_NOT_FOUND`, `PROVIDER_FAILED`; `INVALID_ARGUMENT` where the
+   * block's provider keeps no versions, and for entries without a `key`.
+   */
+  async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
+    assertText(label, "The label of getBlockHistory()");
+    assertOptions(options, "getBlockHistory()");
+    if (options.key !== undefined) assertText(options.key, "The key of getBlockHistory()");
+    return this.#inContext((context) => context.versions(label, options.key));
+  }
+
+  /**
+   * Writes a version of a block, or of the entry `key`, anew: that is a new version, so nothing is lost. Resolves to the block.
+   * Errors: `VERSION_NOT_FOUND`, `BLOCK_OVER_BUDGET`, those of `getBlockHistory`.
+   */
+  async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
+    assertText(label, "The label of restoreBlock()");
+    assertOptions(options, "restoreBlock()");
+    if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
+    return this.#inContext((context) => context.restore(label, version, options.key));
   }
 
   /**

@@ -12,6 +12,7 @@ export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
+export * from "./contract/versions.js";
 
 /**
  * A store holds many sessions. Every method that writes is all or nothing, and waits for the other writers of the same

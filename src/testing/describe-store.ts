@@ -23,6 +23,7 @@ import { reasonToSkip, type StoreTarget } from "./target.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
+import { versions } from "./versions.js";
 import { Workspace } from "./workspace.js";
 
 const TOPICS: readonly Topic[] = [
@@ -36,6 +37,7 @@ const TOPICS: readonly Topic[] = [
   context,
   tools,
   turns,
+  versions,
   sessions,
   forks,
   owners,

@@ -361,6 +361,25 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "a replace of a block whose oldest version goes",
+    prepare: withEverything,
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory", { keepVersions: 1 });
+      return () => session.replaceContextBlock("memory", "tea");
+    },
+  },
+  {
+    title: "restoreBlock",
+    prepare: async (workspace) => {
+      await withEverything(workspace);
+      await workspace.sessionOf("main").withContext("memory").replaceContextBlock("memory", "tea");
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.restoreBlock("memory", 1);
+    },
+  },
+  {
     title: "freezing the prompt",
     prepare: ({ session }) => chain(session, ["a"]),
     call: async ({ sessionOf }) => {

@@ -1,3 +1,5 @@
+import type { ToolCallOptions } from "./tool.js";
+
 /** What the tools need to know of a block; none of it changes while the block is there. */
 export interface ToolBlock {
   readonly label: string;
@@ -26,10 +28,15 @@ export interface ContextAccess {
   toolBlocks(): readonly ToolBlock[];
   /** The block with this label. Errors: `BLOCK_NOT_FOUND`. */
   toolBlock(label: string): ToolBlock;
-  /** Writes the whole content of a block without keys. */
-  write(label: string, content: string, action: WriteAction): Promise<WrittenBlock>;
+  /** Writes the whole content of a block without keys. What the model has not seen is not replaced. */
+  write(
+    label: string,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<WrittenBlock | ConflictingBlock>;
   /** Writes one entry of a keyed block. */
-  writeEntry(label: string, entry: ToolEntry, action: WriteAction): Promise<void>;
+  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<void>;
   /** True when the block's listing, as last read, shows this very key. */
   lists(label: string, key: string): boolean;
   /** A whole document; null when there is none under this key. */
@@ -44,6 +51,12 @@ export interface ContextAccess {
 export interface WrittenBlock {
   readonly tokens: number;
   readonly maxTokens?: number;
+}
+
+/** A block that says something else than the model was shown, so that nothing was written. */
+export interface ConflictingBlock {
+  /** What it says now. */
+  readonly present: string;
 }
 
 /** Remembers which documents the model has loaded, so that an unload can take them out of what it sees. */

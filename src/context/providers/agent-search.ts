@@ -3,7 +3,7 @@ import { joinResults, quoteField, quoteResult } from "../../model/quoted-results
 import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
-import type { EntryScope, EntryStore } from "../../storage/contract.js";
+import type { EntryScope, EntryStore, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import {
@@ -97,16 +97,30 @@ export class AgentSearchProvider implements SearchProvider {
     return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
   }
 
-  /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */
-  async set(key: string, content: string): Promise<void> {
+  /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */
+  async set(key: string, content: string, _description?: string, options: VersionOptions = {}): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.set(this.#scope, { key, content });
+    await this.#entries.set(this.#scope, { key, content }, options);
+  }
+
+  /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. */
+  async delete(key: string, options: VersionOptions = {}): Promise<void> {
+    await this.#entries.delete(this.#scope, key, options);
+  }
+
+  /** The versions that are kept of an entry, the newest first; the present one is among them. */
+  async versions(key: string): Promise<StoredVersion[]> {
+    return this.#entries.versions(this.#scope, key);
   }
 
   /** Appends in the store, on a new line, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
-  async append(key: string, content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<void> {
+  async append(
+    key: string,
+    content: string,
+    { maxTokens = DEFAULT_MAX_TOKENS, ...options }: AppendOptions = {},
+  ): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.append(this.#scope, { key, content }, { maxTokens });
+    await this.#entries.append(this.#scope, { key, content }, { ...options, maxTokens });
   }
 
   get #entries(): EntryStore {

@@ -56,6 +56,9 @@ export class TurnPreparer {
   /** Notes that messages were written through this object: one of the model's ends an answer. */
   wrote(messages: readonly SessionMessage[]): void {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
+    // Until a turn is prepared, it is the latest one that the model answers.
+    const asked = messages.findLast(({ role }) => role === "user");
+    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
   }
 
   /** See `Session.prepareTurn`. */
@@ -75,6 +78,8 @@ export class TurnPreparer {
     const isOpen = target !== undefined && target === messages.at(-1) && !notes.has(target.id);
     const isTold = isOpen && !isRepeated && system === frozen && changed.length > 0;
     if (isTold) notes.set(target.id, await log.add(noteFor(target.id, sha256(system), changed, seen)));
+    const untold = isTold || system !== frozen ? [] : changed;
+    await context.show(target?.id ?? null, system === frozen ? blocks : null, untold, seen);
     await log.keepState({
       sentAt: Date.now(),
       prompt: sha256(system),

@@ -20,6 +20,7 @@ import {
 } from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 import { adoptBlocks } from "./upgraded-rows.js";
+import { copyVersions } from "./versions.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(
@@ -158,4 +159,5 @@ function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {
     from,
   );
   yield* copyEntries(sql, from, to);
+  yield* copyVersions(from, to);
 }
