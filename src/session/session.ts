@@ -33,6 +33,7 @@ import {
   assertOptions,
   assertText,
   assertTexts,
+  assertWhole,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
@@ -541,6 +542,7 @@ export class Session {
    */
   async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
     assertText(label, "The label of restoreBlock()");
+    assertWhole(version, "The version of restoreBlock()");
     assertOptions(options, "restoreBlock()");
     if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
     return this.#inContext((context) => context.restore(label, version, options.key));

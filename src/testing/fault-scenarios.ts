@@ -1,6 +1,6 @@
 // One list: every call that writes, each on a state that makes it write all that it can.
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
-import type { Store } from "../storage/contract.js";
+import type { Store, StoredVersion } from "../storage/contract.js";
 import type { SessionTools } from "../tools/tool.js";
 import { ConformanceError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
@@ -380,6 +380,22 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "importing versions of a block",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.blocks.importVersions({ sessionId: "main", kind: "block", label: "memory" }, ELSEWHERE),
+  },
+  {
+    title: "importing versions of an entry",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.entries.importVersions({ sessionId: "main", label: "facts" }, "sky", ELSEWHERE),
+  },
+  {
     title: "freezing the prompt",
     prepare: ({ session }) => chain(session, ["a"]),
     call: async ({ sessionOf }) => {
@@ -490,6 +506,16 @@ export const SCENARIOS: readonly Scenario[] = [
 
 const entriesOf = (store: Store, userId: string) =>
   new AgentSearchProvider(store, { scope: "user", label: "facts" }).forUser(userId);
+
+const ELSEWHERE: readonly StoredVersion[] = [7, 8].map((version) => ({
+  version,
+  content: `version ${version}`,
+  writtenAt: "2026-11-22T12:00:00.000Z",
+  author: "import",
+  sessionId: "elsewhere",
+  messageIds: ["m"],
+  toolCallId: null,
+}));
 
 const RECORDS = { sessionId: "main", label: "runs" };
 
