@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   BLOCK_READONLY: "The block's provider cannot write.",
   BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
+  BLOCK_INVALID: "The content does not fit the block's schema.",
   VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",

@@ -46,7 +46,16 @@ export type {
   SessionListener,
   SessionStatusEvent,
 } from "./session/events.js";
-export type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./session/known-tools.js";
+export type {
+  DocumentBlockOptions,
+  DocumentOf,
+  HasDocument,
+  HasTools,
+  ProvidedBlockOptions,
+  ToolsFor,
+  ToolsOf,
+  WiredBlockOptions,
+} from "./session/known-tools.js";
 export type { CompactAfterOptions, OnCompactionOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {

@@ -269,11 +269,11 @@ export class SessionContext implements ContextAccess {
   }
 
   toolBlocks(): ToolBlock[] {
-    return [...this.#blocks.values()].map((block) => block.describe());
+    return [...this.#blocks.values()].map((block) => block.describeForTools());
   }
 
   toolBlock(label: string): ToolBlock {
-    return this.#find(label).describe();
+    return this.#find(label).describeForTools();
   }
 
   async write(
@@ -284,11 +284,33 @@ export class SessionContext implements ContextAccess {
   ): Promise<ContextBlock | ConflictingBlock> {
     const block = this.#find(label);
     const origin = this.#origin("model", call);
+    const { document } = block;
+    if (document !== null && action === "replace") return this.#patch(block, document.parsePatch(content), origin);
     const write = () =>
       action === "append"
         ? this.shown.writing(block.folded, () => block.append(content, { origin }))
         : this.#replaceShown(block, content, origin);
     return this.#settling(write());
+  }
+
+  /** Applies a JSON Merge Patch to a block with a schema. Errors: those of `replace`, `BLOCK_INVALID`. */
+  async patch(label: string, patch: unknown): Promise<ContextBlock> {
+    return this.#patch(this.#find(label), patch, this.#origin("program"));
+  }
+
+  #patch(block: LiveBlock, patch: unknown, origin: WriteOrigin): Promise<ContextBlock> {
+    return this.#settling(this.shown.writing(block.folded, () => block.patch(patch, { origin })));
+  }
+
+  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  async value(label: string): Promise<object | null> {
+    const block = this.#find(label);
+    const { document } = block;
+    if (document === null) {
+      const message = `"${label}" has no schema: give it one, or read its text with readContextBlock().`;
+      throw new StemmaError("INVALID_ARGUMENT", { label }, message);
+    }
+    return document.read((await this.#settling(block.read(), block)).content);
   }
 
   async #replaceShown(

@@ -1,5 +1,6 @@
 // One class, because the documents give it these methods: each checks its arguments, hands over to what does the work
 // (`backend`, `context`, `compactor`) and tells the listeners.
+import type { z } from "zod";
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
@@ -39,7 +40,16 @@ import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
-import type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./known-tools.js";
+import type {
+  DocumentBlockOptions,
+  DocumentOf,
+  HasDocument,
+  HasTools,
+  ProvidedBlockOptions,
+  ToolsFor,
+  ToolsOf,
+  WiredBlockOptions,
+} from "./known-tools.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
@@ -151,6 +161,10 @@ export class Session {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
    * `PROVIDER_REQUIRED`, and `USER_REQUIRED` for a user's block in a session of nobody.
    */
+  withContext<Label extends string, Schema extends z.ZodObject>(
+    label: Label,
+    options: DocumentBlockOptions<Schema>,
+  ): this & HasTools<"set_context"> & HasDocument<Label, z.output<Schema>>;
   withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
   withContext<P extends ContextBlockProvider>(
     label: string,
@@ -521,6 +535,27 @@ export class Session {
   async appendContextBlock(label: string, content: string): Promise<ContextBlock> {
     assertText(label, "The label of appendContextBlock()");
     return this.#inContext((context) => context.append(label, content));
+  }
+
+  /**
+   * What a block with a `schema` holds now, as that reads it: any field may be missing. Null while it is empty.
+   * Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID` for a stored text that does not fit, `INVALID_ARGUMENT` for a block without a schema.
+   */
+  readContextValue<Label extends string>(label: Label): Promise<DocumentOf<this, Label> | null>;
+  async readContextValue(label: string): Promise<object | null> {
+    assertText(label, "The label of readContextValue()");
+    return this.#inContext((context) => context.value(label));
+  }
+
+  /**
+   * Applies a JSON Merge Patch (RFC 7396) to a block with a `schema`: the fields that it has replace those of the block, null
+   * removes one. Patches of several writers are all applied. Errors: `BLOCK_INVALID`, `INVALID_ARGUMENT`, those of
+   * `replaceContextBlock`.
+   */
+  async patchContextBlock(label: string, patch: Readonly<Record<string, unknown>>): Promise<ContextBlock> {
+    assertText(label, "The label of patchContextBlock()");
+    assertOptions(patch, "patchContextBlock()");
+    return this.#inContext((context) => context.patch(label, patch));
   }
 
   /**

@@ -16,6 +16,7 @@ import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
 import { records } from "./records.js";
+import { schemaBlocks } from "./schema-blocks.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
@@ -38,6 +39,7 @@ const TOPICS: readonly Topic[] = [
   tools,
   turns,
   versions,
+  schemaBlocks,
   sessions,
   forks,
   owners,

@@ -1,4 +1,5 @@
 // One list: every call that writes, each on a state that makes it write all that it can.
+import { z } from "zod";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import type { Store, StoredVersion } from "../storage/contract.js";
 import type { SessionTools } from "../tools/tool.js";
@@ -377,6 +378,17 @@ export const SCENARIOS: readonly Scenario[] = [
     call: async ({ sessionOf }) => {
       const session = sessionOf("main").withContext("memory");
       return () => session.restoreBlock("memory", 1);
+    },
+  },
+  {
+    title: "a JSON Merge Patch",
+    prepare: async ({ sessionOf }) => {
+      await sessionOf("main").withContext("profile").replaceContextBlock("profile", '{"name":"Ada"}');
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("profile", { schema: z.object({ name: z.string() }) });
+      await session.readContextBlock("profile");
+      return () => session.patchContextBlock("profile", { name: "Bea" });
     },
   },
   {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ToolCallOptions } from "./tool.js";
 
 /** What the tools need to know of a block; none of it changes while the block is there. */
@@ -8,6 +9,8 @@ export interface ToolBlock {
   readonly writable: boolean;
   readonly isSkill: boolean;
   readonly isSearchable: boolean;
+  /** Of a block whose content is a JSON object. */
+  readonly schema?: z.ZodObject;
 }
 
 /** An entry of a keyed block. */
@@ -28,7 +31,7 @@ export interface ContextAccess {
   toolBlocks(): readonly ToolBlock[];
   /** The block with this label. Errors: `BLOCK_NOT_FOUND`. */
   toolBlock(label: string): ToolBlock;
-  /** Writes the whole content of a block without keys. What the model has not seen is not replaced. */
+  /** Writes the whole content of a block without keys, or patches that of one with a schema. What the model has not seen is not replaced. */
   write(
     label: string,
     content: string,

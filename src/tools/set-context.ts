@@ -18,7 +18,8 @@ export function createSetContextTool(context: ContextAccess): SessionTool | null
       if (!isKeyed(block)) {
         const written = await context.write(block.label, content, action, call);
         if ("present" in written) return refusal(conflict(block.label, written.present));
-        return `${action === "append" ? "Appended to" : "Replaced"} ${block.label}${usage(written)}.`;
+        const did = block.schema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
+        return `${did} ${block.label}${usage(written)}.`;
       }
       const key = keyFor(context, block, content, metadata.title);
       await context.writeEntry(block.label, { key, content, description: metadata.description }, action, call);
@@ -54,9 +55,15 @@ const inputSchema = (blocks: readonly ToolBlock[]) =>
 function describe(blocks: readonly ToolBlock[]): string {
   const note = (block: ToolBlock) => {
     const budget = block.maxTokens === undefined ? "" : `, at most ${block.maxTokens} tokens`;
+    if (block.schema !== undefined) return ` (${patchNote(block.schema)}${budget})`;
     return isKeyed(block) ? ` (entries by title${budget} each)` : ` (text${budget})`;
   };
   return `Save something to a context block, to remember it beyond this conversation.\nBlocks:\n${listBlocks(blocks, note)}`;
+}
+
+function patchNote(schema: z.ZodObject): string {
+  const { $schema: _, ...shape } = z.toJSONSchema(schema.partial(), { io: "input", unrepresentable: "any" });
+  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(shape)}`;
 }
 
 function isKeyed(block: ToolBlock): boolean {

@@ -41,6 +41,8 @@ const SESSION: Record<string, unknown[]> = {
   getSiblings: ["m"],
   removeCompaction: ["c"],
   readContextBlock: ["memory"],
+  readContextValue: ["memory"],
+  patchContextBlock: ["memory", {}],
   getBlockHistory: ["memory", {}],
   restoreBlock: ["memory", 1, {}],
   updateMessage: [message],
