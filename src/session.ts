@@ -27,6 +27,17 @@ export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
+export type { SkippedEdit } from "./learning/apply.js";
+export type {
+  ExtractRequest,
+  LearnBlock,
+  LearnEdit,
+  LearnEntry,
+  LearnFunction,
+  LearnOptions,
+  LearnRequest,
+} from "./learning/learn.js";
+export { createLearnFunction } from "./learning/learn.js";
 export type {
   ManagedContextOptions,
   NewSessionOptions,
@@ -43,8 +54,10 @@ export type {
   MessageChange,
   SessionErrorEvent,
   SessionEvent,
+  SessionLearningEvent,
   SessionListener,
   SessionStatusEvent,
+  SessionTitleEvent,
 } from "./session/events.js";
 export type {
   DocumentBlockOptions,
@@ -56,7 +69,7 @@ export type {
   ToolsOf,
   WiredBlockOptions,
 } from "./session/known-tools.js";
-export type { CompactAfterOptions, OnCompactionOptions, SessionOptions } from "./session/options.js";
+export type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,

@@ -268,6 +268,11 @@ export class SessionContext implements ContextAccess {
     return createContextTools(this);
   }
 
+  /** The blocks themselves, in their order. */
+  liveBlocks(): readonly LiveBlock[] {
+    return [...this.#blocks.values()];
+  }
+
   toolBlocks(): ToolBlock[] {
     return [...this.#blocks.values()].map((block) => block.describeForTools());
   }

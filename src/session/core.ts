@@ -3,12 +3,14 @@ import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import type { SessionMessage } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
 import { promptKey, type Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
+import { Learner, type LearnerOptions } from "./learning/learner.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
@@ -29,6 +31,10 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly turns: TurnPreparer;
+  /** Learns from what is new, where it is configured. Never fails. */
+  learn(): Promise<void>;
+  /** Notes that messages were written through this object. */
+  wrote(messages: readonly SessionMessage[]): void;
   readonly expandableSummaries: boolean;
   /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
   clear(): Promise<void>;
@@ -59,6 +65,13 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     sessionId,
     userId: kept?.store.userId,
   });
+  const learnerFor = (options: LearnerOptions): Learner => {
+    if (kept !== null) return new Learner(kept.store, kept.backend, context, events, options);
+    const message = "onLearning() needs a session of a store, which can write to several blocks at once.";
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  };
+  const learner = config.learning === null ? null : learnerFor(config.learning);
+  const learn = async (): Promise<void> => learner?.run();
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
@@ -66,6 +79,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     threshold: config.threshold,
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,
+    onStored: () => learn(),
   });
   // Cleared now, in the order of the calls; the prompt follows.
   const clear = (): Promise<void> => {
@@ -74,6 +88,10 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const log = new TurnLog(kept?.store.records ?? memoryRecordsOf(provider), sessionId);
   const turns = new TurnPreparer({ backend, context, log });
+  const wrote = (messages: readonly SessionMessage[]): void => {
+    turns.wrote(messages);
+    learner?.wrote();
+  };
   const reset = (): void => {
     context.reset();
     compactor.reset();
@@ -85,6 +103,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     compactor,
     events,
     turns,
+    learn,
+    wrote,
     expandableSummaries: config.expandableSummaries,
     clear,
     reset,

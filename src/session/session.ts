@@ -6,6 +6,7 @@ import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import type { LearnFunction } from "../learning/learn.js";
 import {
   givenMessage,
   type HistoryMessage,
@@ -50,10 +51,12 @@ import type {
   ToolsOf,
   WiredBlockOptions,
 } from "./known-tools.js";
+import type { LearnerOptions } from "./learning/learner.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
   type OnCompactionOptions,
+  type OnLearningOptions,
   type SessionConfig,
   type SessionOptions,
   withBlock,
@@ -74,7 +77,7 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
-import { assertTimeout } from "./time-limit.js";
+import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 import { assertCacheTtl, type PrepareTurnOptions, type TurnRequest } from "./turn/prepare.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
@@ -223,6 +226,17 @@ export class Session {
     return this.#configure({ onCompactionError: handler });
   }
 
+  /**
+   * Learns from the conversation into the session's blocks: `learn`, made by `createLearnFunction(…)` or your own, is called
+   * with a compaction, once after the chat was idle, and by `close()`, and never twice for the same messages, in whatever process.
+   * Its edits are stored together or not at all. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use
+   * `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
+    assertFunction(learn, "The argument of onLearning()");
+    return this.#configure({ learning: { learn, ...learningOptions(options) } });
+  }
+
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. Errors: `SESSION_STARTED`. */
   withExpandableSummaries(): this & HasTools<"expand_summary"> {
     return this.#configure({ expandableSummaries: true });
@@ -287,10 +301,10 @@ export class Session {
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
   async updateMessage(message: unknown): Promise<void> {
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const given = givenMessage(message);
     await backend.update(given);
-    turns.wrote([given]);
+    wrote([given]);
     events.emit({ type: "messages", change: "update", ids: [given.id] });
     await compactor.afterChange();
   }
@@ -301,11 +315,11 @@ export class Session {
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     assertOptionalId(parentId, PARENT);
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const given = givenMessage(message);
     const { inserted, visibleTokens } = await backend.upsert(given, parentId);
     if (isSummary(given)) return false;
-    turns.wrote([given]);
+    wrote([given]);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(visibleTokens);
     return inserted;
@@ -716,6 +730,16 @@ export class Session {
     await compactor.afterChange();
   }
 
+  /**
+   * Ends the work with a conversation for now: learns what was not learned yet, if `onLearning()` is configured. The session can
+   * still be used, and its store stays open. Listeners are told of what the learning fails with. Errors: only those of the store.
+   */
+  async close(): Promise<void> {
+    const { open, learn } = this.#started;
+    await open();
+    await learn();
+  }
+
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
   subscribe(listener: SessionListener): () => void {
     assertFunction(listener, "The listener of subscribe()");
@@ -753,15 +777,28 @@ export class Session {
     messages: readonly SessionMessage[],
     append: (backend: SessionBackend) => Promise<AppendResult>,
   ): Promise<AppendResult> {
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const result = await append(backend);
     if (result.insertedIds.length > 0) {
-      turns.wrote(messages);
+      wrote(messages);
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
+}
+
+const IDLE_AFTER = 300_000;
+
+function learningOptions(options: OnLearningOptions): Omit<LearnerOptions, "learn"> {
+  assertOptions(options, "onLearning()");
+  const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
+  assertTimeout(timeout, "onLearning()");
+  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The idleAfter of onLearning() is a number of milliseconds above 0.");
+  }
+  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
+  return { idleAfter, timeout, blocks: blocks ?? null };
 }
 
 /** What `prepareTurn` gives. */

@@ -1,7 +1,7 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
 import { confining } from "./confine.js";
-import type { BlockKey, EntryScope, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
+import type { BlockKey, EntryScope, KeptWrite, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { createRunner, type Runner } from "./engine/runner.js";
@@ -11,7 +11,7 @@ import * as entries from "./operations/entries.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
 import * as versions from "./operations/versions.js";
-import { sqlCalls } from "./sql-calls.js";
+import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { sqlSession } from "./sql-session.js";
 
@@ -54,7 +54,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { readKept, searchKept, writeKept } = calls;
+    const { readKept, searchKept, writeKept, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -111,6 +111,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
       },
+      writeTogether: async (writes) => writeAllKept(writes.map((write) => operationOf(sql, write))),
       search: searchText,
       order,
       migrate: runner.ready,
@@ -119,6 +120,27 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, turns, search };
+}
+
+// A write of several that are made together: as `set` and `delete` of the store make it.
+function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
+  if ("block" in write) {
+    const { block, content, options = {} } = write;
+    const note = noteOf(block, options);
+    const operation = (place: BlockKey) => blocks.writeBlock(sql, place, content, options, note);
+    return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
+  }
+  if ("entries" in write) {
+    const { entries: scope, key, content, options = {} } = write;
+    const note = noteOf(scope, options);
+    const operation = (place: EntryScope) =>
+      content === null
+        ? entries.deleteEntry(sql, place, key, note)
+        : entries.writeEntry(sql, place, { key, content }, note);
+    return { kind: "entries", key: scope, operation };
+  }
+  const { records: scope, key, value, options = {} } = write;
+  return { kind: "records", key: scope, operation: () => records.writeRecord(sql, scope, key, value, options) };
 }
 
 // "" stands for none as well, and for what is shared.

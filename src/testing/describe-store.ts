@@ -11,6 +11,7 @@ import { fidelity } from "./fidelity.js";
 import { forks } from "./forks.js";
 import { history } from "./history.js";
 import { isolation } from "./isolation.js";
+import { learning } from "./learning.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
@@ -40,6 +41,7 @@ const TOPICS: readonly Topic[] = [
   turns,
   versions,
   schemaBlocks,
+  learning,
   sessions,
   forks,
   owners,

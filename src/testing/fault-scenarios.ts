@@ -381,6 +381,20 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "several writes together",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.writeTogether([
+          { block: { sessionId: "main", kind: "block", label: "memory" }, content: "tea" },
+          { entries: { sessionId: "main", label: "facts" }, key: "sky", content: null },
+          { entries: { sessionId: "main", label: "facts" }, key: "grass", content: "The grass is green." },
+          { block: { sessionId: "", kind: "block", label: "team", scope: { key: "k" } }, content: "ten" },
+          { records: RECORDS, key: "k", value: new Uint8Array([1]) },
+        ]),
+  },
+  {
     title: "a JSON Merge Patch",
     prepare: async ({ sessionOf }) => {
       await sessionOf("main").withContext("profile").replaceContextBlock("profile", '{"name":"Ada"}');

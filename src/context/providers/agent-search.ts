@@ -3,7 +3,7 @@ import { joinResults, quoteField, quoteResult } from "../../model/quoted-results
 import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
-import type { EntryScope, EntryStore, StoredVersion, VersionOptions } from "../../storage/contract.js";
+import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import {
@@ -29,11 +29,18 @@ export interface AgentSearchOptions extends SharingOptions {
   label?: string | undefined;
 }
 
+/** Where a provider keeps its entries. */
+export let placeOfEntries: (provider: AgentSearchProvider) => { readonly store: Store; readonly scope: EntryScope };
+
 /**
  * Searchable entries kept in a store, under the label of the block that uses them. They belong to one session (the one
  * that uses them, or the unnamed one when used by itself), unless they are shared or have another scope.
  */
 export class AgentSearchProvider implements SearchProvider {
+  static {
+    placeOfEntries = (provider) => ({ store: boundStore(provider.#host, provider.#binding), scope: provider.#scope });
+  }
+
   readonly #host: object;
   readonly #ownLabel: string | undefined;
   #binding: Binding;

@@ -3,11 +3,18 @@ import type { BlockKey, Store, StoredBlock, StoredVersion } from "../../storage/
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, VersionedContextProvider, WriteOptions } from "../provider.js";
 
+/** Where a provider keeps its block. */
+export let placeOfBlock: (provider: StoreContextProvider) => { readonly store: Store; readonly key: BlockKey };
+
 /**
  * A writable block that is kept in a store. A session checks its block's budget; writes made here directly are not
  * bounded, but for appends, which `DEFAULT_MAX_TOKENS` bounds.
  */
 export abstract class StoreContextProvider implements VersionedContextProvider {
+  static {
+    placeOfBlock = (provider) => provider.place();
+  }
+
   /** Where the block is kept. */
   protected abstract place(): { readonly store: Store; readonly key: BlockKey };
 

@@ -1,13 +1,14 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
-import type { Continuation, NewSession, SessionInfo } from "../contract.js";
+import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { copyEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { appendMessages } from "./messages.js";
 import { findSegments } from "./path.js";
+import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
 import {
@@ -37,6 +38,7 @@ export function* forkSession(
   const to = (yield* findSessionHead(fork.id)) as SessionHead;
   yield* copyPath(sql, from, at, to.no, fork.id);
   yield* copyBlocks(sql, id, fork.id);
+  yield* copyRecord({ sessionId: id, label: LEARNING }, "state", fork.id);
   return info;
 }
 

@@ -1,5 +1,5 @@
 import { confining } from "../../../storage/confine.js";
-import type { BlockKey, Store } from "../../../storage/contract.js";
+import type { BlockKey, KeptWrite, Store } from "../../../storage/contract.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { heldSession } from "./held-session.js";
@@ -61,6 +61,14 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       blocks: blocksOf(places, own),
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
+      writeTogether: (writes) =>
+        places.writeAll(
+          writes.map((write) => ("block" in write ? write.block : "entries" in write ? write.entries : write.records)),
+          async (keysOf) => {
+            await own.writeTogether(writes);
+            for (const [index, write] of writes.entries()) noteWrite(keysOf(index), write);
+          },
+        ),
       order: held.order,
       reload: (id) => held.reload(id),
       retain: (id) => held.retain(id),
@@ -132,6 +140,17 @@ function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
     delete: (scope, key, options) => held.write([scope.sessionId], () => records.delete(scope, key, options)),
     list: (scope, options) => held.read(scope.sessionId, () => records.list(scope, options)),
   };
+}
+
+function noteWrite(keys: KnownKeys, write: KeptWrite): void {
+  if ("block" in write) {
+    const { kind, label } = write.block;
+    keys.blocks.set(blockName(write.block), { kind, label });
+  } else if ("entries" in write) {
+    noteEntry(keys, write.entries.label, write.key);
+  } else {
+    keys.records.add(write.records.label);
+  }
 }
 
 function noteEntry(keys: KnownKeys, label: string, key: string): void {
