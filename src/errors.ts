@@ -40,7 +40,7 @@ export const ERROR_CODES = {
     "The compact function, a token counter or a block gave no answer in time; a later answer is ignored.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
   // learning
-  LEARNING_FAILED: "The learn function gave no answer in time, or none that can be read.",
+  LEARNING_FAILED: "A learn or title function gave no answer in time, or none that can be read.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",

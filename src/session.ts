@@ -38,6 +38,7 @@ export type {
   LearnRequest,
 } from "./learning/learn.js";
 export { createLearnFunction } from "./learning/learn.js";
+export type { TitleFunction } from "./learning/title.js";
 export type {
   ManagedContextOptions,
   NewSessionOptions,

@@ -3,6 +3,7 @@ import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
+import type { TitleFunction } from "../learning/title.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
@@ -147,6 +148,12 @@ export class SessionManager {
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     assertFunction(learn, "The argument of onLearning()");
     return this.#with((session) => session.onLearning(learn, options));
+  }
+
+  /** Names new sessions after their first exchange. See `Session.withTitle`. */
+  withTitles(generate: TitleFunction): this {
+    assertFunction(generate, "The argument of withTitles()");
+    return this.#with((session) => session.withTitle(generate));
   }
 
   /** See `Session.withExpandableSummaries`. */

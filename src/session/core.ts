@@ -3,6 +3,7 @@ import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import type { TitleFunction } from "../learning/title.js";
 import type { SessionMessage } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
 import { promptKey, type Store } from "../storage/contract.js";
@@ -18,6 +19,7 @@ import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
+import { Titler } from "./titler.js";
 import { TurnLog } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { TurnPreparer } from "./turn/prepare.js";
@@ -31,8 +33,8 @@ export interface SessionCore {
   readonly compactor: Compactor;
   readonly events: SessionEvents;
   readonly turns: TurnPreparer;
-  /** Learns from what is new, where it is configured. Never fails. */
-  learn(): Promise<void>;
+  /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
+  finish(): Promise<void>;
   /** Notes that messages were written through this object. */
   wrote(messages: readonly SessionMessage[]): void;
   readonly expandableSummaries: boolean;
@@ -65,13 +67,26 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     sessionId,
     userId: kept?.store.userId,
   });
-  const learnerFor = (options: LearnerOptions): Learner => {
-    if (kept !== null) return new Learner(kept.store, kept.backend, context, events, options);
-    const message = "onLearning() needs a session of a store, which can write to several blocks at once.";
+  // What writes to records and several blocks at once is a store's alone.
+  const inStore = (method: string): StoreSessionProvider => {
+    if (kept !== null) return kept;
+    const message = `${method}() needs a session of a store; this one is kept by a SessionProvider of your own.`;
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  };
+  const learnerFor = (options: LearnerOptions): Learner => {
+    const { store, backend } = inStore("onLearning");
+    return new Learner(store, backend, context, events, options);
+  };
+  const titlerFor = (generate: TitleFunction): Titler => {
+    const { store, backend } = inStore("withTitle");
+    return new Titler(store, backend, events, generate);
   };
   const learner = config.learning === null ? null : learnerFor(config.learning);
   const learn = async (): Promise<void> => learner?.run();
+  const titler = config.title === null ? null : titlerFor(config.title);
+  const finish = async (): Promise<void> => {
+    await Promise.all([learn(), titler?.settled()]);
+  };
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
@@ -91,6 +106,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const wrote = (messages: readonly SessionMessage[]): void => {
     turns.wrote(messages);
     learner?.wrote();
+    titler?.wrote(messages);
   };
   const reset = (): void => {
     context.reset();
@@ -103,7 +119,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     compactor,
     events,
     turns,
-    learn,
+    finish,
     wrote,
     expandableSummaries: config.expandableSummaries,
     clear,

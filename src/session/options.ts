@@ -1,6 +1,7 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../context/provider.js";
+import type { TitleFunction } from "../learning/title.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import type { LearnerOptions } from "./learning/learner.js";
 import type { TokenCounter } from "./token-count.js";
@@ -49,6 +50,7 @@ export interface SessionConfig {
   readonly onCompactionError: CompactionErrorHandler | null;
   readonly expandableSummaries: boolean;
   readonly learning: LearnerOptions | null;
+  readonly title: TitleFunction | null;
 }
 
 export const EMPTY_CONFIG: SessionConfig = {
@@ -62,6 +64,7 @@ export const EMPTY_CONFIG: SessionConfig = {
   onCompactionError: null,
   expandableSummaries: false,
   learning: null,
+  title: null,
 };
 
 /** Blocks with one more, in the place of the one with its label when there is one. */

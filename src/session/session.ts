@@ -7,6 +7,7 @@ import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
+import type { TitleFunction } from "../learning/title.js";
 import {
   givenMessage,
   type HistoryMessage,
@@ -235,6 +236,16 @@ export class Session {
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     assertFunction(learn, "The argument of onLearning()");
     return this.#configure({ learning: { learn, ...learningOptions(options) } });
+  }
+
+  /**
+   * Names the session after its first exchange, if it has no name of its own. Nobody waits for `generate`; its failure is
+   * reported to listeners, and it is called again after the next answer, three times in all. Once named, never again, in whatever
+   * process. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  withTitle(generate: TitleFunction): this {
+    assertFunction(generate, "The argument of withTitle()");
+    return this.#configure({ title: generate });
   }
 
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. Errors: `SESSION_STARTED`. */
@@ -731,13 +742,14 @@ export class Session {
   }
 
   /**
-   * Ends the work with a conversation for now: learns what was not learned yet, if `onLearning()` is configured. The session can
-   * still be used, and its store stays open. Listeners are told of what the learning fails with. Errors: only those of the store.
+   * Ends the work with a conversation for now: learns what was not learned yet, if `onLearning()` is configured, and waits for the
+   * session's name. The session can still be used, and its store stays open. Listeners are told of what fails. Errors: only
+   * those of the store.
    */
   async close(): Promise<void> {
-    const { open, learn } = this.#started;
+    const { open, finish } = this.#started;
     await open();
-    await learn();
+    await finish();
   }
 
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */

@@ -22,6 +22,7 @@ import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
+import { titles } from "./titles.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
@@ -42,6 +43,7 @@ const TOPICS: readonly Topic[] = [
   versions,
   schemaBlocks,
   learning,
+  titles,
   sessions,
   forks,
   owners,

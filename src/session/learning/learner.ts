@@ -2,13 +2,14 @@ import { foldLabel } from "../../context/label.js";
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
 import { type AppliedEdits, applyEdits } from "../../learning/apply.js";
-import type { LearnEdit, LearnFunction } from "../../learning/learn.js";
+import type { LearnEdit, LearnFunction, LearnRequest } from "../../learning/learn.js";
 import type { SessionMessage } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Store } from "../../storage/contract.js";
 import { orderOf } from "../../storage/store-of.js";
 import type { SessionEvents } from "../events.js";
 import type { SessionBackend } from "../provider.js";
+import { answerWithin, LONGEST } from "../time-limit.js";
 import { LearnLog, type LearnState } from "./log.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
 import { unlearnedMessages } from "./unlearned.js";
@@ -31,9 +32,6 @@ const MAX_FAILURES = 3;
 const MAX_ATTEMPTS = 10;
 /** Milliseconds that reading and writing may take beside the function. */
 const SPARE_TIME = 60_000;
-// Timers count in 31 bits.
-const LONGEST = 2 ** 31 - 1;
-
 const underWay = new WeakMap<object, Map<string, Promise<void>>>();
 
 /** Learns from one session: what it has not learned from yet, once, whichever process comes first. */
@@ -120,7 +118,7 @@ export class Learner {
       entries: await entriesFor(blocks, news),
     };
     try {
-      const edits = await withinTime((async () => this.options.learn(request))(), this.options.timeout);
+      const edits = await this.#answer(request);
       if (Array.isArray(edits)) return edits;
       throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
     } catch (error) {
@@ -128,6 +126,12 @@ export class Learner {
       await this.#log.failed(state, version);
       return null;
     }
+  }
+
+  #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
+    const { learn, timeout } = this.options;
+    const late = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
+    return answerWithin((async () => learn(request))(), timeout, late);
   }
 
   async #apply(
@@ -180,19 +184,4 @@ function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessag
     return index > 0 && tokens > BATCH_TOKENS;
   });
   return end < 0 ? messages : messages.slice(0, end);
-}
-
-async function withinTime<T>(work: Promise<T>, timeout: number): Promise<T> {
-  if (timeout > LONGEST) return work;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const message = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StemmaError("LEARNING_FAILED", { timeout }, message)), timeout);
-    (timer as { unref?: () => void }).unref?.();
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
-import { StemmaError } from "../../errors.js";
 import { type KeptWrite, LEARNING, type RecordScope, type RecordStore } from "../../storage/contract.js";
+import { takeLease } from "../lease.js";
 
 /** How far a session was learned from. */
 export interface LearnState {
@@ -10,7 +10,6 @@ export interface LearnState {
 }
 
 const STATE = "state";
-const LEASE = "lease";
 
 /** As many ids as a program may well delete or leave behind at once. */
 const MOST_IDS = 64;
@@ -46,21 +45,8 @@ export class LearnLog {
   }
 
   /** The right to learn, for so many milliseconds at most; null while another process has it. The result gives it back. */
-  async lease(duration: number): Promise<(() => Promise<void>) | null> {
-    try {
-      const options = { expectedVersion: 0, expiresAt: Date.now() + duration };
-      const { version } = await this.records.set(this.#scope, LEASE, new Uint8Array(), options);
-      return async () => {
-        try {
-          await this.records.delete(this.#scope, LEASE, { expectedVersion: version });
-        } catch {
-          // It has ended, or will by itself.
-        }
-      };
-    } catch (error) {
-      if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return null;
-      throw error;
-    }
+  lease(duration: number): Promise<(() => Promise<void>) | null> {
+    return takeLease(this.records, this.#scope, duration);
   }
 
   #write(state: LearnState, expectedVersion: number): KeptWrite {

@@ -103,7 +103,9 @@ export function* countSessions(userId?: string): Operation<number> {
 
 /** See `SessionRegistry.update`. */
 export function* updateSession(id: string, change: SessionChange, userId?: string): Operation<SessionInfo> {
-  const { name, metadata } = yield* getSession(id, userId);
+  const present = yield* getSession(id, userId);
+  const { name, metadata } = present;
+  if (change.expectedName !== undefined && change.expectedName !== name) return present;
   yield* run(
     "UPDATE assistant_sessions SET name = ?, metadata = ?, updated_at = ? WHERE id = ?",
     change.name ?? name,
