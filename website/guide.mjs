@@ -13,6 +13,7 @@ export const GUIDE = [
     items: [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
+      { text: "Learning", link: "/learning" },
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Search", link: "/search" },
