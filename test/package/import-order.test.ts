@@ -15,6 +15,7 @@ const LAYERS = [
   "storage",
   "tools",
   "context",
+  "learning",
   "session",
   "manager",
   "formats",
