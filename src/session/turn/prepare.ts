@@ -47,7 +47,7 @@ export class TurnPreparer {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
     // Until a turn is prepared, it is the latest one that the model answers.
     const asked = messages.findLast(({ role }) => role === "user");
-    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
+    if (asked !== undefined) this.parts.context.answers(asked.id);
   }
 
   /** See `Session.prepareTurn`. */
