@@ -19,7 +19,7 @@ export class RandomChat {
   readonly acknowledged = new Set<string>();
   /** How often an answer was asked for again. */
   regenerated = 0;
-  /** Answers that were seen to their end. */
+  /** What answers that were seen to their end ended with; what came before may be left of one that broke off. */
   readonly answers = new Map<string, string>();
   #chat: Chat;
   #runId = "";
@@ -144,7 +144,7 @@ export class RandomChat {
       },
       onFinish: ({ message, isAbort, isError, isDisconnect, finishReason }) => {
         const isWhole = !isAbort && !isError && !isDisconnect && finishReason === "stop";
-        if (isWhole && message.role === "assistant") this.answers.set(message.id, textOf(message));
+        if (isWhole && message.role === "assistant") this.answers.set(message.id, lastTextOf(message));
       },
     });
     return chat;
@@ -199,4 +199,8 @@ function lastMessageOnly({
   messageId?: string | undefined;
 }) {
   return { body: { id, message: messages.at(-1), trigger, messageId } };
+}
+
+function lastTextOf({ parts }: UIMessage): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).at(-1) ?? "";
 }
