@@ -13,6 +13,7 @@ const QUICK = {
   unit: ["src/**/*.test.ts", "test/package/{entry-points,import-order}.test.ts"],
   runner: [
     "test/runner/{accepted,documents-003,runner,states,store-storage}.test.ts",
+    "test/repair/*.test.ts",
     "test/cli/{check,commands,export,import}.test.ts",
   ],
   contract: [

@@ -10,6 +10,7 @@ const LAYERS = [
   "errors.ts",
   "files",
   "queue.ts",
+  "unless-aborted.ts",
   "model",
   "compaction",
   "storage",
@@ -38,6 +39,9 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
+  // Runs in browsers: it only names types of the handler.
+  react: "ai-sdk",
+  "react.ts": "ai-sdk",
   "agent.ts": "runner",
   "testing.ts": "testing",
   "index.ts": "manager",
