@@ -153,7 +153,9 @@ export class RandomChat {
   async #fetch(path: string, init: RequestInit | undefined): Promise<Response> {
     const body = typeof init?.body === "string" ? JSON.parse(init.body) : null;
     const last: UIMessage | undefined = body?.message ?? body?.messages?.at(-1);
-    const text = last?.role === "user" ? textOf(last) : "";
+    // What is said of an earlier answer's calls does not submit the last message.
+    const named = body?.messages?.find(({ id }: UIMessage) => id === body.messageId);
+    const text = last?.role === "user" && named?.role !== "assistant" ? textOf(last) : "";
     if (body?.trigger === "regenerate-message") this.regenerated += 1;
     const response = await fetch(this.servers.url + path, init);
     if (response.ok && body?.trigger === "submit-message" && text !== "") this.acknowledged.add(text);

@@ -88,7 +88,7 @@ function endOf(said: readonly Say[]): any {
 export function lastUserText(prompt: Prompt): string {
   const last = prompt.findLast(({ role }) => role === "user");
   const parts = (last?.content ?? []) as { type: string; text?: string }[];
-  return parts.find(({ type }) => type === "text")?.text ?? "";
+  return parts.findLast(({ type }) => type === "text")?.text ?? "";
 }
 
 /** True when the prompt ends with results of tools. */
