@@ -13,6 +13,7 @@ export type {
 export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
 export { lint, type RepairOptions, repair } from "./ai-sdk/lint/lint.js";
 export type { ProviderName } from "./ai-sdk/lint/provider-rules.js";
+export { type PrepareStep, type SessionMemory, type SessionMemoryOptions, sessionMemory } from "./ai-sdk/memory.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";
 export type { ModelRequest } from "./ai-sdk/receive/model-request.js";
 export type { Received, ReceiveOptions } from "./ai-sdk/receive/receive.js";

@@ -71,7 +71,16 @@ export type {
   TokenCounterInput,
   TokenCounterInput as SessionTokenCounterInput,
 } from "./session/token-count.js";
-export type { PrepareTurnOptions, RefreshReason, TurnRequest } from "./session/turn/prepare.js";
+export type { ContextExplanation, ContextPart } from "./session/turn/explain.js";
+export type { ContextSize, PartSource } from "./session/turn/parts.js";
+export type { PrefixBreak } from "./session/turn/record.js";
+export type {
+  PrepareTurnOptions,
+  RecalledMessage,
+  RecallOptions,
+  RefreshReason,
+  TurnRequest,
+} from "./session/turn/request.js";
 export type {
   AppendMessageOptions,
   BlockScope,

@@ -29,6 +29,8 @@ export interface SessionContextOptions {
   userId?: string | undefined;
 }
 
+export type ToolWriteListener = (block: ContextBlock, added: string | null) => void;
+
 /**
  * The context of one session: its blocks, its system prompt and its generated tools. Labels are matched without regard
  * to case. A provider that throws fails the calls that need it, with `PROVIDER_FAILED`, and no others.
@@ -41,6 +43,7 @@ export class SessionContext implements ContextAccess {
   #estimated: Estimated = { blocks: [], prompt: "" };
   /** Blocks that are being added. */
   readonly #added = new Set<LiveBlock>();
+  #toolWrote: ToolWriteListener = () => {};
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
@@ -212,8 +215,15 @@ export class SessionContext implements ContextAccess {
     return this.#find(label).describe();
   }
 
-  write(label: string, content: string, action: WriteAction): Promise<ContextBlock> {
-    return action === "append" ? this.append(label, content) : this.replace(label, content);
+  async write(label: string, content: string, action: WriteAction): Promise<ContextBlock> {
+    const block = await (action === "append" ? this.append(label, content) : this.replace(label, content));
+    this.#toolWrote(block, action === "append" ? content : null);
+    return block;
+  }
+
+  /** Calls `listener` after each write of the model's, with the block as it is then and the text that was added, or null. */
+  onToolWrite(listener: ToolWriteListener): void {
+    this.#toolWrote = listener;
   }
 
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
@@ -221,6 +231,7 @@ export class SessionContext implements ContextAccess {
     const block = this.#find(label);
     await writeEntry(block, entry, action);
     await block.readAfterWrite();
+    this.#toolWrote(block.snapshot(), null);
   }
 
   lists(label: string, key: string): boolean {

@@ -19,6 +19,7 @@ import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { TurnPreparer } from "./turn/prepare.js";
+import { Recaller } from "./turn/recall.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -78,7 +79,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const records = kept?.store.records ?? memoryRecordsOf(provider);
   const log = new TurnLog(records, sessionId);
-  const turns = new TurnPreparer({ backend, context, log });
+  const recaller = new Recaller(kept?.store ?? null, sessionId);
+  const turns = new TurnPreparer({ backend, context, log, recaller });
   const reset = (): void => {
     context.reset();
     compactor.reset();

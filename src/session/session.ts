@@ -63,7 +63,8 @@ import {
   searchRequest,
 } from "./search-options.js";
 import { assertTimeout } from "./time-limit.js";
-import { assertCacheTtl, type PrepareTurnOptions, type TurnRequest } from "./turn/prepare.js";
+import type { ContextExplanation } from "./turn/explain.js";
+import { assertPrepareTurnOptions, type PrepareTurnOptions, type TurnRequest } from "./turn/request.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
@@ -585,12 +586,28 @@ export class Session {
   async prepareTurn<M extends SessionMessage = HistoryMessage>(
     options: PrepareTurnOptions = {},
   ): Promise<PreparedTurn<M, ToolsOf<this>>> {
-    assertOptions(options, "prepareTurn()");
-    assertOptionalId(options.messageId, "The messageId of prepareTurn()");
-    assertCacheTtl(options.cacheTtl);
+    assertPrepareTurnOptions(options, "prepareTurn()");
     const { turns } = this.#started;
-    const [request, tools] = await Promise.all([this.#inContext(() => turns.prepare(options)), this.tools()]);
-    return { ...(request as TurnRequest<M>), tools };
+    const tools = this.tools();
+    const request = await this.#inContext(() => turns.prepare(options, tools));
+    const update = () => this.#inContext(() => turns.update());
+    return { ...(request as TurnRequest<M>), tools: await tools, update };
+  }
+
+  /**
+   * What a request to the model is made of: each tool, block, summary and message with its estimated tokens and why it is
+   * there, and where it stops being the same as the request before. With the id of a user's message: the latest request that
+   * `prepareTurn` made for it, null for none in the last 30 days. Otherwise: the next request, with these options; nothing is
+   * changed. Errors: those of `prepareTurn`.
+   */
+  explainContext(messageId: string): Promise<ContextExplanation | null>;
+  explainContext(options?: PrepareTurnOptions): Promise<ContextExplanation>;
+  async explainContext(turn: string | PrepareTurnOptions = {}): Promise<ContextExplanation | null> {
+    const { turns } = this.#started;
+    if (typeof turn === "string") return this.#inContext(() => turns.explainPast(turn));
+    assertPrepareTurnOptions(turn, "explainContext()");
+    const tools = this.tools();
+    return this.#inContext(() => turns.explainNext(turn, tools));
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`. */
@@ -709,6 +726,12 @@ export class Session {
 /** What `prepareTurn` gives. */
 export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
   readonly tools: T;
+  /**
+   * What others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
+   * sent as a user's message before its next step. Null for nothing; what the model itself wrote by the tools it knows. The
+   * next turn tells it again behind the user's message. Errors: those of the store.
+   */
+  update(): Promise<string | null>;
 };
 
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {

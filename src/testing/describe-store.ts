@@ -6,6 +6,7 @@ import { compaction } from "./compaction.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
 import { embeddings } from "./embeddings.js";
+import { explanations } from "./explanations.js";
 import { faults } from "./faults.js";
 import { fidelity } from "./fidelity.js";
 import { forks } from "./forks.js";
@@ -15,6 +16,7 @@ import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
+import { recall } from "./recall.js";
 import { records } from "./records.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
@@ -36,6 +38,8 @@ const TOPICS: readonly Topic[] = [
   context,
   tools,
   turns,
+  recall,
+  explanations,
   sessions,
   forks,
   owners,

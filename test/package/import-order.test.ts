@@ -10,6 +10,7 @@ const LAYERS = [
   "errors.ts",
   "files",
   "queue.ts",
+  "unless-aborted.ts",
   "model",
   "compaction",
   "storage",
