@@ -27,6 +27,8 @@ export const GUIDE = [
     items: [
       { text: "Command line", link: "/command-line" },
       { text: "Session runner", link: "/agent" },
+      { text: "React", link: "/react" },
+      { text: "Repairing messages", link: "/repairing-messages" },
     ],
   },
   {

@@ -11,8 +11,8 @@ import { restoreVersion, versionsOf } from "./versions.js";
 
 /** What a turn shows of the blocks. */
 export interface ShownTurn {
-  /** The message of the user that is to be answered. */
-  readonly messageId: string | null;
+  /** The message of the user that is to be answered; undefined for the same as before. */
+  readonly messageId: string | null | undefined;
   /** The blocks, as their text is shown. */
   readonly blocks: readonly { readonly block: LiveBlock; readonly version: number }[];
   /** Of these blocks, by the folded label, it shows an earlier text: this one. */
@@ -68,7 +68,7 @@ export class BlockWrites {
 
   /** Notes what a turn shows. */
   async show({ messageId, blocks, earlier }: ShownTurn): Promise<void> {
-    this.shown.messageId = messageId;
+    if (messageId !== undefined) this.shown.messageId = messageId;
     for (const { block, version } of blocks) {
       if (!isVersioned(block.provider)) continue;
       const text = earlier.get(block.folded);

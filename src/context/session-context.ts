@@ -152,7 +152,7 @@ export class SessionContext implements ContextAccess {
    * earlier text, the one in `seen`.
    */
   async show(
-    messageId: string | null,
+    messageId: string | null | undefined,
     blocks: readonly ContextBlock[] | null,
     untold: readonly ContextBlock[],
     seen: ReadonlyMap<string, string>,

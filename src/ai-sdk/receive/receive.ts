@@ -1,5 +1,7 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import type { Session } from "../../session/session.js";
+import type { RecallOptions } from "../../session/turn/request.js";
+import type { ProviderName } from "../lint/provider-rules.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
 import { openTurn } from "../turn.js";
@@ -9,6 +11,11 @@ import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
 
 export interface ReceiveOptions {
+  /**
+   * The model that will be asked, or the name of its provider: what it refuses is mended, see `repair`. Default: what any
+   * provider refuses.
+   */
+  model?: ProviderName | undefined;
   /** The tools that the model is given beside the session's. A client gives no outputs for those with `execute`. */
   tools?: ToolSet | undefined;
   /**
@@ -20,8 +27,10 @@ export interface ReceiveOptions {
   maxBodyBytes?: number | undefined;
   /** How long a run counts as alive after its process last said so, in milliseconds. Default 10,000. */
   lease?: number | undefined;
-  /** See `session.prepareTurn`. */
+  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
   cacheTtl?: number | undefined;
+  /** Quotes what the user's other chats say about the message. Default: nothing. */
+  recall?: RecallOptions | undefined;
 }
 
 /** What a request wants. */
@@ -54,7 +63,7 @@ export async function receiveSubmission(
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
-  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl } = options;
+  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
   const runs = new SessionRuns(session);
   const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
@@ -69,8 +78,8 @@ export async function receiveSubmission(
       return { response: responseOf(placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId)) };
     }
     await held.keeper.update(placed);
-    const asked = await modelRequest(session, placed.base, { tools, cacheTtl });
-    openTurn(session, { ...held, runs, placed });
+    const { renamed, ...asked } = await modelRequest(session, placed.base, { tools, cacheTtl, recall, model });
+    openTurn(session, { ...held, runs, placed, renamed });
     return { response: null, ...asked, abortSignal: held.run.signal };
   } catch (error) {
     await runs.release(held, "failed");

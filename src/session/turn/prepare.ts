@@ -84,7 +84,7 @@ export class TurnPreparer {
     if (changed.length === 0) return null;
     const text = updateOf(changed, known);
     for (const { label, content } of changed) known.set(foldLabel(label), content);
-    await this.parts.context.show(this.parts.context.shown.messageId, changed, [], known);
+    await this.parts.context.show(undefined, changed, [], known);
     return text;
   }
 
