@@ -27,7 +27,7 @@ const help: SlashCommand = {
 };
 
 /** Every command, in the order of `/help`. */
-const COMMANDS: readonly SlashCommand[] = [
+export const COMMANDS: readonly SlashCommand[] = [
   tree,
   retry,
   branch,
@@ -43,10 +43,15 @@ const COMMANDS: readonly SlashCommand[] = [
   quit,
 ];
 
-/** The command that a line names. Errors: `INVALID_ARGUMENT`. */
-export function findCommand(line: string): SlashCommand {
-  const name = /^\/(\S*)/u.exec(line)?.[1] ?? "";
+/**
+ * The command that an entry names; null for a message. An entry of several lines is a message, unless it names a command that
+ * takes a text. Errors: `INVALID_ARGUMENT`.
+ */
+export function findCommand(entry: string): SlashCommand | null {
+  if (!entry.startsWith("/")) return null;
+  const name = /^\/(\S*)/u.exec(entry)?.[1] ?? "";
   const found = COMMANDS.find((command) => command.name === (name === "exit" ? "quit" : name));
+  if (entry.includes("\n") && !found?.takesText) return null;
   if (found !== undefined) return found;
   throw new StemmaError("INVALID_ARGUMENT", { name }, `There is no command /${name}; /help lists them.`);
 }

@@ -11,7 +11,7 @@ export const sessions: SlashCommand = {
   async run({ conversation, terminal }, argument) {
     const { manager } = conversation;
     if (argument !== "") {
-      await conversation.enter((await findSession(manager, argument)).id);
+      await conversation.resume(await findSession(manager, argument));
       const messages = await conversation.session.session.getPathLength();
       return terminal.line(`In ${oneLine(await conversation.name())} (${count(messages, "message")}).`);
     }
