@@ -1,0 +1,22 @@
+import { StemmaError } from "../errors.js";
+import { readToolPart } from "../model/tool-parts.js";
+import type { SessionStore } from "../storage/contract.js";
+import { describeTool } from "./tool-call.js";
+
+/** What the tools did that each message calls, a line for each call. Messages without calls are missing. */
+export async function toolLines(session: SessionStore): Promise<Map<string, string[]>> {
+  const lines = new Map<string, string[]>();
+  try {
+    for await (const { message } of session.messages()) {
+      const calls = message.parts.flatMap((part) => {
+        const tool = readToolPart(part);
+        return tool === null ? [] : [describeTool(tool)];
+      });
+      if (calls.length > 0) lines.set(message.id, calls);
+    }
+  } catch (error) {
+    // The tree shows which message cannot be read.
+    if (!StemmaError.isInstance(error, "CORRUPT_MESSAGE")) throw error;
+  }
+  return lines;
+}
