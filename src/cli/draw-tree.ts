@@ -85,7 +85,10 @@ function summariesByStart(
   return summaries;
 }
 
+/** Characters of a text that are shown however far its message is moved in. */
+const MIN_TEXT = 12;
+
 /** As much of `text` behind `head` as the width allows, and always a little. */
 function fitted(head: string, text: string, width: number): string {
-  return head + oneLine(text, Math.max(20, width - head.length - 1));
+  return head + oneLine(text, Math.max(MIN_TEXT, width - head.length - 1));
 }

@@ -19,7 +19,7 @@ export function registerTree(program: Command, io: Io): void {
         const compactions = await stored.compactions();
         const activeLeafId = (await stored.leaf())?.id ?? null;
         if (json) return writeJson(io, { session, activeLeafId, messages, compactions });
-        const tools = await toolLines(stored);
+        const tools = await toolLines(stored, io.width);
         for (const line of drawTree({ messages, compactions, activeLeafId, tools, width: io.width }))
           await io.write(`${line}\n`);
       });

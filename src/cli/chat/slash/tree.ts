@@ -11,7 +11,7 @@ export const tree: SlashCommand = {
     const [messages, compactions] = await Promise.all([session.getTree(), session.getCompactions()]);
     const activeLeafId = (await session.getLatestLeaf())?.id ?? null;
     if (activeLeafId === null) return terminal.line("No messages yet.");
-    const tools = await toolLines(conversation.store.session(conversation.session.id));
+    const tools = await toolLines(conversation.store.session(conversation.session.id), terminal.width);
     const drawing = drawTree({ messages, compactions, activeLeafId, tools, width: terminal.width });
     for (const line of drawing) terminal.line(line);
   },
