@@ -11,6 +11,7 @@ import { talkingServer } from "./talking-server.js";
 
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
+const CTRL_Z = "\u001a";
 const ENTER = "\r";
 const ALT_ENTER = "\u001b\r";
 const UP = "\u001b[A";
@@ -47,6 +48,15 @@ async function chat(options: readonly string[] = [], size: ScreenOptions = {}): 
   const screen = new Screen(command, { cwd: home, env: environment(), ...size });
   screens.push(screen);
   await screen.shows(/^─+$/mu);
+  return screen;
+}
+
+/** A shell with job control, whose prompt is `shell: `. */
+async function shell(): Promise<Screen> {
+  const screen = new Screen(["bash", "--norc", "-i"], { cwd: home, env: environment() });
+  screens.push(screen);
+  screen.type(`PS1='shell'': '${ENTER}`);
+  await screen.shows(/shell:$/u);
   return screen;
 }
 
@@ -303,6 +313,37 @@ describe.skipIf(spawnSync("python3", ["-c", "import pty"]).status !== 0)(
       for (let row = 0; row < 40; row += 1)
         expect(all.match(new RegExp(`^│ ${row} +│ x{${row}} `, "gmu"))).toHaveLength(1);
       expect(all.match(/> table/gu)).toHaveLength(1);
+    });
+
+    it("can be stopped with Ctrl-Z, and goes on where it was", async () => {
+      const alone = await chat(["--offline"]);
+      alone.type(`kept${CTRL_Z}`);
+      await untilPrompt(alone, "kept");
+      alone.type(" on");
+      await untilPrompt(alone, "kept on");
+      const screen = await shell();
+      screen.type(`${process.execPath} ${program} chat${ENTER}`);
+      await screen.shows(/^─+$/mu);
+      screen.type("half a mess");
+      await untilPrompt(screen, "half a mess");
+      screen.type(CTRL_Z);
+      await screen.shows("Stopped");
+      screen.type(`fg${ENTER}`);
+      await screen.shows("half a mess");
+      screen.type("age");
+      await untilPrompt(screen, "half a message");
+      screen.type(`${CTRL_C}${CTRL_D}`);
+      await screen.shows(/shell:$/u);
+    });
+
+    it("gives the terminal back when it is ended from outside", async () => {
+      const screen = await shell();
+      screen.type(`${process.execPath} ${program} chat & P=$!; (sleep 2; kill -TERM $P) & fg %1${ENTER}`);
+      await screen.shows(/^─+$/mu);
+      await screen.shows(/shell:$/u);
+      screen.type(`echo $((20 + 3))${ENTER}`);
+      await screen.shows("\n23\n");
+      expect(screen.raw.lastIndexOf("\u001b[?25h")).toBeGreaterThan(screen.raw.lastIndexOf("\u001b[?25l"));
     });
 
     it("shows the last messages of a chat that goes on", async () => {

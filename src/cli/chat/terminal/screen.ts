@@ -57,10 +57,11 @@ export class Screen {
   /** Stops the process until the shell continues it. */
   suspend(): void {
     this.tui.stop();
-    process.once("SIGCONT", () => {
+    process.kill(0, "SIGTSTP");
+    // Done when the shell continues the process, and at once where there is no shell that could.
+    setImmediate(() => {
       this.tui.start();
       this.tui.requestRender(true);
     });
-    process.kill(0, "SIGTSTP");
   }
 }
