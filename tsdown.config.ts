@@ -11,7 +11,7 @@ const BUNDLED = {
   picomatch: "node_modules/picomatch/LICENSE",
   // Its package has none: this is the one of its repository.
   "@mariozechner/pi-tui": "scripts/licences/pi-tui.txt",
-  marked: "node_modules/@mariozechner/pi-tui/node_modules/marked/LICENSE.md",
+  marked: "node_modules/marked/LICENSE.md",
   "get-east-asian-width": "node_modules/get-east-asian-width/license",
 };
 
