@@ -3,12 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/chat/slash/registry.js";
 import { SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { Screen, type ScreenOptions } from "../helpers/screen.js";
 import { bundle } from "./bundle.js";
 import { talkingServer } from "./talking-server.js";
 
+/** Of all that the commands say of themselves. */
+const KNOWN_WORDS = COMMANDS.flatMap(({ name, usage, help }) => `${name} ${usage} ${help}`.match(/\p{L}+/gu) ?? []);
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 const CTRL_Z = "\u001a";
@@ -357,6 +360,38 @@ describe.skipIf(spawnSync("python3", ["-c", "import pty"]).status !== 0)(
       expect(shown).toMatch(/> question 1\n\nanswer 1\n\n> question 2\n\nanswer 2\n\n> question 3\n\nanswer 3\n/u);
       expect(shown).toContain("… what came before: `stemma show`");
       expect(shown).not.toContain("> question 0");
+    });
+
+    it("holds on a screen of a few columns, with wide characters and words longer than it", async () => {
+      const screen = await chat([], { columns: 12, rows: 20 });
+      screen.type(`你好世界你好世界 👩‍👩‍👧 ${"w".repeat(40)}${ENTER}`);
+      const talk = await server.next();
+      talk.say(
+        `# 标题标题标题标题标题\n\n| ${"长".repeat(20)} | b |\n|---|---|\n| 1 | ${"x".repeat(50)} |\n\n- 👩‍👩‍👧${"y".repeat(30)}\n`,
+      );
+      talk.call("session_search", { query: "z".repeat(60) });
+      talk.end();
+      (await server.next()).end("Done.");
+      await screen.shows("Done.");
+      for (const columns of [3, 1, 60]) {
+        screen.resize(columns, 20);
+        screen.type("/");
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        screen.type(CTRL_C);
+      }
+      await screen.shows(/^─{60}$/mu);
+      await turn(screen, "fine?", "Fine.");
+    });
+
+    it("cuts no word of the list of commands", async () => {
+      for (const columns of [40, 80, 120]) {
+        const screen = await chat([], { columns });
+        screen.type("/");
+        await screen.shows("(1/14)");
+        const list = screen.lines().filter((line) => /^(→| ) \//u.test(line));
+        expect(list).toHaveLength(5);
+        for (const line of list) for (const word of line.match(/\p{L}+/gu) ?? []) expect(KNOWN_WORDS).toContain(word);
+      }
     });
 
     it("prints nothing that could steer the terminal", async () => {

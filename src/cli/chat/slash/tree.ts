@@ -13,6 +13,6 @@ export const tree: SlashCommand = {
     if (activeLeafId === null) return terminal.line("No messages yet.");
     const tools = await toolLines(conversation.store.session(conversation.session.id), terminal.width);
     const drawing = drawTree({ messages, compactions, activeLeafId, tools, width: terminal.width });
-    for (const line of drawing) terminal.line(line);
+    terminal.line([...drawing].join("\n"));
   },
 };

@@ -1,4 +1,5 @@
 import type { AutocompleteProvider } from "@mariozechner/pi-tui/dist/autocomplete.js";
+import { wrapped } from "../../text.js";
 
 /** A command that Tab completes. */
 export interface Completable {
@@ -13,14 +14,20 @@ export function completed(commands: readonly Completable[], typed: string): stri
   return only === undefined || others.length > 0 ? null : `/${only.name} `;
 }
 
-/** Completes the name of a command at the beginning of the prompt. */
-export function completionOf(commands: readonly Completable[]): AutocompleteProvider {
+/** Columns that the list takes beside the names and what the commands do. */
+const FRAME = 8;
+
+/** Completes the name of a command at the beginning of the prompt, on a screen of `width` columns. */
+export function completionOf(commands: readonly Completable[], width: () => number): AutocompleteProvider {
   const fitting = (typed: string) => beginningWith(commands, typed);
   return {
     async getSuggestions(lines, cursorLine, cursorCol) {
       const typed = typedName(lines, cursorLine, cursorCol);
-      const items = (typed === null ? [] : fitting(typed)).map(({ name, usage, help }) => {
-        return { value: `/${name}`, label: `/${name} ${usage}`.trim(), description: help };
+      const found = (typed === null ? [] : fitting(typed)).map((command) => ({ ...command, label: labelOf(command) }));
+      const room = width() - FRAME - Math.max(0, ...found.map(({ label }) => label.length));
+      const items = found.map(({ name, label, help }) => {
+        const [line = "", more] = wrapped(help, room);
+        return { value: `/${name}`, label, description: more === undefined ? line : `${line} …` };
       });
       return typed === null || items.length === 0 ? null : { items, prefix: typed };
     },
@@ -40,6 +47,10 @@ export function completionOf(commands: readonly Completable[]): AutocompleteProv
 function typedName(lines: readonly string[], cursorLine: number, cursorCol: number): string | null {
   const typed = cursorLine === 0 ? (lines[0] ?? "").slice(0, cursorCol) : "";
   return /^\/\S*$/u.test(typed) ? typed : null;
+}
+
+function labelOf({ name, usage }: Completable): string {
+  return `/${name} ${usage}`.trim();
 }
 
 function beginningWith(commands: readonly Completable[], typed: string): readonly Completable[] {

@@ -31,7 +31,7 @@ export class ScreenTerminal implements Terminal {
   readonly #interrupt = () => this.#onInterrupt();
 
   private constructor(private readonly commands: readonly Completable[]) {
-    this.#prompt.setAutocompleteProvider(completionOf(commands));
+    this.#prompt.setAutocompleteProvider(completionOf(commands, () => this.width));
     this.#prompt.onSubmit = (text) => this.#submit(text);
     this.#screen.tui.addInputListener((key) => (this.#key(key) ? { consume: true } : undefined));
     process.on("SIGINT", this.#interrupt);
