@@ -126,6 +126,11 @@ describe.skipIf(spawnSync("python3", ["-c", "import pty"]).status !== 0)(
       (await server.next()).end("You did.");
       await screen.shows("You did.");
       expect((await stored())[0]?.text).toBe("/quit\nis what I typed");
+      screen.paste("/branch This\nhas two lines");
+      screen.type(ENTER);
+      (await server.next()).end("It has.");
+      await screen.shows("It has.");
+      expect((await stored())[0]?.text).toBe("This\nhas two lines");
     });
 
     it("leaves what is typed while the model speaks where it is, and sends it after", async () => {

@@ -152,7 +152,7 @@ describe("without a model", () => {
     expect(code).toBe(0);
     expect(output).toContain("* 1  user: remember that a is 1\n  2  user: remember that b is 2\n");
     expect(output).toMatch(/Noted in the memory block: a is 1 {2}← active/);
-    expect(output).toMatch(/assistant \S+ {2}· set_context \{.*\} → (Appended|…)/);
+    expect(output).toMatch(/assistant \S+ {2}· set_context \{.* → Appended/);
     const wrong = await chat(["/versions 7", "/versions x"], "--session", "s");
     expect(wrong.output).toContain("There are 2 versions");
     expect((await chat(["/versions"], "--session", "new")).output).toContain("No message here has another version");

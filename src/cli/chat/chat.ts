@@ -40,6 +40,8 @@ export async function runChat(options: ChatOptions): Promise<number> {
 function interrupt(chat: Chat): void {
   const { turn, terminal } = chat;
   if (turn !== null && !turn.signal.aborted) turn.abort();
+  // What goes on does not end: the database is safe all the same.
+  else if (terminal.closed) process.exit(INTERRUPTED);
   else if (terminal.interactive && !terminal.hinted) terminal.hint("(Ctrl-C again to quit)");
   else {
     chat.exitCode = INTERRUPTED;

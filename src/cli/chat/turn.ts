@@ -15,7 +15,7 @@ export async function runTurn(chat: Chat, prepare: () => Promise<void>): Promise
   await prepare();
   if (first) await nameIt(chat);
   chat.turn = new AbortController();
-  terminal.busy(THINKING);
+  terminal.busy(THINKING, true);
   try {
     for await (const event of session.receive({ abortSignal: chat.turn.signal })) show(chat, event);
   } finally {
@@ -29,15 +29,15 @@ function show(chat: Chat, event: AgentEvent): void {
   const { terminal, conversation } = chat;
   switch (event.type) {
     case "text":
-      terminal.busy("answering");
+      terminal.busy("answering", true);
       terminal.write(event.text);
       return;
     case "tool_use":
-      terminal.busy(event.name);
+      terminal.busy(event.name, true);
       terminal.note(`· ${event.name} ${beginning(JSON.stringify(event.input) ?? "", MAX_SHOWN)}`);
       return;
     case "tool_result":
-      terminal.busy(THINKING);
+      terminal.busy(THINKING, true);
       terminal.note(`  ${beginning(event.content.replace(/\s+/gu, " "), MAX_SHOWN)}`);
       return;
     case "error":

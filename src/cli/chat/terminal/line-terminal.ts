@@ -1,10 +1,11 @@
 import { createInterface, type Interface } from "node:readline";
 import { type Style, styleFor } from "../../style.js";
 import { printable } from "../../text.js";
+import { StyledTerminal } from "./styled-terminal.js";
 import type { Terminal } from "./terminal.js";
 
 /** A chat in lines: each line of the input is a message. For pipes, and terminals that cannot move the cursor. */
-export class LineTerminal implements Terminal {
+export class LineTerminal extends StyledTerminal implements Terminal {
   readonly interactive: boolean;
   readonly style: Style;
   readonly #lines: Interface;
@@ -18,6 +19,7 @@ export class LineTerminal implements Terminal {
     private readonly input: NodeJS.ReadStream,
     private readonly output: NodeJS.WriteStream,
   ) {
+    super();
     this.interactive = input.isTTY === true && output.isTTY === true;
     this.style = styleFor(output.isTTY === true);
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
@@ -91,21 +93,9 @@ export class LineTerminal implements Terminal {
     this.line(`> ${text}`);
   }
 
-  line(text = ""): void {
-    this.styled(printable(text));
-  }
-
   styled(text: string): void {
     this.endLine();
     this.#put(`${text}\n`);
-  }
-
-  note(text: string): void {
-    this.styled(this.style.dim(printable(text)));
-  }
-
-  warn(text: string): void {
-    this.styled(this.style.warning(printable(text)));
   }
 
   hint(text: string): void {

@@ -8,14 +8,13 @@ import { type Completable, completed, completionOf } from "./completion.js";
 import { PromptEditor } from "./prompt-editor.js";
 import { PromptHistory } from "./prompt-history.js";
 import { Screen } from "./screen.js";
+import { StyledTerminal } from "./styled-terminal.js";
 import type { Terminal } from "./terminal.js";
 import { editorTheme } from "./theme.js";
 import { WorkingLine } from "./working-line.js";
 
-const ENDED_BY = { SIGTERM: 143, SIGHUP: 129 } as const;
-
 /** A chat on a screen, whose prompt can be typed at all the time. */
-export class ScreenTerminal implements Terminal {
+export class ScreenTerminal extends StyledTerminal implements Terminal {
   readonly interactive = true;
   readonly style: Style = styleFor(true);
   readonly #screen = new Screen();
@@ -31,11 +30,12 @@ export class ScreenTerminal implements Terminal {
   readonly #interrupt = () => this.#onInterrupt();
 
   private constructor(private readonly commands: readonly Completable[]) {
+    super();
     this.#prompt.setAutocompleteProvider(completionOf(commands, () => this.width));
     this.#prompt.onSubmit = (text) => this.#submit(text);
     this.#screen.tui.addInputListener((key) => (this.#key(key) ? { consume: true } : undefined));
     process.on("SIGINT", this.#interrupt);
-    for (const [signal, code] of Object.entries(ENDED_BY)) process.once(signal, () => process.exit(code));
+    process.stdin.once("end", () => this.close());
   }
 
   /** Shows an empty conversation, and a prompt that completes `commands`. */
@@ -113,21 +113,9 @@ export class ScreenTerminal implements Terminal {
     this.#add(lines.join("\n"));
   }
 
-  line(text = ""): void {
-    this.styled(printable(text));
-  }
-
   styled(text: string): void {
     this.endLine();
     this.#add(text);
-  }
-
-  note(text: string): void {
-    this.styled(this.style.dim(printable(text)));
-  }
-
-  warn(text: string): void {
-    this.styled(this.style.warning(printable(text)));
   }
 
   hint(text: string): void {
@@ -135,13 +123,14 @@ export class ScreenTerminal implements Terminal {
     this.#screen.setBelow(this.style.dim(printable(text)));
   }
 
-  busy(what: string | null): void {
+  busy(what: string | null, canStop = false): void {
+    const text = `${what}${canStop ? " · Ctrl-C stops" : ""}`;
     if (what !== null && this.#working !== null) {
-      this.#working.now(what);
+      this.#working.now(text);
       return;
     }
     this.#working?.stop();
-    this.#working = what === null ? null : new WorkingLine(this.#screen.tui, this.style, what);
+    this.#working = what === null ? null : new WorkingLine(this.#screen.tui, this.style, text);
     this.#showWork();
   }
 

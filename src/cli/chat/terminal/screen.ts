@@ -2,6 +2,9 @@ import { Text } from "@mariozechner/pi-tui/dist/components/text.js";
 import { type Component, Container } from "@mariozechner/pi-tui/dist/tui.js";
 import { keepingTui } from "./keeping-terminal.js";
 
+/** Signals that end the process, and the exit codes that shells give for them. */
+const ENDED_BY = { SIGTERM: 143, SIGHUP: 129 } as const;
+
 /** Two frames: what was asked for is drawn by then. */
 const DRAWN = 40;
 
@@ -19,6 +22,7 @@ export class Screen {
     this.tui.setFocus(prompt);
     // However the process ends, the terminal is left as it was.
     process.once("exit", this.#restore);
+    for (const [signal, code] of Object.entries(ENDED_BY)) process.once(signal, () => process.exit(code));
     this.tui.start();
   }
 

@@ -35,6 +35,6 @@ export interface Terminal {
   warn(text: string): void;
   /** A note at the prompt, until something is typed. */
   hint(text: string): void;
-  /** What is being done, shown with the seconds since something is; null when nothing is. */
-  busy(what: string | null): void;
+  /** What is being done, shown with the seconds since something is, and whether Ctrl-C stops it; null when nothing is. */
+  busy(what: string | null, canStop?: boolean): void;
 }

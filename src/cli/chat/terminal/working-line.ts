@@ -37,6 +37,6 @@ export class WorkingLine implements Component {
 
   #text(): string {
     const seconds = Math.floor((Date.now() - this.#since) / 1000);
-    return `${seconds} s · ${oneLine(this.#what, 40)} · Ctrl-C stops`;
+    return `${seconds} s · ${oneLine(this.#what)}`;
   }
 }
