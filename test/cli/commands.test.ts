@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { jsonl } from "./read.js";
@@ -234,10 +234,15 @@ describe("stemma search", () => {
   });
 
   it("sets the words that match off on a terminal, and only there", async () => {
+    vi.stubEnv("NO_COLOR", "");
+    vi.stubEnv("TERM", "xterm");
     const { out } = await run(["--db", stemma.db, "search", "carrot", "sowing"], { terminal: true });
     expect(out).toContain(`When do I ${SET_OFF.on}sow${SET_OFF.off} ${SET_OFF.on}carrots${SET_OFF.off}?`);
     expect(stripVTControlCharacters(out)).toBe(await stemma.ok("search", "carrot", "sowing"));
     expect(await stemma.ok("search", "carrot")).not.toContain("\u001b");
+    vi.stubEnv("NO_COLOR", "1");
+    expect((await run(["--db", stemma.db, "search", "carrot"], { terminal: true })).out).not.toContain("\u001b");
+    vi.unstubAllEnvs();
   });
 
   it("finds messages of a role, of a time, of a user", async () => {
