@@ -13,9 +13,11 @@ const QUICK = {
   unit: ["src/**/*.test.ts", "test/package/{entry-points,import-order}.test.ts"],
   runner: [
     "test/runner/{accepted,documents-003,runner,states,store-storage}.test.ts",
+    "test/repair/*.test.ts",
     "test/cli/{check,commands,export,import}.test.ts",
   ],
   contract: [
+    "test/ai-sdk/*.test.ts",
     "test/store/{ai-sdk,arguments,content,cost,driver,faults,open,replaced,search-option,sqlite}.test.ts",
     "test/postgres/conformance.test.ts",
     "test/providers/{order,session-provider}.test.ts",

@@ -75,8 +75,8 @@ try {
       if (StemmaError.isInstance(null, "STORE_CLOSED")) return [];
       return session.getHistory();
     }`;
-  // The runner's types are made of the AI SDK's, which do not pass without skipLibCheck themselves.
-  const own = specifiers.filter((specifier) => specifier !== "stemma/agent");
+  // The types of these are made of the AI SDK's, which do not pass without skipLibCheck themselves.
+  const own = specifiers.filter((specifier) => !["stemma/agent", "stemma/ai-sdk"].includes(specifier));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
   for (const [module, moduleResolution, name] of [
     ["node16", "node16", "sample.mts"],

@@ -13,6 +13,7 @@ export const GUIDE = [
     items: [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
+      { text: "A turn", link: "/turns" },
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Search", link: "/search" },
@@ -34,6 +35,7 @@ export const GUIDE = [
       { text: "Postgres", link: "/stores/postgres" },
       { text: "Durable Objects", link: "/stores/durable-object" },
       { text: "Memory", link: "/stores/memory" },
+      { text: "Checking and repairing", link: "/stores/checking" },
       { text: "Write your own", link: "/stores/writing-a-store" },
     ],
   },

@@ -73,6 +73,16 @@ export function parsePrompt(text: string): PromptBlock[] {
   });
 }
 
+/** The text of each block of a prompt, with its folded label; what stands before the first one has the label "". */
+export function splitPrompt(text: string): { label: string; text: string }[] {
+  const found = [...text.matchAll(headed)];
+  const before = text.slice(0, found[0]?.index);
+  const pieces = found.map((match, index) => {
+    return { label: parseHeader(match[1] ?? "").label, text: text.slice(match.index, found[index + 1]?.index) };
+  });
+  return before === "" ? pieces : [{ label: "", text: before }, ...pieces];
+}
+
 function parseHeader(line: string): Omit<PromptBlock, "content"> {
   const [, title = "", tokens, maxTokens, tag] = headerForm.exec(line) ?? [];
   const open = title.endsWith(")") ? title.indexOf(" (") : -1;

@@ -1,8 +1,8 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
+import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
 import type { Session } from "../session/session.js";
-import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "./messages/tool-part.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
 export class ActiveBranch {

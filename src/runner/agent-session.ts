@@ -1,10 +1,10 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import type { Session } from "../session/session.js";
+import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
+import type { PreparedTurn, Session } from "../session/session.js";
 import { ActiveBranch } from "./active-branch.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
-import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "./messages/tool-part.js";
 import type { ModelSource } from "./models/model.js";
 import { requestOf } from "./models/request.js";
 import type { SessionRecord } from "./session-record.js";
@@ -172,14 +172,17 @@ export class AgentSession implements AsyncDisposable {
       throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
     const all = { ...(await this.session.tools()), ...tools };
+    let turn: PreparedTurn | null = null;
     const log: TurnLog = {
       request: async () => {
         branch.read();
-        const { system, messages } = await this.session.prepareTurn();
+        turn = await this.session.prepareTurn();
+        const { system, messages } = turn;
         const texts = [systemPrompt, system].filter((text) => text !== "");
-        return { system: texts.join("\n\n"), messages: await requestOf(messages, all) };
+        return { system: texts.join("\n\n"), messages: await requestOf(messages, all, model) };
       },
       rewritten: () => branch.compacted,
+      update: async () => turn?.update() ?? null,
       write: async (message) => {
         await branch.put(message);
         this.#record.touch();

@@ -1,7 +1,7 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "../model/tool-calls.js";
 import { errorText } from "./error-text.js";
-import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "./messages/tool-part.js";
 
 type Part = SessionMessagePart & Record<string, unknown>;
 

@@ -1,8 +1,10 @@
 import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { StepUpdates } from "../session/turn/step-updates.js";
+import { unlessAborted } from "../unless-aborted.js";
 import { errorText } from "./error-text.js";
-import { Gates, unlessAborted } from "./gates.js";
+import { Gates } from "./gates.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
 import type { ModelObject } from "./models/model.js";
@@ -42,6 +44,8 @@ export interface TurnLog {
   request(): Promise<{ readonly system: string; readonly messages: ModelMessage[] }>;
   /** True when the history that was last read for a request has since been rewritten (by a compaction). */
   rewritten(): boolean;
+  /** What others changed in the blocks since the request, or since this was last asked; null for nothing. */
+  update(): Promise<string | null>;
   /** Stores a step's message, as new or in place of its earlier form. */
   write(message: SessionMessage): Promise<void>;
   addUsage(usage: ExtendedUsageInfo): Promise<void>;
@@ -66,6 +70,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
       storageFailure = { error };
       throw error;
     });
+  let updates = new StepUpdates(() => log.update());
   const call = {
     ...options.settings,
     model: options.model as LanguageModel,
@@ -74,9 +79,14 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     allowSystemInMessages: true,
     stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
     abortSignal: signal,
-    prepareStep: async ({ stepNumber }: { stepNumber: number }) => {
+    prepareStep: async ({ stepNumber, messages }: { stepNumber: number; messages: ModelMessage[] }) => {
       if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);
-      return log.rewritten() ? promptOf(await stored(log.request())) : {};
+      if (log.rewritten()) {
+        updates = new StepUpdates(() => log.update());
+        return promptOf(await stored(log.request()));
+      }
+      const told = await stored(updates.before(stepNumber, messages));
+      return told === null ? {} : { messages: told };
     },
     // Errors come through the stream; by default the AI SDK prints them as well.
     onError: () => {},

@@ -79,6 +79,27 @@ export const turns = defineTopic("turns", (it) => {
     expect([after.refreshed, after.changes, after.prefixHash]).toEqual([false, [], told.prefixHash]);
   });
 
+  it("tells between two steps what others changed, once, and not what the model wrote itself", async ({
+    sessionOf,
+  }) => {
+    const configured = () => sessionOf("main").withContext("memory").withContext("other").withCachedPrompt();
+    const session = configured();
+    await talk(session);
+    const { update, tools } = await session.prepareTurn();
+    expect(await update()).toBe(null);
+    await tools.set_context?.execute({ label: "memory", content: "Written by the model." });
+    await tools.set_context?.execute({ label: "memory", content: "And more.", action: "append" });
+    expect(await update()).toBe(null);
+    await configured().appendContextBlock("memory", "From another chat.");
+    const told = await update();
+    expect(told).toInclude("From another chat.");
+    expect(told).toExclude("Written by the model.");
+    expect(await update()).toBe(null);
+    await configured().replaceContextBlock("other", "Anything.");
+    await tools.set_context?.execute({ label: "memory", content: "Last.", action: "append" });
+    expect((await update())?.includes("Last.")).toBe(false);
+  });
+
   it("renders the prompt anew, and takes back what it told, once the provider has forgotten the prefix", async ({
     sessionOf,
   }) => {

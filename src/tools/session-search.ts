@@ -40,7 +40,8 @@ export function formatHits(hits: readonly SearchHit[], query = ""): string {
   return joinResults(texts, hits.length - texts.length);
 }
 
-function formatHit(hit: SearchHit, query: string): string {
+/** One hit as `formatHits` shows it. */
+export function formatHit(hit: SearchHit, query: string): string {
   const id = (text: string) => quoteField(shorten(text));
   const sender = quoteWord(shorten(hit.role)) + (hit.name === undefined ? "" : ` ${id(hit.name)}`);
   const head = `session ${id(hit.sessionId)} · message ${id(hit.id)} · ${sender} · ${id(hit.createdAt)}`;

@@ -11,7 +11,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/memory": NODE,
   "stemma/skills-node": NODE,
   "stemma/testing": NODE,
-  // It runs a model, and is the only one that does: the AI SDK is an optional dependency.
+  // These run a model, and are the only ones that do: the AI SDK is an optional dependency.
+  "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
 };
 

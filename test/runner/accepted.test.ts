@@ -123,7 +123,7 @@ describe("a request", () => {
     ]);
   });
 
-  it("passes over blank texts and over parts that are none of the AI SDK's", async () => {
+  it("passes over blank texts and unknown parts, and tells a call of another format", async () => {
     const model = scripted(says("Hi"));
     const session = await createSession({ model, sessionStorage: memory() });
     await session.session.appendAll([
@@ -141,7 +141,9 @@ describe("a request", () => {
       { id: "v", role: "user", parts: [{ type: "text", text: "Again" }] },
     ]);
     await collect(session.receive());
-    expect(model.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(["user", "user"]);
+    const prompt = model.doStreamCalls[0]?.prompt;
+    expect(prompt?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect(prompt?.[1]?.content).toMatchObject([{ type: "tool-call", toolCallId: "c", toolName: "n" }]);
   });
 
   it("shows the texts and images of a result that the host gave in blocks", async () => {

@@ -554,8 +554,9 @@ describe("a turn that is cut off", () => {
       { id: "u", role: "user", parts: [{ type: "text", text: "Go" }] },
     ]);
     await collect(session.receive());
-    expect(model.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(["assistant", "tool", "assistant", "user"]);
-    expect(JSON.stringify(model.doStreamCalls[0]?.prompt[1])).toContain("Interrupted");
+    const prompt = model.doStreamCalls[0]?.prompt;
+    expect(prompt?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    expect(JSON.stringify(prompt?.[2])).toContain("Interrupted");
   });
 
   it("reports a model that the AI SDK cannot use", async () => {
@@ -793,6 +794,35 @@ describe("the session underneath", () => {
       content: [{ text: "What do I like?" }, { text: expect.stringContaining("Likes tea") }],
     });
     expect(session.getMessages().at(-2)).toMatchObject({ content: "What do I like?" });
+  });
+
+  it("tells the model between two steps what another chat wrote, and leaves it at its place", async () => {
+    const store = memory();
+    const other = Session.create(store).forSession("one").withContext("memory");
+    const execute = async () => {
+      await other.appendContextBlock("memory", "Likes tea");
+      return "done";
+    };
+    const elsewhere = { ...add, execute };
+    const model = scripted(calls(["a", "elsewhere", { x: 1 }]), calls(["b", "add", { x: 1 }]), says("Done"));
+    const session = await createSession({
+      id: "one",
+      model,
+      sessionStorage: store,
+      tools: { add, elsewhere },
+      context: [{ label: "memory" }],
+    });
+    await session.send("Go");
+    await collect(session.receive());
+    const [first, second, third] = model.doStreamCalls.map(({ prompt }) => prompt);
+    expect(JSON.stringify(first)).not.toContain("Likes tea");
+    expect(second?.at(-1)).toMatchObject({ role: "user", content: [{ text: expect.stringContaining("Likes tea") }] });
+    expect(third?.slice(0, second?.length)).toEqual(second);
+    expect(JSON.stringify(third).split("Likes tea")).toHaveLength(2);
+    // Told at the end of a message of the user's, it stays in later turns.
+    await session.send("Again");
+    await collect(session.receive());
+    expect(JSON.stringify(model.doStreamCalls.at(-1)?.prompt.at(-1))).toContain("Likes tea");
   });
 
   it("compacts with the model in the middle of a turn, and asks on with the shorter history", async () => {

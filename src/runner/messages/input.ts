@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { StemmaError } from "../../errors.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import type { SettledFields } from "../../model/tool-calls.js";
 import type { ContentBlock, SDKMessage } from "../types.js";
 import { CARRIER, fromSDKMessages, settledFields } from "./sdk-message.js";
-import type { SettledFields } from "./tool-part.js";
 
 /** What `send` takes: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
 export type AgentInput = string | ContentBlock[] | SDKMessage | SessionMessage;

@@ -1,7 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
+import { isSettled, isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../types.js";
-import { isSettled, isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "./tool-part.js";
 
 // A message with settled calls becomes two: its own, and a user message with the results, whose id ends so.
 const RESULTS = "#results";

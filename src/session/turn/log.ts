@@ -1,25 +1,18 @@
 import { StemmaError } from "../../errors.js";
 import { type RecordScope, type RecordStore, TURNS } from "../../storage/contract.js";
 import type { TurnNote } from "./notes.js";
-
-/** When a request was last sent, and what its prefix was made of. */
-export interface TurnState {
-  /** Milliseconds since 1970. */
-  readonly sentAt: number;
-  /** The digest of the prompt that was sent. */
-  readonly prompt: string;
-  /** The id of the newest summary that was sent; null without one. */
-  readonly summaryId: string | null;
-  /** The message that was to be answered; null without one. */
-  readonly messageId: string | null;
-}
+import type { TurnRecord, TurnState } from "./record.js";
 
 /** What a log needs of a store's records. */
 export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list">;
 
+/** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
+const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
+
 const STATE = "state";
-const NOTE = "note/";
 const ALL = Number.MAX_SAFE_INTEGER;
+const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
+const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
 
 /** Keeps what a session's turns need to know of each other, in the session's records. */
 export class TurnLog {
@@ -33,36 +26,45 @@ export class TurnLog {
   }
 
   async state(): Promise<TurnState | null> {
-    const record = await this.records.get(this.#scope, STATE);
-    return record === null ? null : (decode(record.value) as TurnState);
+    return this.#read<TurnState>(STATE);
   }
 
   async keepState(state: TurnState): Promise<void> {
     await this.records.set(this.#scope, STATE, encode(state));
   }
 
-  /** The notes that add to a prompt, by message; those of other prompts are removed. */
-  async notes(prompt: string): Promise<Map<string, TurnNote>> {
-    const notes = new Map<string, TurnNote>();
-    for (const { key, value } of await this.records.list(this.#scope, { prefix: NOTE, limit: ALL })) {
-      const note = decode(value) as TurnNote;
-      if (note.prompt === prompt) notes.set(note.messageId, note);
-      else await this.records.delete(this.#scope, key);
-    }
-    return notes;
+  /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
+  async turn(messageId: string): Promise<TurnRecord | null> {
+    return this.#read<TurnRecord>(turnKey(messageId));
+  }
+
+  async keepTurn(turn: TurnRecord): Promise<void> {
+    await this.records.set(this.#scope, turnKey(turn.messageId), encode(turn), { expiresAt: Date.now() + KEPT_FOR });
+  }
+
+  /** The notes that were told beside the prompt of this digest, by message. */
+  async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
+    if (prompt === undefined) return new Map();
+    const found = await this.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
+    const notes = found.map(({ value }) => decode(value) as TurnNote);
+    return new Map(notes.map((note) => [note.messageId, note]));
   }
 
   /** Keeps a note, unless another process was faster: then it is that one's. */
-  async add(note: TurnNote): Promise<TurnNote> {
-    const key = NOTE + note.messageId;
+  async add(prompt: string, note: TurnNote): Promise<TurnNote> {
+    const key = noteKey(prompt, note.messageId);
     try {
-      await this.records.set(this.#scope, key, encode(note), { expectedVersion: 0 });
+      await this.records.set(this.#scope, key, encode(note), { expectedVersion: 0, expiresAt: Date.now() + KEPT_FOR });
       return note;
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
-      const record = await this.records.get(this.#scope, key);
-      return record === null ? note : (decode(record.value) as TurnNote);
+      return (await this.#read<TurnNote>(key)) ?? note;
     }
+  }
+
+  async #read<T>(key: string): Promise<T | null> {
+    const record = await this.records.get(this.#scope, key);
+    return record === null ? null : (decode(record.value) as T);
   }
 }
 

@@ -8,7 +8,7 @@ export class MemoryRecords implements TurnRecords {
   #writes = 0;
 
   async get(_scope: RecordScope, key: string): Promise<StoredRecord | null> {
-    return this.#records.get(key) ?? null;
+    return this.#present(key);
   }
 
   async set(
@@ -17,12 +17,13 @@ export class MemoryRecords implements TurnRecords {
     value: Uint8Array,
     options: WriteRecordOptions = {},
   ): Promise<StoredRecord> {
-    const version = this.#records.get(key)?.version ?? 0;
+    const version = this.#present(key)?.version ?? 0;
     if (options.expectedVersion !== undefined && options.expectedVersion !== version) {
       throw new StemmaError("RECORD_CONFLICT", { key, version }, `Record "${key}" is at version ${version}.`);
     }
     this.#writes += 1;
-    const record = { key, value, version: this.#writes, expiresAt: null };
+    const record = { key, value, version: this.#writes, expiresAt: options.expiresAt ?? null };
+    for (const old of this.#records.values()) if (isOver(old)) this.#records.delete(old.key);
     this.#records.set(key, record);
     return record;
   }
@@ -32,12 +33,21 @@ export class MemoryRecords implements TurnRecords {
   }
 
   async list(_scope: RecordScope, { prefix = "" }: { prefix?: string | undefined } = {}): Promise<StoredRecord[]> {
-    return [...this.#records.values()].filter(({ key }) => key.startsWith(prefix));
+    return [...this.#records.values()].filter((record) => record.key.startsWith(prefix) && !isOver(record));
+  }
+
+  #present(key: string): StoredRecord | null {
+    const record = this.#records.get(key);
+    return record === undefined || isOver(record) ? null : record;
   }
 
   clear(): void {
     this.#records.clear();
   }
+}
+
+function isOver({ expiresAt }: StoredRecord): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
 }
 
 const records = new WeakMap<object, MemoryRecords>();

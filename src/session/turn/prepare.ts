@@ -1,168 +1,151 @@
-import type { ContextBlock } from "../../context/block.js";
 import { foldLabel } from "../../context/label.js";
+import { renderPrompt } from "../../context/prompt.js";
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
-import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { applyCompactions, summaryMessage } from "../../model/compactions.js";
+import type { SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
-import { estimateStringTokens, estimateTokens } from "../../model/tokens.js";
+import { appendText } from "../../model/text.js";
+import type { SessionTools } from "../../tools/tool.js";
 import type { SessionBackend } from "../provider.js";
-import type { TurnLog, TurnState } from "./log.js";
-import { hasOtherBlocks, noteFor, shownBlocks, type TurnNote, withNotes } from "./notes.js";
-
-/** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
-export const DEFAULT_CACHE_TTL = 300_000;
-
-/** A refresh is due when what was told since the last one is more than this share of the request. */
-const LARGEST_SHARE = 0.1;
-
-export interface PrepareTurnOptions {
-  /** The user's message that is to be answered. Default: the last one of the visible history. */
-  messageId?: string | undefined;
-  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
-  cacheTtl?: number | undefined;
-}
-
-/**
- * Why the prompt was rendered anew: there was none, a compaction rewrote the history, the provider no longer keeps the
- * prefix, blocks were added or removed, or too much was told since.
- */
-export type RefreshReason = "first" | "compaction" | "idle" | "blocks" | "size";
-
-/** What a model is to be asked with, beside the tools. */
-export interface TurnRequest<M extends SessionMessage = SessionMessage> {
-  /** The frozen prompt. */
-  readonly system: string;
-  /** The visible history, oldest first; what changed since the prompt was frozen is the last text part of a user's message. */
-  readonly messages: M[];
-  /** The blocks whose change this turn tells for the first time. */
-  readonly changes: readonly ContextBlock[];
-  readonly refreshed: false | RefreshReason;
-  /** SHA-256, in hex, of `system` and `messages`: equal for requests that are the same. */
-  readonly prefixHash: string;
-}
+import { type ComposedTurn, recordOf } from "./compose.js";
+import { type ContextExplanation, explainTurn } from "./explain.js";
+import type { TurnLog } from "./log.js";
+import { shownBlocks, type TurnNote, updateOf, withNotes } from "./notes.js";
+import { outlineOf, partsOf } from "./parts.js";
+import { type Present, planTurn, readPresent, summaryIn, type TurnPlan } from "./plan.js";
+import { NOTHING, type Recaller } from "./recall.js";
+import type { PrepareTurnOptions, TurnRequest } from "./request.js";
 
 export interface TurnParts {
   readonly backend: SessionBackend;
   readonly context: SessionContext;
   readonly log: TurnLog;
+  readonly recaller: Recaller;
+}
+
+/** What making a request changes: nothing, where it is only looked at. */
+interface Effects {
+  render(now: Present): Promise<string>;
+  keep(prompt: string, note: TurnNote): Promise<TurnNote>;
 }
 
 /** Prepares the turns of one session. */
 export class TurnPreparer {
   #answeredAt = 0;
+  /** What the model knows of each block since the last turn was prepared, by the folded label; null before. */
+  #known: Map<string, string> | null = null;
 
-  constructor(private readonly parts: TurnParts) {}
+  constructor(private readonly parts: TurnParts) {
+    parts.context.onToolAnswer((folded, content, isAdded = false) => {
+      this.#known?.set(folded, isAdded ? appendText(this.#known.get(folded) ?? "", content) : content);
+    });
+  }
 
   /** Notes that messages were written through this object: one of the model's ends an answer. */
   wrote(messages: readonly SessionMessage[]): void {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
+    // Until a turn is prepared, it is the latest one that the model answers.
+    const asked = messages.findLast(({ role }) => role === "user");
+    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
   }
 
   /** See `Session.prepareTurn`. */
-  async prepare(options: PrepareTurnOptions): Promise<TurnRequest> {
+  async prepare(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<TurnRequest> {
     const { context, log } = this.parts;
-    const { frozen, blocks, messages, state } = await this.#read();
-    const target = targetOf(messages, options.messageId);
-    const kept = frozen === null ? new Map<string, TurnNote>() : await log.notes(sha256(frozen));
-    const seen = frozen === null ? new Map<string, string>() : shownBlocks(frozen, messages, kept);
-    const changed =
-      frozen === null ? [] : blocks.filter((block) => block.content !== (seen.get(foldLabel(block.label)) ?? ""));
-    const isRepeated = frozen !== null && isSameTurn(state, frozen, messages, target);
-    const refreshed = isRepeated ? false : this.#reason({ frozen, blocks, messages, state, kept, changed }, options);
-    const system = frozen === null || mustRender(refreshed, frozen, state) ? await context.refreshPrompt() : frozen;
-    const notes = system === frozen ? kept : new Map<string, TurnNote>();
-    // Further up it would change what the provider has in its cache.
-    const isOpen = target !== undefined && target === messages.at(-1) && !notes.has(target.id);
-    const isTold = isOpen && !isRepeated && system === frozen && changed.length > 0;
-    if (isTold) notes.set(target.id, await log.add(noteFor(target.id, sha256(system), changed, seen)));
-    await log.keepState({
-      sentAt: Date.now(),
-      prompt: sha256(system),
-      summaryId: summaryIn(messages),
-      messageId: target?.id ?? null,
+    const { turn, now, plan, note, system, prompt } = await this.#compose(options, tools, {
+      render: () => context.refreshPrompt(),
+      keep: (digest, made) => log.add(digest, made),
     });
-    const shown = withNotes(messages, notes);
-    const prefixHash = await hashOf(system, shown);
-    return { system, messages: shown, changes: isTold ? changed : [], refreshed, prefixHash };
+    const record = recordOf(turn, now.state);
+    const { messageId, leafId, sentAt, prefixHash } = record;
+    const outline = outlineOf(turn.parts);
+    await log.keepState({ sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
+    await log.keepTurn(record);
+    this.#known = shownBlocks(system, now.messages, turn.notes);
+    const isSame = system === now.frozen?.text;
+    await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
+    return {
+      system,
+      messages: withNotes(now.messages, turn.notes),
+      changes: note === null ? [] : plan.changed,
+      recalled: note?.recalled ?? [],
+      refreshed: plan.refreshed,
+      prefixHash,
+    };
   }
 
-  async #read() {
+  /** See `PreparedTurn.update`. */
+  async update(): Promise<string | null> {
+    const known = this.#known;
+    if (known === null) return null;
+    const blocks = await this.parts.context.presentBlocks();
+    const changed = blocks.filter(({ label, content }) => content !== (known.get(foldLabel(label)) ?? ""));
+    if (changed.length === 0) return null;
+    const text = updateOf(changed, known);
+    for (const { label, content } of changed) known.set(foldLabel(label), content);
+    await this.parts.context.show(this.parts.context.shown.messageId, changed, [], known);
+    return text;
+  }
+
+  /** What the next request would be made of. Changes nothing. */
+  async explainNext(options: PrepareTurnOptions, tools: Promise<SessionTools>): Promise<ContextExplanation> {
+    const { backend, context } = this.parts;
+    const { turn, now } = await this.#compose(options, tools, {
+      render: async ({ blocks }) => renderPrompt(blocks),
+      keep: async (_, made) => made,
+    });
+    const compactions = await backend.compactions();
+    const record = { ...recordOf(turn, now.state), sentAt: null };
+    return explainTurn(record, { messages: now.messages, blocks: context.toolBlocks(), compactions });
+  }
+
+  /** What the latest request for a message was made of; null where nothing is known of it. */
+  async explainPast(messageId: string): Promise<ContextExplanation | null> {
     const { backend, context, log } = this.parts;
-    const [frozen, blocks, { messages }, state] = await Promise.all([
-      context.knownPrompt(),
-      context.presentBlocks(),
-      backend.path(),
-      log.state(),
-    ]);
-    return { frozen, blocks, messages, state };
+    const [turn, compactions] = await Promise.all([log.turn(messageId), backend.compactions()]);
+    if (turn === null) return null;
+    const visible = compactions.filter((compaction) => turn.summaryIds.includes(summaryMessage(compaction).id));
+    const messages = applyCompactions(await this.#pathTo(turn.leafId), visible);
+    return explainTurn(turn, { messages, blocks: context.toolBlocks(), compactions });
   }
 
-  #reason(now: Present, { cacheTtl = DEFAULT_CACHE_TTL }: PrepareTurnOptions): false | RefreshReason {
-    const { frozen, blocks, messages, state, kept, changed } = now;
-    if (frozen === null) return "first";
-    if (state !== null && summaryIn(messages) !== state.summaryId && summaryIn(messages) !== null) return "compaction";
-    const labels = this.parts.context.toolBlocks().map(({ label }) => label);
-    if (hasOtherBlocks(frozen, labels, blocks)) return "blocks";
-    const told = messages.flatMap(({ id }) => kept.get(id) ?? []);
-    if (told.length === 0 && changed.length === 0) return false;
-    const lastUse = Math.max(state?.sentAt ?? 0, this.#answeredAt);
-    if (Date.now() - lastUse > cacheTtl) return "idle";
-    const size = [...told.map(({ text }) => text), ...changed.map(({ content }) => content)];
-    const tokens = size.reduce((sum, text) => sum + estimateStringTokens(text), 0);
-    return tokens > LARGEST_SHARE * (estimateStringTokens(frozen) + estimateTokens(messages)) ? "size" : false;
+  async #compose(options: PrepareTurnOptions, asked: Promise<SessionTools>, effects: Effects) {
+    const { backend, context, log } = this.parts;
+    const [now, tools] = await Promise.all([readPresent(backend, context, log), asked]);
+    const plan = planTurn(now, options, this.#answeredAt);
+    const system = plan.renders || now.frozen === null ? await effects.render(now) : now.frozen.text;
+    const isSame = system === now.frozen?.text;
+    const prompt = isSame ? now.frozen.digest : sha256(system);
+    const notes = new Map(isSame ? now.notes : []);
+    const made = await this.#noteFor(plan, options, notes);
+    const note = made === null ? null : await effects.keep(prompt, made);
+    if (note !== null) notes.set(note.messageId, note);
+    const parts = partsOf(tools, system, withNotes(now.messages, notes));
+    const turn: ComposedTurn = { target: plan.target, refreshed: plan.refreshed, parts, messages: now.messages, notes };
+    return { turn, now, plan, note, system, prompt };
   }
-}
 
-interface Present {
-  readonly frozen: string | null;
-  readonly blocks: readonly ContextBlock[];
-  readonly messages: readonly SessionMessage[];
-  readonly state: TurnState | null;
-  readonly kept: ReadonlyMap<string, TurnNote>;
-  readonly changed: readonly ContextBlock[];
-}
+  // What is to be told behind the message that is to be answered; null for nothing.
+  async #noteFor(
+    { target, isOpen, changed, shown }: TurnPlan,
+    { recall }: PrepareTurnOptions,
+    notes: ReadonlyMap<string, TurnNote>,
+  ): Promise<TurnNote | null> {
+    if (target === undefined || !isOpen) return null;
+    const found = recall === undefined ? NOTHING : await this.parts.recaller.recall(target, recall, notes.values());
+    if (changed.length === 0 && found.recalled.length === 0) return null;
+    const blocks = Object.fromEntries(changed.map(({ label, content }) => [foldLabel(label), content]));
+    return { messageId: target.id, update: updateOf(changed, shown), blocks, ...found };
+  }
 
-// A call that is repeated for a message gives the same, whatever was written meanwhile.
-function isSameTurn(
-  state: TurnState | null,
-  frozen: string,
-  messages: readonly SessionMessage[],
-  target: SessionMessage | undefined,
-): boolean {
-  if (state === null || target === undefined || state.messageId !== target.id) return false;
-  return state.prompt === sha256(frozen) && state.summaryId === summaryIn(messages);
-}
-
-// A compaction renders the prompt itself. One that was laid by hand did not.
-function mustRender(reason: false | RefreshReason, frozen: string, state: TurnState | null): boolean {
-  return reason !== false && (reason !== "compaction" || state?.prompt === sha256(frozen));
-}
-
-/** Errors: `MESSAGE_NOT_FOUND`. */
-function targetOf(messages: readonly SessionMessage[], messageId: string | undefined): SessionMessage | undefined {
-  if (messageId === undefined) return messages.findLast(({ role }) => role === "user");
-  const found = messages.find(({ id }) => id === messageId);
-  if (found !== undefined) return found;
-  const text = `Message "${messageId}" is not in the visible history: append it before its turn is prepared.`;
-  throw new StemmaError("MESSAGE_NOT_FOUND", { messageId }, text);
-}
-
-function summaryIn(messages: readonly SessionMessage[]): string | null {
-  return messages.findLast(isSummaryMessage)?.id ?? null;
-}
-
-async function hashOf(system: string, messages: readonly SessionMessage[]): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([system, messages]));
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Errors: `INVALID_ARGUMENT` for what is no number of milliseconds; `Infinity` is one. */
-export function assertCacheTtl(cacheTtl: unknown): void {
-  if (cacheTtl === undefined || (typeof cacheTtl === "number" && cacheTtl >= 0)) return;
-  throw new StemmaError(
-    "INVALID_ARGUMENT",
-    {},
-    "The cacheTtl of prepareTurn() is a number of milliseconds, 0 or more.",
-  );
+  async #pathTo(leafId: string | null): Promise<SessionMessage[]> {
+    if (leafId === null) return [];
+    try {
+      return (await this.parts.backend.path({ leafId, summaries: false })).messages;
+    } catch (error) {
+      if (StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) return [];
+      throw error;
+    }
+  }
 }

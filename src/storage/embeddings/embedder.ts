@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { unlessAborted } from "../../unless-aborted.js";
 import type { EmbeddingModel, Embedder as GivenEmbedder } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */
@@ -55,7 +56,8 @@ export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
       Math.min(batchSize ?? BATCH_SIZE, (await model?.maxEmbeddingsPerCall) ?? Number.POSITIVE_INFINITY),
     embed: async (texts, signal) => {
       try {
-        const found = await abortable(() => call([...texts], signal), signal);
+        signal.throwIfAborted();
+        const found = await unlessAborted(call([...texts], signal), signal);
         const unit = readVectors(found, texts.length, length);
         length ??= unit[0]?.length ?? null;
         return unit;
@@ -91,17 +93,5 @@ function readVectors(found: unknown, count: number, dimensions: number | null): 
     const size = Math.hypot(...vector);
     if (!Number.isFinite(size)) throw new RangeError("it gave a vector with something that is no finite number");
     return size === 0 ? vector : vector.map((value) => value / size);
-  });
-}
-
-// Nobody waits for an embedder that does not heed the signal.
-function abortable<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", abort));
   });
 }

@@ -1,4 +1,4 @@
-import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import type { SessionMessage, SessionMessagePart } from "./message.js";
 
 /** A part that holds a tool call, with the fields that the AI SDK gives it. */
 export interface ToolCallPart extends SessionMessagePart {

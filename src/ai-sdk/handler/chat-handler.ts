@@ -1,0 +1,125 @@
+import type { SessionManager } from "../../manager/session-manager.js";
+import { assertFunction, assertOptions, assertText } from "../../session/arguments.js";
+import { DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
+import { readFields, readSubmission } from "../receive/submission.js";
+import { SessionRuns } from "../run/runs.js";
+import { listChats, readChat } from "./chats.js";
+import { isForeign, json, notFound, refusal, refusalOf } from "./http.js";
+import type { ChatHandler, ChatHandlerOptions, RequestContext } from "./options.js";
+import { submit } from "./submit.js";
+
+/** How long a chat that is deleted may take to end its answer, in milliseconds. */
+const STOP_TIMEOUT = 5000;
+
+/** A request of a known user to one of the routes. */
+interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  readonly manager: SessionManager;
+  readonly userId: string;
+  readonly context: RequestContext;
+}
+
+/**
+ * Serves the chats of a manager's users to `useChat`: a function from a request to a response, for any server that speaks
+ * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
+ */
+export function chatHandler(options: ChatHandlerOptions): ChatHandler {
+  assertOptions(options, "chatHandler()");
+  assertFunction(options.authenticate, "authenticate");
+  const { basePath = "/api/chat", origins = [] } = options;
+  assertText(basePath, "basePath");
+  const base = basePath.replace(/\/+$/, "");
+  return async (request, context = {}) => {
+    try {
+      const url = new URL(request.url);
+      const route = routeOf(url.pathname, base);
+      if (route === null) return notFound();
+      if (isForeign(request, origins)) return refusal(403, "FOREIGN_ORIGIN", "This origin may not send requests.");
+      const user = await options.authenticate(request);
+      if (user === null) return refusal(401, "UNAUTHENTICATED", "Sign in first.");
+      const manager = options.sessions.forUser(user.userId);
+      return await serve(route, { request, url, manager, userId: user.userId, context }, options);
+    } catch (error) {
+      const told = refusalOf(error);
+      if (told !== null) return told;
+      return refusal(500, "INTERNAL", options.onError?.(error) || "An error occurred.");
+    }
+  };
+}
+
+async function serve(route: readonly string[], call: Call, options: ChatHandlerOptions): Promise<Response> {
+  const [chatId, action] = route;
+  const method = `${call.request.method} ${chatId === undefined ? "/" : `/:id${action === undefined ? "" : `/${action}`}`}`;
+  switch (method) {
+    case "POST /":
+      return post(call, options);
+    case "GET /":
+      return json(await listChats(call.manager, call.url));
+    case "GET /:id":
+      return json(await readChat(call.manager, chatId as string, call.url));
+    case "DELETE /:id":
+      return remove(call, chatId as string);
+    case "GET /:id/stream":
+      return resume(call, chatId as string);
+    case "POST /:id/stop":
+      return stop(call, chatId as string, options);
+    case "POST /:id/select":
+      return select(call, chatId as string, options);
+    default:
+      return refusal(405, "METHOD_NOT_ALLOWED", `There is no ${method}.`);
+  }
+}
+
+async function post(call: Call, options: ChatHandlerOptions): Promise<Response> {
+  const submission = await readSubmission(call.request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  if (submission.chatId === undefined) return refusal(400, "INVALID_ARGUMENT", "The body names its chat: { id, … }.");
+  return submit(submission, submission.chatId, call, options);
+}
+
+async function resume({ manager }: Call, chatId: string): Promise<Response> {
+  if ((await manager.get(chatId)) === null) return new Response(null, { status: 204 });
+  const stream = await new SessionRuns(manager.getSession(chatId)).stream();
+  return stream === null ? new Response(null, { status: 204 }) : responseOf(stream);
+}
+
+async function stop({ manager, request }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { runId } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  assertText(runId, "runId");
+  if ((await manager.get(chatId)) === null) return notFound();
+  const runs = new SessionRuns(manager.getSession(chatId));
+  const stopped = await runs.stop(runId);
+  if (stopped) await runs.idle(STOP_TIMEOUT);
+  return json({ stopped });
+}
+
+async function select({ manager, request, url }: Call, chatId: string, options: ChatHandlerOptions): Promise<Response> {
+  const { messageId } = await readFields(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  assertText(messageId, "messageId");
+  if ((await manager.get(chatId)) === null) return notFound();
+  await manager.selectBranch(chatId, messageId);
+  return json(await readChat(manager, chatId, url));
+}
+
+async function remove({ manager }: Call, chatId: string): Promise<Response> {
+  if ((await manager.get(chatId)) === null) return notFound();
+  const runs = new SessionRuns(manager.getSession(chatId));
+  const run = await runs.latest();
+  if (run !== null && (await runs.stop(run.runId))) await runs.idle(STOP_TIMEOUT);
+  await manager.delete(chatId);
+  return new Response(null, { status: 204 });
+}
+
+// The parts of a path behind the base; null for a path elsewhere.
+function routeOf(path: string, base: string): string[] | null {
+  if (path !== base && !path.startsWith(`${base}/`)) return null;
+  const parts = path
+    .slice(base.length)
+    .split("/")
+    .filter((part) => part !== "");
+  try {
+    return parts.length > 2 ? null : parts.map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,114 @@
+import type { UIMessage } from "ai";
+import { StemmaError } from "../../errors.js";
+import type { SessionManager } from "../../manager/session-manager.js";
+import type { Session } from "../../session/session.js";
+import type { SessionInfo, StoredCompaction } from "../../storage/contract.js";
+import type { RunState, RunStatus } from "../run/log.js";
+import { SessionRuns } from "../run/runs.js";
+
+/** A chat of a user. Times are ISO text. */
+export interface ChatInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number };
+}
+
+/** What `GET /` answers: the chat that changed last comes first. */
+export interface ChatList {
+  readonly chats: ChatInfo[];
+  /** Pass it as `cursor` to get the next page; null after the last. */
+  readonly nextCursor: string | null;
+}
+
+/** What is told of the latest run of a chat. */
+export interface ChatRun {
+  readonly runId: string;
+  readonly status: RunStatus;
+  /** The message that holds the answer. */
+  readonly messageId: string;
+}
+
+/** What `GET /:id` answers. */
+export interface ChatPage<M extends UIMessage = UIMessage> {
+  readonly chat: ChatInfo;
+  /** The newest messages of the active branch, or those before `before`; oldest first, as they were stored. */
+  readonly messages: M[];
+  /** For each of these messages that has siblings: the ids of all, itself included, in the order in which they were written. */
+  readonly siblings: Readonly<Record<string, string[]>>;
+  /** The summaries that stand for older messages in what the model sees. */
+  readonly compactions: StoredCompaction[];
+  readonly run: ChatRun | null;
+  /** Pass it as `before` to get the messages before these; null when there are none. */
+  readonly previous: string | null;
+}
+
+const MAX_PAGE = 200;
+
+export async function listChats(manager: SessionManager, url: URL): Promise<ChatList> {
+  const { searchParams } = url;
+  const cursor = searchParams.get("cursor") ?? undefined;
+  const { sessions, nextCursor } = await manager.listPage({ limit: limitOf(searchParams), cursor });
+  return { chats: sessions.map(infoOf), nextCursor };
+}
+
+/** Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`. */
+export async function readChat(manager: SessionManager, id: string, url: URL): Promise<ChatPage> {
+  const info = await manager.get(id);
+  if (info === null) throw new StemmaError("SESSION_NOT_FOUND", { sessionId: id }, "There is no such chat.");
+  const session = manager.getSession(id);
+  // First, because the answer of a run that died is stored now.
+  const run = await new SessionRuns(session).latest();
+  const before = url.searchParams.get("before");
+  const [{ messages, previous }, compactions] = await Promise.all([
+    pageOf(session, before, limitOf(url.searchParams)),
+    session.getCompactions(),
+  ]);
+  const siblings = await siblingsOf(session, messages);
+  return { chat: infoOf(info), messages, siblings, compactions, run: runOf(run), previous };
+}
+
+async function pageOf(session: Session, before: string | null, limit: number) {
+  const end = before === null ? null : await session.getParent(before);
+  if (before !== null && end === null) return { messages: [], previous: null };
+  const messages: UIMessage[] = [];
+  const options = { leafId: end?.id ?? null, newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
+  for await (const message of session.history<UIMessage>(options)) {
+    if (messages.length === limit) return { messages: messages.reverse(), previous: messages[0]?.id ?? null };
+    messages.push(message);
+  }
+  return { messages: messages.reverse(), previous: null };
+}
+
+async function siblingsOf(session: Session, messages: readonly UIMessage[]): Promise<Record<string, string[]>> {
+  const all = await Promise.all(
+    messages.map(async ({ id }) => [id, (await session.getSiblings(id)).map((each) => each.id)] as const),
+  );
+  return Object.fromEntries(all.filter(([, ids]) => ids.length > 1));
+}
+
+function runOf(state: RunState | null): ChatRun | null {
+  if (state === null) return null;
+  const { runId, status, answerId } = state;
+  return { runId, status, messageId: answerId };
+}
+
+function infoOf(info: SessionInfo): ChatInfo {
+  return {
+    id: info.id,
+    name: info.name,
+    createdAt: info.created_at,
+    updatedAt: info.updated_at,
+    metadata: info.metadata,
+    usage: { inputTokens: info.input_tokens, outputTokens: info.output_tokens, cost: info.estimated_cost },
+  };
+}
+
+function limitOf(query: URLSearchParams): number {
+  const given = query.get("limit");
+  const limit = given === null ? 50 : Number(given);
+  if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
+  throw new StemmaError("INVALID_ARGUMENT", { limit: given }, "limit is a whole number above 0.");
+}

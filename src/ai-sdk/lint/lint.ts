@@ -1,0 +1,77 @@
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { draftOf, messageOf } from "./draft.js";
+import type { LintFinding, Report } from "./findings.js";
+import { looseResults, mendParts, type PartsContext } from "./parts.js";
+import { type ProviderName, rulesOf } from "./provider-rules.js";
+import { mendTurns, ROLES } from "./turns.js";
+
+/** What you pass to `convertToModelMessages` for the same messages. */
+export interface RepairOptions {
+  /** The request's tools. Their names stay as they are; an approved call of a tool that is not among them cannot run. */
+  readonly tools?: object | undefined;
+  /** Makes a data part visible to the model. Without it no data part is. */
+  // biome-ignore lint/suspicious/noExplicitAny: the part that a user's own function takes.
+  readonly convertDataPart?: ((part: any) => unknown) | undefined;
+}
+
+/**
+ * What the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
+ * `provider` is a model of the AI SDK, or a name: "anthropic", "openai", "openai.chat", "google"; any other has the rules of
+ * OpenAI-compatible servers. `repair` mends all that is found.
+ */
+export function lint(
+  messages: readonly SessionMessage[],
+  provider: ProviderName,
+  options: RepairOptions = {},
+): LintFinding[] {
+  return mend(messages, provider, options).findings;
+}
+
+/**
+ * The messages as the provider takes them. Nothing given is changed: what needs no repair is returned as the same object, all
+ * of them as the same array. What can be told in another way is kept; what cannot, is left out. The same messages are always
+ * repaired alike, so a provider's cache of the prefix holds. Keep storing the originals.
+ */
+export function repair<M extends SessionMessage>(
+  messages: M[],
+  provider: ProviderName,
+  options: RepairOptions = {},
+): M[] {
+  return mend(messages, provider, options).messages as M[];
+}
+
+interface Mended {
+  readonly messages: readonly SessionMessage[];
+  readonly findings: LintFinding[];
+}
+
+function mend(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions): Mended {
+  const findings: LintFinding[] = [];
+  const report: Report = (rule, { messageId, index }, message) => {
+    findings.push({ rule, messageId, ...(index === null ? {} : { partIndex: index }), message });
+  };
+  const context = { ...contextOf(messages, provider, options), report };
+  const last = messages.findLastIndex(({ role }) => ROLES.has(role));
+  const drafts = messages.map((message, index) =>
+    ROLES.has(message.role) ? mendParts(draftOf(message), index === last, context) : draftOf(message),
+  );
+  const mended = mendTurns(drafts, context).map((draft) => messageOf(draft));
+  const same = mended.length === messages.length && mended.every((message, index) => message === messages[index]);
+  const places = new Map(messages.map(({ id }, index) => [id, index]));
+  findings.sort((a, b) => (places.get(a.messageId) ?? 0) - (places.get(b.messageId) ?? 0));
+  return { messages: same ? messages : mended, findings };
+}
+
+function contextOf(messages: readonly SessionMessage[], provider: ProviderName, options: RepairOptions) {
+  const { tools, convertDataPart } = options;
+  const runnable = tools as Readonly<Record<string, { execute?: unknown } | undefined>> | undefined;
+  return {
+    rules: rulesOf(provider),
+    knownTools: new Set(Object.keys(tools ?? {})),
+    canRun: (name: string) => runnable === undefined || runnable[name]?.execute !== undefined,
+    taken: { calls: new Set<string>(), approvals: new Set<string>() },
+    items: new Map<string, string>(),
+    results: looseResults(messages),
+    isShownData: (part: SessionMessagePart) => convertDataPart?.(part) != null,
+  } satisfies Omit<PartsContext, "report"> & { isShownData: unknown };
+}

@@ -1,0 +1,155 @@
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { isSettled, isToolPart } from "../../model/tool-calls.js";
+import { readToolPart } from "../../model/tool-parts.js";
+import { type CallContext, callPart, type LooseResult, mendCall, type TakenIds } from "./calls.js";
+import { type Draft, type Slot, stepsOf } from "./draft.js";
+import type { Report } from "./findings.js";
+import type { ProviderRules } from "./provider-rules.js";
+
+/** What is known while the parts are mended, in the order of the history. */
+export interface PartsContext {
+  readonly rules: ProviderRules;
+  readonly knownTools: ReadonlySet<string>;
+  readonly canRun: (toolName: string) => boolean;
+  readonly taken: TakenIds;
+  /** The provider's own ids that came before, and the message of each. */
+  readonly items: Map<string, string>;
+  /** Results in parts of their own, by the call's id. One that is told with its call is taken out. */
+  readonly results: Map<string, LooseResult>;
+  readonly report: Report;
+}
+
+/** Results that stand in parts of their own, in whatever message. */
+export function looseResults(messages: readonly SessionMessage[]): Map<string, LooseResult> {
+  const results = new Map<string, LooseResult>();
+  const settled = new Set<string>();
+  for (const part of messages.flatMap(({ parts }) => parts)) {
+    const tool = readToolPart(part);
+    if (tool === null || tool.toolCallId === null) continue;
+    if (isToolPart(part)) {
+      if (isSettled(part)) settled.add(tool.toolCallId);
+    } else if (tool.kind !== "call") {
+      results.set(tool.toolCallId, { output: tool.output, errorText: tool.errorText });
+    }
+  }
+  for (const toolCallId of settled) results.delete(toolCallId);
+  return results;
+}
+
+/** The message with each part as the provider takes it. Parts that no model is shown stay as they are. */
+export function mendParts(draft: Draft, isLast: boolean, context: PartsContext): Draft {
+  const lastStep = isLast ? stepsOf(draft.slots).at(-1) : undefined;
+  const slots = draft.slots.flatMap((slot) => {
+    const part = mendPart(slot, draft.role, lastStep?.includes(slot) ?? false, context);
+    return part === null ? [] : [part === slot.part ? slot : { ...slot, part }];
+  });
+  return { ...draft, slots };
+}
+
+function mendPart(slot: Slot, role: string, atEnd: boolean, context: PartsContext): SessionMessagePart | null {
+  const { part } = slot;
+  const report: CallContext["report"] = (rule, message) => context.report(rule, slot, message);
+  if (typeof part?.type !== "string") {
+    report("unreadable-part", "A part without a type. It is left out.");
+    return null;
+  }
+  if (part.type === "text") return mendText(slot, role, context);
+  if (part.type === "file") return mendFile(slot, role, context);
+  if (part.type === "reasoning" && role === "assistant") return mendReasoning(slot, context);
+  if (role !== "assistant" || !/^(tool-|dynamic-tool$)/.test(part.type)) return part;
+  const call =
+    isToolPart(part) && (isSettled(part) || !context.results.has(part.toolCallId)) ? part : pairedCall(slot, context);
+  return call === null ? null : mendCall(call as never, { ...context, atEnd, report });
+}
+
+function pairedCall(slot: Slot, { results, report }: PartsContext): SessionMessagePart | null {
+  const { part } = slot;
+  const tool = readToolPart(part);
+  const id = tool?.toolCallId ?? null;
+  if (tool === null || id === null) {
+    report("unreadable-part", slot, `A part of the type "${part.type}" that is no call of the AI SDK. It is left out.`);
+    return null;
+  }
+  const name = tool.toolName ?? "tool";
+  const result = results.get(id) ?? null;
+  results.delete(id);
+  if (tool.kind !== "result") {
+    report(
+      "orphaned-call",
+      slot,
+      `The call of "${name}" stands apart from its result. It becomes a part that holds both.`,
+    );
+    return callPart(id, name, tool.input, result);
+  }
+  // Its call came before, and told it.
+  if (result === null) {
+    report("orphaned-result", slot, `The result of "${name}" stands apart from its call. It is told with the call.`);
+    return null;
+  }
+  report("orphaned-result", slot, `The result of "${name}" has no call. It becomes a part that holds both.`);
+  return callPart(id, name, {}, result);
+}
+
+function mendText(slot: Slot, role: string, { rules, items, report }: PartsContext): SessionMessagePart | null {
+  const { part } = slot;
+  if (typeof part.text !== "string") {
+    report("unreadable-part", slot, "A text part without a text. It is left out.");
+    return null;
+  }
+  const item = role === "assistant" ? rules.itemId(part) : null;
+  // Sent as a reference, it is not blank to the provider.
+  if (item === null && role !== "system" && part.text.trim() === "") {
+    report("blank-text", slot, "A text of nothing but white space. It is left out.");
+    return null;
+  }
+  if (item === null) return part;
+  if (items.has(item)) {
+    report("duplicate-item", slot, `${rules.name}'s item "${item}" was there before. The text is sent as a text.`);
+  } else if (part.state === "streaming") {
+    report(
+      "unfinished-item",
+      slot,
+      `${rules.name} has not kept "${item}", which was cut off. The text is sent as a text.`,
+    );
+  } else {
+    items.set(item, slot.messageId);
+    return part;
+  }
+  if (part.text.trim() === "") return null;
+  const { providerMetadata: _metadata, ...text } = part;
+  return text;
+}
+
+function mendReasoning(slot: Slot, { rules, items, report }: PartsContext): SessionMessagePart | null {
+  const { part } = slot;
+  if (typeof part.text !== "string" || !rules.takesReasoning(part)) {
+    const message = `Reasoning that ${rules.name} did not sign: another model's, or cut off. It is left out.`;
+    report("unsigned-reasoning", slot, message);
+    return null;
+  }
+  const item = rules.itemId(part);
+  if (item === null) return part;
+  // The summaries of one item are parts of one message.
+  if ((items.get(item) ?? slot.messageId) !== slot.messageId) {
+    report("duplicate-item", slot, `${rules.name}'s item "${item}" was there before. The reasoning is left out.`);
+    return null;
+  }
+  items.set(item, slot.messageId);
+  return part;
+}
+
+function mendFile(slot: Slot, role: string, { rules, report }: PartsContext): SessionMessagePart | null {
+  const { part } = slot;
+  const { url, mediaType, filename } = part;
+  const readable = typeof url === "string" && typeof mediaType === "string" && isReadable(url);
+  const answer = role === "assistant";
+  const refused = answer ? !rules.answersFiles || !`${url}`.startsWith("data:") : !rules.files.test(`${mediaType}`);
+  if (readable && !refused) return part;
+  report("unreadable-file", slot, `${rules.name} cannot read a file (${mediaType}). A text says that there was one.`);
+  const name = typeof filename === "string" ? ` "${filename}"` : "";
+  return { type: "text", text: `[The file${name} (${mediaType}) cannot be shown to this model.]` };
+}
+
+function isReadable(url: string): boolean {
+  return url.startsWith("data:") ? /^data:[^/,;]+\/[^,;]+[^,]*,./s.test(url) : url !== "";
+}

@@ -1,0 +1,159 @@
+import type { SessionMessagePart } from "../../model/message.js";
+import { isToolPart } from "../../model/tool-calls.js";
+import { addedDraft, type Draft, endsInResults, type Slot, stepsOf } from "./draft.js";
+import type { Report } from "./findings.js";
+import type { ProviderRules } from "./provider-rules.js";
+
+export interface TurnsContext {
+  readonly rules: ProviderRules;
+  /** True for a data part that is shown to the model. */
+  readonly isShownData: (part: SessionMessagePart) => boolean;
+  readonly report: Report;
+}
+
+/** The roles that the AI SDK knows. */
+export const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
+
+const whole = ({ source }: Draft) => ({ messageId: source.id, index: null });
+
+/** The messages, their parts mended, in an order that the provider takes. */
+export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft[] {
+  const { rules } = context;
+  const known = given.filter((draft) => isKnown(draft, context));
+  const said = known.filter((draft) => draft.role === "assistant" || isSaid(draft, context));
+  const led = endReasoning(said, context).filter((draft) => draft.role !== "assistant" || isSaid(draft, context));
+  const placed = rules.systemFirst ? placeSystem(led, context) : led;
+  return addEnds(rules.alternating.length > 0 ? alternate(placed, context) : placed, given, context);
+}
+
+function isKnown(draft: Draft, { report }: TurnsContext): boolean {
+  if (ROLES.has(draft.role)) return true;
+  report("unknown-role", whole(draft), `No model takes the role "${draft.role}". The message is left out.`);
+  return false;
+}
+
+function isContent(part: SessionMessagePart, role: string, { rules, isShownData }: TurnsContext): boolean {
+  if (part.type === "text") return true;
+  if (role === "system") return false;
+  if (part.type === "file") return role === "user" || rules.answersFiles;
+  if (part.type.startsWith("data-")) return isShownData(part);
+  return role === "assistant" && isToolPart(part);
+}
+
+/** False, and reported, for a message that would reach the provider empty. */
+function isSaid(draft: Draft, context: TurnsContext): boolean {
+  const { role, slots } = draft;
+  const leads = (part: SessionMessagePart) =>
+    role === "assistant" && part.type === "reasoning" && context.rules.reasoningLeads;
+  const said =
+    role === "system"
+      ? slots.some(({ part }) => part.type === "text" && part.text?.trim() !== "")
+      : slots.some(({ part }) => isContent(part, role, context) || leads(part));
+  if (!said) context.report("empty-message", whole(draft), "The message holds nothing to show. It is left out.");
+  return said;
+}
+
+/** Leaves out reasoning that nothing follows before a user's message or a tool's result. */
+function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+  const dangling = new Set<Slot>();
+  let run: Slot[] = [];
+  const close = () => {
+    const end = run.findLastIndex(({ part }) => isContent(part, "assistant", context));
+    const rest = end === -1 || context.rules.reasoningLeads ? run.slice(end + 1) : [];
+    for (const slot of rest) if (slot.part.type === "reasoning") dangling.add(slot);
+    run = [];
+  };
+  // The chat completions leave reasoning out, so that a step without more would be empty.
+  const isMessage = !context.rules.reasoningLeads && !context.rules.alternating.includes("assistant");
+  for (const draft of drafts) {
+    if (draft.role !== "assistant") close();
+    else
+      for (const step of stepsOf(draft.slots)) {
+        run.push(...step);
+        if (endsInResults(step) || isMessage) close();
+      }
+  }
+  close();
+  for (const slot of dangling) {
+    context.report("dangling-reasoning", slot, "Reasoning that led to nothing. It is left out.");
+  }
+  return drafts.map((draft) => withSlots(draft, (slot) => !dangling.has(slot)));
+}
+
+function withSlots(draft: Draft, keep: (slot: Slot) => boolean): Draft {
+  return draft.slots.every(keep) ? draft : { ...draft, slots: draft.slots.filter(keep) };
+}
+
+/** System messages that come later are told in the user's role. */
+function placeSystem(drafts: readonly Draft[], { rules, report }: TurnsContext): Draft[] {
+  const first = drafts.findIndex(({ role }) => role !== "system");
+  return drafts.map((draft, index) => {
+    if (draft.role !== "system" || first === -1 || index < first) return draft;
+    const message = `${rules.name} take system messages only before all others. Its text is told as the user's.`;
+    report("late-system-message", whole(draft), message);
+    return withSlots({ ...draft, role: "user" }, ({ part }) => part.type === "text" && part.text?.trim() !== "");
+  });
+}
+
+/** One message of a role after the other, as the provider counts them: an answer's steps are messages too. */
+function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
+  const { rules, report } = context;
+  const merged: Draft[] = [];
+  for (const draft of drafts) {
+    const last = merged.at(-1);
+    const apart = last?.role !== draft.role || !rules.alternating.includes(draft.role);
+    if (apart || (draft.role === "assistant" && !joinSteps(last.slots, context).open)) {
+      merged.push(draft);
+      continue;
+    }
+    report(
+      "consecutive-messages",
+      whole(draft),
+      `${rules.name} refuse two messages of one role in a row. They become one.`,
+    );
+    merged[merged.length - 1] = { ...last, slots: [...last.slots, ...draft.slots] };
+  }
+  return merged.map((draft) => {
+    if (draft.role !== "assistant") return draft;
+    const { between } = joinSteps(draft.slots, context);
+    for (const slot of between) {
+      report("consecutive-messages", slot, "Two answers without anything between them. They become one.");
+    }
+    return withSlots(draft, (slot) => !between.has(slot));
+  });
+}
+
+/** The starts of steps without results of tools before them, and whether results are missing at the end too. */
+function joinSteps(slots: readonly Slot[], context: TurnsContext): { between: Set<Slot>; open: boolean } {
+  const between = new Set<Slot>();
+  let starts: Slot[] = [];
+  let open = false;
+  for (const step of stepsOf(slots)) {
+    const [start] = step;
+    if (open && start?.part.type === "step-start") starts.push(start);
+    if (!step.some(({ part }) => part.type === "reasoning" || isContent(part, "assistant", context))) continue;
+    for (const slot of starts) between.add(slot);
+    starts = [];
+    open = !endsInResults(step);
+  }
+  return { between, open };
+}
+
+/** Begins and ends with a user's message where the provider asks for that. */
+function addEnds(drafts: readonly Draft[], given: readonly Draft[], { rules, report }: TurnsContext): Draft[] {
+  const ends = [...drafts];
+  const first = ends.findIndex(({ role }) => role !== "system");
+  const [begin] = given;
+  const begins = first !== -1 && (!rules.userFirstAndLast || ends[first]?.role === "user");
+  if (begin !== undefined && !begins && (rules.userFirstAndLast || ends.length === 0)) {
+    const message = "The conversation does not begin with a user's message. One is put before it.";
+    report("first-message", whole(ends[first] ?? begin), message);
+    ends.splice(first === -1 ? ends.length : first, 0, addedDraft("repair_first", "[The conversation begins here.]"));
+  }
+  const last = ends.at(-1);
+  if (rules.userFirstAndLast && last?.role === "assistant" && !endsInResults(stepsOf(last.slots).at(-1) ?? [])) {
+    report("last-message", whole(last), "The conversation ends with an answer. A user's message asks to go on.");
+    ends.push(addedDraft("repair_last", "Continue."));
+  }
+  return ends;
+}

@@ -1,0 +1,88 @@
+import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
+import type { Session } from "../../session/session.js";
+import { replayed, streamOf } from "../message/replay.js";
+import { SessionRuns, type WhenBusy } from "../run/runs.js";
+import { openTurn } from "../turn.js";
+import { type ModelRequest, modelRequest } from "./model-request.js";
+import { place } from "./place.js";
+import { repeatedQuestion } from "./question.js";
+import { readSubmission, type Submission } from "./submission.js";
+
+export interface ReceiveOptions {
+  /** The tools that the model is given beside the session's. A client gives no outputs for those with `execute`. */
+  tools?: ToolSet | undefined;
+  /**
+   * What to do while the session is being answered: wait until that has ended (the default), or fail with `SESSION_BUSY`. One
+   * that waits is not stored yet, and is dropped if its client leaves.
+   */
+  whenBusy?: WhenBusy | undefined;
+  /** Default 16 MiB. */
+  maxBodyBytes?: number | undefined;
+  /** How long a run counts as alive after its process last said so, in milliseconds. Default 10,000. */
+  lease?: number | undefined;
+  /** See `session.prepareTurn`. */
+  cacheTtl?: number | undefined;
+}
+
+/** What a request wants. */
+export type Received =
+  /** There is nothing to ask a model: it was answered before, or is being answered. Return the response. */
+  | { readonly response: Response }
+  | (ModelRequest & {
+      readonly response: null;
+      /** Aborted when the answer is stopped. Pass it to the model. */
+      readonly abortSignal: AbortSignal;
+    });
+
+export const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024;
+const DEFAULT_LEASE = 10_000;
+
+/**
+ * Stores what `useChat` posts to a route of yours, and gives what to ask a model with; `respond(session, result)` sends the
+ * answer and stores it. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`,
+ * `SESSION_BUSY`, and those of `session.appendMessage` and `session.prepareTurn`.
+ */
+export async function receive(session: Session, request: Request, options: ReceiveOptions = {}): Promise<Received> {
+  const submission = await readSubmission(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
+  return receiveSubmission(session, submission, options, request.signal);
+}
+
+/** The same for a body that was read. */
+export async function receiveSubmission(
+  session: Session,
+  submission: Submission,
+  options: ReceiveOptions,
+  signal: AbortSignal,
+): Promise<Received> {
+  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl } = options;
+  const runs = new SessionRuns(session);
+  const repeated = await repeatedQuestion(session, submission);
+  const running = repeated === null ? null : await runs.stream(repeated);
+  if (running !== null) return { response: responseOf(running) };
+  const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };
+  const held = await runs.claim(state, { lease, whenBusy, signal });
+  try {
+    const sessionTools = (await session.tools()) as ToolSet;
+    const placed = await place(session, submission, { ...sessionTools, ...tools });
+    if (placed.kind !== "answer") {
+      await runs.release(held, "completed");
+      return { response: responseOf(placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId)) };
+    }
+    await held.keeper.update(placed);
+    const asked = await modelRequest(session, placed.base, { tools, cacheTtl });
+    openTurn(session, { ...held, runs, placed });
+    return { response: null, ...asked, abortSignal: held.run.signal };
+  } catch (error) {
+    await runs.release(held, "failed");
+    throw error;
+  }
+}
+
+/** A response that `useChat` reads. */
+export function responseOf(stream: ReadableStream<UIMessageChunk>): Response {
+  return createUIMessageStreamResponse({ stream, headers: { "cache-control": "no-cache, no-transform" } });
+}
+
+function nothing(messageId: string): ReadableStream<UIMessageChunk> {
+  return streamOf([{ type: "start", messageId }, { type: "finish" }]);
+}

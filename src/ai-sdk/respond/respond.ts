@@ -1,0 +1,180 @@
+import {
+  createUIMessageStream,
+  type LanguageModelUsage,
+  type TextStreamPart,
+  type ToolSet,
+  type UIMessage,
+  type UIMessageChunk,
+} from "ai";
+import { coreOf, type Session } from "../../session/session.js";
+import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
+import { replay } from "../message/replay.js";
+import { responseOf } from "../receive/receive.js";
+import { leaveAtAnswer } from "../run/recover.js";
+import { type Turn, takeTurn } from "../turn.js";
+import { StepWriter } from "./keep-steps.js";
+import { Usage } from "./usage.js";
+
+export interface RespondOptions {
+  /** What the platform gives to keep a request's work alive after its response, as a Worker's `ctx`. */
+  waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+  /** What the client is told of an error. Default: that one occurred, and nothing of it. */
+  onError?: ((error: unknown) => string) | undefined;
+  /** What a step cost, in your currency: it is added to the session's `estimated_cost`. Default: nothing. */
+  cost?: ((usage: LanguageModelUsage) => number) | undefined;
+  /** Fields for the metadata of the answer, as for `toUIMessageStream`. */
+  messageMetadata?: ((options: { part: TextStreamPart<ToolSet> }) => unknown) | undefined;
+}
+
+/** What `streamText` and `agent.stream` give. */
+export interface StreamResult {
+  // biome-ignore lint/suspicious/noExplicitAny: the two majors of the AI SDK type their options differently.
+  toUIMessageStream(options?: any): ReadableStream<any>;
+}
+
+/** What a client is told of a run in a part of type `data-run`, which is not stored: `onData` of `useChat` gets it. */
+export interface RunData {
+  /** What `POST /:id/stop` takes. */
+  readonly runId: string;
+  /** The message that holds the answer. */
+  readonly messageId: string;
+  /** The user's message that was edited: the id that the client gave it, and the one that it is stored under. */
+  readonly edited: { readonly given: string; readonly stored: string } | null;
+}
+
+/** How long a model may take to end after its answer was stopped, in milliseconds. */
+const GRACE = 2000;
+
+/**
+ * Sends a model's answer to the client and stores it: each step when it finishes, the rest when the answer ends. It goes on
+ * when the client leaves. `result` is of `streamText`, asked with what `receive` gave.
+ * Errors: `INVALID_ARGUMENT` when `receive` gave nothing to answer.
+ */
+export function respond(session: Session, result: StreamResult, options: RespondOptions = {}): Response {
+  const turn = takeTurn(session);
+  const answer = new Answer(session, turn, options);
+  const work = answer.make(result);
+  options.waitUntil?.(work);
+  return responseOf(turn.run.stream(turn.placed.clientHolds));
+}
+
+class Answer {
+  readonly #steps: StepWriter;
+  readonly #usage: Usage;
+  #latest: UIMessage | null = null;
+  #failed = false;
+  #told = new Set<string>();
+
+  constructor(
+    private readonly session: Session,
+    private readonly turn: Turn,
+    private readonly options: RespondOptions,
+  ) {
+    this.#steps = new StepWriter(session, turn.placed.questionId);
+    this.#usage = new Usage(options.cost);
+  }
+
+  /** Never rejects: what fails is told to the client. */
+  async make(result: StreamResult): Promise<void> {
+    const { run, keeper, placed, runs } = this.turn;
+    keeper.begin();
+    const { answerId: messageId, edited } = placed;
+    const data: RunData = { runId: run.id, messageId, edited };
+    this.#push({ type: "data-run", data, transient: true });
+    try {
+      await this.#read(this.#chunks(result));
+      await this.#end();
+    } catch (error) {
+      this.#fail(this.#textOf(error));
+    }
+    await this.#usage.add(coreOf(this.session).store, this.session.id);
+    await runs.release(this.turn, this.#status()).catch(() => {});
+    await this.#steps.settled;
+  }
+
+  #chunks(result: StreamResult): ReadableStream<UIMessageChunk> {
+    const { base, answerId } = this.turn.placed;
+    return createUIMessageStream({
+      originalMessages: base === null ? [] : [base],
+      generateId: () => answerId,
+      execute: ({ writer }) => {
+        const onError = (error: unknown): string => this.#textOf(error);
+        const messageMetadata = (given: { part: TextStreamPart<ToolSet> }): unknown => {
+          this.#usage.see(given.part);
+          return this.options.messageMetadata?.(given);
+        };
+        writer.merge(result.toUIMessageStream({ sendReasoning: true, sendSources: true, onError, messageMetadata }));
+      },
+      onError: (error) => this.#textOf(error),
+      onStepFinish: ({ responseMessage }) => this.#keep(responseMessage),
+      onFinish: ({ responseMessage }) => {
+        this.#latest = responseMessage;
+      },
+    });
+  }
+
+  async #read(stream: ReadableStream<UIMessageChunk>): Promise<void> {
+    const { run, placed } = this.turn;
+    const reader = stream.getReader();
+    const leave = (): void => void setTimeout(() => reader.cancel().catch(() => {}), GRACE);
+    run.signal.addEventListener("abort", leave);
+    if (run.signal.aborted) leave();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const chunk = read.value;
+      if (chunk.type === "error") this.#fail(chunk.errorText);
+      else if (chunk.type === "abort") this.#mark("aborted", chunk);
+      else this.#push(chunk);
+      if (chunk.type === "start" && placed.base !== null)
+        for (const part of replay(placed.base)) this.#push(part, true);
+    }
+    run.signal.removeEventListener("abort", leave);
+  }
+
+  /** Stores the answer as it ended. */
+  async #end(): Promise<void> {
+    const { keeper, run, placed } = this.turn;
+    if (!(await keeper.holds())) return;
+    const answer = this.#latest;
+    if (answer !== null && hasContent(answer)) await this.#steps.write(this.#final(answer));
+    else if (!this.#failed && run.brokenOff === null) this.#fail("The model gave no answer.");
+    await leaveAtAnswer(this.session, placed);
+  }
+
+  #final(answer: UIMessage): UIMessage {
+    if (this.turn.run.brokenOff !== null) return marked(settled(tidied(answer)), "aborted");
+    return this.#failed ? marked(tidied(answer), "error") : answer;
+  }
+
+  async #keep(message: UIMessage): Promise<void> {
+    if (hasContent(message) && this.turn.run.brokenOff !== "lost") await this.#steps.write(message);
+  }
+
+  #status(): "completed" | "stopped" | "failed" {
+    if (this.turn.run.brokenOff !== null) return "stopped";
+    return this.#failed ? "failed" : "completed";
+  }
+
+  #fail(errorText: string): void {
+    this.#failed = true;
+    this.#mark("error", { type: "error", errorText });
+  }
+
+  // The client's copy of the message is marked as the stored one is.
+  #mark(interrupted: Interruption, chunk: UIMessageChunk): void {
+    this.#push({ type: "message-metadata", messageMetadata: { interrupted } });
+    this.#push(chunk);
+  }
+
+  #push(chunk: UIMessageChunk, isBase = false): void {
+    this.turn.run.push(chunk, isBase);
+    this.turn.keeper.push(chunk);
+  }
+
+  #textOf(error: unknown): string {
+    // The AI SDK reports once more, as an error of its own, what it was given the text of.
+    if (error instanceof Error && this.#told.has(error.message)) return error.message;
+    const text = this.options.onError?.(error) ?? "An error occurred.";
+    this.#told.add(text);
+    return text;
+  }
+}

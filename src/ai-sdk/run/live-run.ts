@@ -1,0 +1,89 @@
+import type { UIMessageChunk } from "ai";
+import { type Deferred, defer } from "./deferred.js";
+import type { RunState } from "./log.js";
+
+/** Why a run was broken off: the user stopped it, or another process took it over and nothing more may be written. */
+export type BrokenOff = "stopped" | "lost";
+
+interface SentChunk {
+  readonly chunk: UIMessageChunk;
+  /** It repeats what the client that continues an answer has already. */
+  readonly isBase: boolean;
+}
+
+/** A run of this process. Whoever reads its answer reads it from the start, and nobody holds it up. */
+export class LiveRun {
+  state: RunState;
+  readonly #chunks: SentChunk[] = [];
+  readonly #abort = new AbortController();
+  readonly #ended = defer();
+  #brokenOff: BrokenOff | null = null;
+  #more: Deferred = defer();
+  #isOver = false;
+
+  constructor(state: RunState) {
+    this.state = state;
+  }
+
+  get id(): string {
+    return this.state.runId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get brokenOff(): BrokenOff | null {
+    return this.#brokenOff;
+  }
+
+  /** Settled once the answer is stored and the run has let go of the session. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  breakOff(reason: BrokenOff): void {
+    this.#brokenOff ??= reason;
+    this.#abort.abort();
+  }
+
+  push(chunk: UIMessageChunk, isBase = false): void {
+    this.#chunks.push({ chunk, isBase });
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+    this.#ended.resolve();
+  }
+
+  /** All chunks, those to come included; without those that a client `holds` that continues an answer. */
+  stream(holds = false): ReadableStream<UIMessageChunk> {
+    let next = 0;
+    return new ReadableStream({
+      pull: async (controller) => {
+        for (;;) {
+          const sent = this.#chunks[next];
+          if (sent === undefined && this.#isOver) return controller.close();
+          if (sent === undefined) {
+            await this.#more.promise;
+            continue;
+          }
+          next += 1;
+          if (holds && sent.isBase) continue;
+          return controller.enqueue(sent.chunk);
+        }
+      },
+    });
+  }
+
+  #wake(): void {
+    this.#more.resolve();
+    this.#more = defer();
+  }
+}

@@ -1,0 +1,144 @@
+import type { UIMessageChunk } from "ai";
+import { StemmaError } from "../../errors.js";
+import { Queue } from "../../queue.js";
+import { coreOf, type Session } from "../../session/session.js";
+import { sleep } from "./deferred.js";
+import { RunKeeper } from "./keeper.js";
+import { LiveRun } from "./live-run.js";
+import { isDead, isUnderWay, type KnownRun, RunLog, type RunState } from "./log.js";
+import { recover } from "./recover.js";
+import { storedStream } from "./stored-stream.js";
+
+/** What to do with a request while the session answers another one. */
+export type WhenBusy = "queue" | "reject";
+
+/** How often a process looks whether a run of another one has ended, in milliseconds. */
+const POLL = 200;
+
+/** A run that this process has the session for. */
+export interface HeldRun {
+  readonly run: LiveRun;
+  readonly keeper: RunKeeper;
+}
+
+interface Process {
+  readonly live: Map<string, LiveRun>;
+  readonly queue: Queue;
+}
+
+// What this process runs, by store: a request may come with a session object of its own.
+const processes = new WeakMap<object, Process>();
+
+/** The runs of one session: one at a time, whichever process it is in. */
+export class SessionRuns {
+  readonly #log: RunLog;
+  readonly #process: Process;
+
+  constructor(private readonly session: Session) {
+    const { records, store } = coreOf(session);
+    const key = store?.whole ?? store ?? records;
+    const known = processes.get(key) ?? { live: new Map(), queue: new Queue() };
+    processes.set(key, known);
+    this.#process = known;
+    this.#log = new RunLog(records, session.id);
+  }
+
+  /** The latest run, after one whose process died was ended. Null when there was none. */
+  async latest(): Promise<RunState | null> {
+    for (;;) {
+      const known = await this.#log.read();
+      if (known === null || !isDead(known.state)) return known?.state ?? null;
+      await recover(this.session, this.#log, known);
+    }
+  }
+
+  /** The run of this process; null when none is under way here. */
+  get live(): LiveRun | null {
+    const run = this.#process.live.get(this.session.id);
+    return run === undefined || run.isOver ? null : run;
+  }
+
+  /**
+   * Takes the session for a run, in the order of the calls. Errors: `SESSION_BUSY` where another run is under way and
+   * `whenBusy` says so, or the caller has gone while it waited.
+   */
+  claim(state: Omit<RunState, "status" | "leaseUntil">, options: ClaimOptions): Promise<HeldRun> {
+    return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
+  }
+
+  /** Lets go of the session. */
+  async release({ run, keeper }: HeldRun, status: RunState["status"]): Promise<void> {
+    try {
+      await keeper.end(status);
+    } finally {
+      if (this.#process.live.get(this.session.id) === run) this.#process.live.delete(this.session.id);
+      run.end();
+    }
+  }
+
+  /** Breaks a run off. False when it is not under way. */
+  async stop(runId: string): Promise<boolean> {
+    for (;;) {
+      const known = await this.#log.read();
+      if (known === null || known.state.runId !== runId || !isUnderWay(known.state) || isDead(known.state))
+        return false;
+      const state = { ...known.state, status: "stopping" } as const;
+      if ((await this.#log.write(state, known.version)) !== null) break;
+    }
+    if (this.live?.id === runId) this.live.breakOff("stopped");
+    return true;
+  }
+
+  /** Waits until no run is under way, at most so many milliseconds. */
+  async idle(timeout: number): Promise<void> {
+    for (const end = Date.now() + timeout; Date.now() < end; ) {
+      const state = await this.latest();
+      if (state === null || !isUnderWay(state)) return;
+      await Promise.race([this.live?.ended ?? sleep(POLL), sleep(Math.max(1, end - Date.now()))]);
+    }
+  }
+
+  /** The answer of the run that is under way, from its start; null when there is none. `questionId`: only of that one. */
+  async stream(questionId?: string): Promise<ReadableStream<UIMessageChunk> | null> {
+    const state = await this.latest();
+    if (state === null || !isUnderWay(state)) return null;
+    if (questionId !== undefined && state.questionId !== questionId) return null;
+    if (this.live?.id === state.runId) return this.live.stream();
+    return storedStream(this.#log, state.runId, () => this.latest());
+  }
+
+  async #claim(state: Omit<RunState, "status" | "leaseUntil">, options: ClaimOptions): Promise<HeldRun> {
+    const { lease, whenBusy, signal } = options;
+    for (;;) {
+      const known = await this.#log.read();
+      if (known !== null && isUnderWay(known.state)) {
+        if (isDead(known.state)) await recover(this.session, this.#log, known);
+        else if (whenBusy === "reject") throw this.#busy(known);
+        else await (this.live?.ended ?? sleep(POLL));
+        // Whoever has gone while it waited was told nothing yet.
+        if (signal?.aborted) throw this.#busy(known);
+        continue;
+      }
+      const running = { ...state, status: "running", leaseUntil: Date.now() + lease } as const;
+      const written = await this.#log.write(running, known?.version ?? 0);
+      if (written === null) continue;
+      const run = new LiveRun(written.state);
+      this.#process.live.set(this.session.id, run);
+      if (known !== null) await this.#log.forgetChunks(known.state.runId);
+      return { run, keeper: new RunKeeper(this.#log, run, written.version, lease) };
+    }
+  }
+
+  #busy({ state }: KnownRun): StemmaError {
+    const message = "The chat is being answered. Wait until that has ended, or stop it, and send the message again.";
+    return new StemmaError("SESSION_BUSY", { sessionId: this.session.id, runId: state.runId }, message);
+  }
+}
+
+export interface ClaimOptions {
+  /** How long a run counts as alive after its process last said so, in milliseconds. */
+  readonly lease: number;
+  readonly whenBusy: WhenBusy;
+  /** Aborted when the caller has gone. */
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,189 @@
+import { type UseChatHelpers, useChat } from "@ai-sdk/react";
+import type { ChatInit, UIMessage } from "ai";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ChatPage } from "../ai-sdk.js";
+import { type ChatRoutesOptions, DEFAULT_API, readChat, selectMessage, stopRun } from "./chat-routes.js";
+import { Runs } from "./runs.js";
+import { transportTo } from "./transport.js";
+
+/** The options of `useChat` but its transport, which this hook makes, and where the chat is served. */
+export interface ChatTreeOptions<M extends UIMessage = UIMessage>
+  extends Omit<ChatInit<M>, "transport">,
+    ChatRoutesOptions {
+  /** Sent with each message, beside it. */
+  body?: object | undefined;
+  /** Renders at most once in so many milliseconds while an answer streams. Default: with each piece. */
+  throttle?: number | undefined;
+}
+
+/** Where a message stands among those that were written in its place. */
+export interface Siblings {
+  /** From 0, in the order in which they were written. */
+  readonly index: number;
+  /** 1 for a message without siblings. */
+  readonly count: number;
+  /** What to give to `select` for the one before; null for the first. */
+  readonly previous: string | null;
+  readonly next: string | null;
+}
+
+/** What `useChat` gives, and the tree. */
+export interface ChatTree<M extends UIMessage = UIMessage> extends Omit<UseChatHelpers<M>, "stop"> {
+  /** True until the stored messages are there. */
+  readonly isLoading: boolean;
+  readonly siblings: (messageId: string) => Siblings;
+  /** Shows the branch below a message, and goes on there. Errors: as the server answers. */
+  readonly select: (messageId: string) => Promise<void>;
+  /** Asks something else in place of a message of the user. The old one stays as its sibling. */
+  readonly edit: (messageId: string, message: string | Pick<M, "parts">) => Promise<void>;
+  /** Stops the answer on the server. Resolves to false when it had ended before. Errors: as the server answers. */
+  readonly stop: () => Promise<boolean>;
+  /** True when there are messages before those shown. */
+  readonly hasPrevious: boolean;
+  readonly loadPrevious: () => Promise<void>;
+}
+
+interface Tree {
+  readonly chatId: string;
+  readonly isLoading: boolean;
+  readonly siblings: Readonly<Record<string, readonly string[]>>;
+  readonly previous: string | null;
+  readonly error: Error | undefined;
+}
+
+/**
+ * `useChat` for a chat that `chatHandler` serves: it loads the stored messages, resumes an answer that is under way, knows the
+ * siblings of each message, and stops an answer on the server. Give it an `id` to open a stored chat.
+ */
+export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOptions<M> = {}): ChatTree<M> {
+  const {
+    api = DEFAULT_API,
+    headers: _headers,
+    credentials: _credentials,
+    fetch: _fetch,
+    body: _body,
+    throttle,
+    ...init
+  } = options;
+  const latest = useRef(options);
+  latest.current = options;
+  const runs = useRef(new Runs()).current;
+  const transport = useMemo(() => transportTo<M>(api, latest, (chatId, data) => runs.begin(chatId, data)), [api, runs]);
+  const chat = useChat<M>({
+    ...init,
+    transport,
+    ...(throttle === undefined ? {} : { experimental_throttle: throttle }),
+  });
+  const { id: chatId, status, setMessages, resumeStream } = chat;
+  const [held, setTree] = useState<Tree>(() => emptyTree(chatId, options.id !== undefined));
+  const tree = held.chatId === chatId ? held : emptyTree(chatId, options.id !== undefined);
+  const isBusy = status === "submitted" || status === "streaming";
+
+  // An edit is stored under an id of its own.
+  runs.onEdit = (editedChat, { given, stored }) => {
+    if (editedChat !== chatId) return;
+    setMessages((messages) => messages.map((one) => (one.id === given ? { ...one, id: stored } : one)));
+  };
+
+  const show = useCallback(
+    ({ messages, siblings, previous }: ChatPage<M>) => {
+      setMessages([...messages]);
+      setTree({ chatId, isLoading: false, siblings, previous, error: undefined });
+    },
+    [chatId, setMessages],
+  );
+
+  // The stored chat, and the answer that is under way.
+  const isStored = options.id !== undefined;
+  useEffect(() => {
+    if (!isStored) return;
+    let left = false;
+    const load = async () => {
+      const page = await readChat<M>({ ...latest.current, api }, chatId, null);
+      if (left) return;
+      if (page === null) return setTree(emptyTree(chatId, false));
+      const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
+      if (page.run === null || !isUnderWay) return show(page);
+      runs.begin(chatId, { runId: page.run.runId, edited: null });
+      // The stream brings the answer whole.
+      const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
+      show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
+      await resumeStream();
+    };
+    load().catch((error: Error) => {
+      if (!left) setTree({ ...emptyTree(chatId, false), error });
+    });
+    return () => {
+      left = true;
+    };
+  }, [api, chatId, isStored, runs, show, resumeStream]);
+
+  // An answer that ended has made siblings.
+  const wasBusy = useRef(false);
+  useEffect(() => {
+    const ended = wasBusy.current && !isBusy;
+    wasBusy.current = isBusy;
+    if (!ended) return;
+    runs.end(chatId);
+    readChat<M>({ ...latest.current, api }, chatId, null).then(
+      (page) => {
+        if (page === null) return;
+        setTree((before) => {
+          const known = before.chatId === chatId ? before : emptyTree(chatId, false);
+          return { ...known, isLoading: false, siblings: { ...known.siblings, ...page.siblings } };
+        });
+      },
+      // The next answer tells them.
+      () => {},
+    );
+  }, [api, chatId, runs, isBusy]);
+
+  const siblings = useCallback((messageId: string) => placeOf(messageId, tree.siblings[messageId]), [tree.siblings]);
+
+  const { stop: leave, sendMessage } = chat;
+  const select = async (messageId: string): Promise<void> => {
+    // The answer goes on without this reader.
+    if (isBusy) await leave();
+    show(await selectMessage<M>({ ...latest.current, api }, chatId, messageId));
+  };
+
+  const edit = (messageId: string, message: string | Pick<M, "parts">): Promise<void> => {
+    const content = typeof message === "string" ? { text: message } : { parts: message.parts };
+    return sendMessage({ ...content, messageId } as Parameters<typeof sendMessage>[0]);
+  };
+
+  const stop = async (): Promise<boolean> => {
+    if (!isBusy) return false;
+    const runId = await runs.current(chatId);
+    return runId === null ? false : stopRun({ ...latest.current, api }, chatId, runId);
+  };
+
+  const loadPrevious = async (): Promise<void> => {
+    if (tree.previous === null) return;
+    const page = await readChat<M>({ ...latest.current, api }, chatId, tree.previous);
+    if (page === null) return;
+    setMessages((messages) => [...page.messages, ...messages]);
+    setTree({ ...tree, siblings: { ...tree.siblings, ...page.siblings }, previous: page.previous });
+  };
+
+  return {
+    ...chat,
+    error: chat.error ?? tree.error,
+    isLoading: tree.isLoading,
+    siblings,
+    select,
+    edit,
+    stop,
+    hasPrevious: tree.previous !== null,
+    loadPrevious,
+  };
+}
+
+function emptyTree(chatId: string, isLoading: boolean): Tree {
+  return { chatId, isLoading, siblings: {}, previous: null, error: undefined };
+}
+
+function placeOf(messageId: string, ids: readonly string[] = [messageId]): Siblings {
+  const index = Math.max(ids.indexOf(messageId), 0);
+  return { index, count: ids.length, previous: ids[index - 1] ?? null, next: ids[index + 1] ?? null };
+}

@@ -1,0 +1,74 @@
+import type { ContextBlock } from "../../context/block.js";
+import { StemmaError } from "../../errors.js";
+import type { SessionMessage } from "../../model/message.js";
+import { assertOptionalId, assertOptions, assertText } from "../arguments.js";
+
+/** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
+export const DEFAULT_CACHE_TTL = 300_000;
+
+/** Estimated tokens of what is recalled for one message, unless `maxTokens` says otherwise. */
+export const DEFAULT_RECALL_TOKENS = 1000;
+
+export interface PrepareTurnOptions {
+  /** The user's message that is to be answered. Default: the last one of the visible history. */
+  messageId?: string | null | undefined;
+  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
+  cacheTtl?: number | undefined;
+  /** Quotes what the user's other chats say about the message. Default: nothing. */
+  recall?: RecallOptions | undefined;
+}
+
+export interface RecallOptions {
+  /** Whose chats. Default: the user that the session is confined to. */
+  userId?: string | undefined;
+  /** The most that is quoted, in estimated tokens. Default 1,000. */
+  maxTokens?: number | undefined;
+}
+
+/**
+ * Why the prompt was rendered anew: there was none, a compaction rewrote the history, the provider no longer keeps the
+ * prefix, blocks were added or removed, or too much was told since.
+ */
+export type RefreshReason = "first" | "compaction" | "idle" | "blocks" | "size";
+
+/** A message of another session that was quoted. */
+export interface RecalledMessage {
+  readonly sessionId: string;
+  readonly messageId: string;
+}
+
+/** What a model is to be asked with, beside the tools. */
+export interface TurnRequest<M extends SessionMessage = SessionMessage> {
+  /** The frozen prompt. */
+  readonly system: string;
+  /** The visible history, oldest first; what is told beside it is the last text part of a user's message. */
+  readonly messages: M[];
+  /** The blocks whose change this turn tells for the first time. */
+  readonly changes: readonly ContextBlock[];
+  /** What this turn quotes for the first time from the user's other chats, best first. */
+  readonly recalled: readonly RecalledMessage[];
+  readonly refreshed: false | RefreshReason;
+  /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
+  readonly prefixHash: string;
+}
+
+/** Errors: `INVALID_ARGUMENT`. */
+export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: string): void {
+  assertOptions(options, method);
+  const { messageId, cacheTtl, recall } = options;
+  assertOptionalId(messageId, `The messageId of ${method} is the id of a message, or null for the last one`);
+  // Infinity is a number of milliseconds, too.
+  if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
+    throw invalid(`The cacheTtl of ${method} is a number of milliseconds, 0 or more.`);
+  }
+  if (recall === undefined) return;
+  assertOptions(recall, "recall");
+  if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
+  if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
+    throw invalid("The maxTokens of recall is a number of tokens above 0.");
+  }
+}
+
+function invalid(message: string): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", {}, message);
+}

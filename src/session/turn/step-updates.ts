@@ -1,0 +1,29 @@
+/** A user's message, as model requests have them. */
+interface UserMessage {
+  readonly role: "user";
+  readonly content: { type: "text"; text: string }[];
+}
+
+/**
+ * What is told between the steps of one turn. It stays at its place: the messages of each later step are those of the step
+ * before, and go on.
+ */
+export class StepUpdates {
+  readonly #told: { readonly at: number; readonly message: UserMessage }[] = [];
+
+  /** `update` gives what changed since it was last asked: see `PreparedTurn`. */
+  constructor(private readonly update: () => Promise<string | null>) {}
+
+  /** The messages of a step with all that was told by then; null where they are to be sent as they are. */
+  async before<M>(stepNumber: number, messages: readonly M[]): Promise<(M | UserMessage)[] | null> {
+    const text = stepNumber === 0 ? null : await this.update();
+    const own = messages.filter((message) => !this.#told.some((told) => told.message === (message as unknown)));
+    if (text !== null) {
+      this.#told.push({ at: own.length, message: { role: "user", content: [{ type: "text", text }] } });
+    }
+    if (this.#told.length === 0) return null;
+    const all: (M | UserMessage)[] = [...own];
+    for (const [before, { at, message }] of this.#told.entries()) all.splice(at + before, 0, message);
+    return all;
+  }
+}
