@@ -218,8 +218,9 @@ type Message = LanguageModelV3CallOptions["prompt"][number];
 
 function textOf(message: Message | undefined): string {
   if (message?.role !== "user") return "";
-  // What follows the first text was added by the session: what changed in the blocks.
-  return message.content.find((part) => part.type === "text")?.text ?? "";
+  const texts = message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  // Questions that had no answer stand before the last one, and behind it what the session tells of the blocks.
+  return texts.findLast((text) => parseNote(text).length === 0) ?? texts[0] ?? "";
 }
 
 function resultOf(messages: readonly Message[]): string | null {
