@@ -14,6 +14,7 @@ export const GUIDE = [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
       { text: "A turn", link: "/turns" },
+      { text: "Learning", link: "/learning" },
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Search", link: "/search" },

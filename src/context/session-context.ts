@@ -1,16 +1,18 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
-import type { BlockScope } from "../storage/contract.js";
-import type { ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
+import type { BlockScope, StoredVersion } from "../storage/contract.js";
+import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
-import type { SessionTools } from "../tools/tool.js";
+import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
-import { listsKey, loadEntry, searchEntries, writeEntry } from "./entries.js";
+import { BlockWrites } from "./block-writes.js";
+import { listsKey, loadEntry, searchEntries } from "./entries.js";
 import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
+import { findVersion, versionsOf } from "./versions.js";
 
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
@@ -29,7 +31,7 @@ export interface SessionContextOptions {
   userId?: string | undefined;
 }
 
-export type ToolWriteListener = (block: ContextBlock, added: string | null) => void;
+export type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) => void;
 
 /**
  * The context of one session: its blocks, its system prompt and its generated tools. Labels are matched without regard
@@ -37,17 +39,21 @@ export type ToolWriteListener = (block: ContextBlock, added: string | null) => v
  */
 export class SessionContext implements ContextAccess {
   readonly skills: SkillLog | null;
+  readonly #writes: BlockWrites;
+  /** The blocks as the prompt was last rendered from them. */
+  #rendered: readonly ContextBlock[] = [];
   readonly #options: SessionContextOptions;
   readonly #blocks = new Map<string, LiveBlock>();
   #prompt: FrozenPrompt;
   #estimated: Estimated = { blocks: [], prompt: "" };
   /** Blocks that are being added. */
   readonly #added = new Set<LiveBlock>();
-  #toolWrote: ToolWriteListener = () => {};
+  #told: ToolAnswerListener = () => {};
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
     this.#options = options;
+    this.#writes = new BlockWrites(options.sessionId);
     this.skills = options.skills;
     this.#prompt = new FrozenPrompt(options.promptStore, options.promptOrder);
     this.#addConfigured();
@@ -59,6 +65,8 @@ export class SessionContext implements ContextAccess {
     this.#blocks.clear();
     this.#added.clear();
     this.#estimated = { blocks: [], prompt: "" };
+    this.#writes.shown.clear();
+    this.#rendered = [];
     this.#prompt = new FrozenPrompt(this.#options.promptStore, this.#options.promptOrder);
     this.#addConfigured();
   }
@@ -119,12 +127,47 @@ export class SessionContext implements ContextAccess {
    * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `PROVIDER_FAILED`; then nothing was changed.
    */
   async replace(label: string, content: string, options: WriteOptions = {}): Promise<ContextBlock> {
-    return this.#settling(this.#find(label).replace(content, options));
+    return this.#settling(this.#writes.replace(this.#find(label), content, options));
   }
 
   /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
-    return this.#settling(this.#find(label).append(text));
+    return this.#settling(this.#writes.append(this.#find(label), text));
+  }
+
+  /** The versions that are kept of a block, or of the entry `key`, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
+  async versions(label: string, key: string | undefined): Promise<StoredVersion[]> {
+    return this.#settling(versionsOf(this.#find(label), key));
+  }
+
+  /** Writes an earlier version anew; gives the block as it is then. Errors: those of `versions` and `replace`, `VERSION_NOT_FOUND`. */
+  async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
+    const block = this.#find(label);
+    const content = await this.#settling(findVersion(block, version, key));
+    return this.#writes.restore(block, content, key);
+  }
+
+  /**
+   * Notes what a turn shows: `blocks`, or what the prompt was just rendered from. Of the blocks that are `untold` it shows an
+   * earlier text, the one in `seen`.
+   */
+  async show(
+    messageId: string | null | undefined,
+    blocks: readonly ContextBlock[] | null,
+    untold: readonly ContextBlock[],
+    seen: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const shown = (blocks ?? this.#rendered).flatMap(({ label, version = 0 }) => {
+      const block = this.#blocks.get(foldLabel(label));
+      return block === undefined ? [] : [{ block, version }];
+    });
+    const earlier = new Map(untold.map(({ label }) => [foldLabel(label), seen.get(foldLabel(label)) ?? ""]));
+    await this.#writes.show({ messageId, blocks: shown, earlier });
+  }
+
+  /** Notes the message of the user that the model answers, until a turn says so. */
+  answers(messageId: string): void {
+    this.#writes.shown.messageId = messageId;
   }
 
   /** The frozen system prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
@@ -140,7 +183,10 @@ export class SessionContext implements ContextAccess {
   /** Reads every block anew, renders the prompt and stores it as the frozen one. */
   refreshPrompt(): Promise<string> {
     const blocks = this.#readAll([...this.#blocks.values()]);
-    return this.#prompt.refresh(async () => renderPrompt(await blocks));
+    return this.#prompt.refresh(async () => {
+      this.#rendered = await blocks;
+      return renderPrompt(this.#rendered);
+    });
   }
 
   /**
@@ -207,31 +253,60 @@ export class SessionContext implements ContextAccess {
     return createContextTools(this);
   }
 
+  /** The blocks themselves, in their order. */
+  liveBlocks(): readonly LiveBlock[] {
+    return [...this.#blocks.values()];
+  }
+
   toolBlocks(): ToolBlock[] {
-    return [...this.#blocks.values()].map((block) => block.describe());
+    return [...this.#blocks.values()].map((block) => block.describeForTools());
   }
 
   toolBlock(label: string): ToolBlock {
-    return this.#find(label).describe();
+    return this.#find(label).describeForTools();
   }
 
-  async write(label: string, content: string, action: WriteAction): Promise<ContextBlock> {
-    const block = await (action === "append" ? this.append(label, content) : this.replace(label, content));
-    this.#toolWrote(block, action === "append" ? content : null);
-    return block;
+  async write(
+    label: string,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<ContextBlock | ConflictingBlock> {
+    const block = this.#find(label);
+    const written = await this.#settling(this.#writes.byModel(block, content, action, call));
+    if ("present" in written) this.#told(block.folded, written.present);
+    else if (action === "append") this.#told(block.folded, content, true);
+    else this.#told(block.folded, written.content);
+    return written;
   }
 
-  /** Calls `listener` after each write of the model's, with the block as it is then and the text that was added, or null. */
-  onToolWrite(listener: ToolWriteListener): void {
-    this.#toolWrote = listener;
+  /** Calls `listener` with what a tool tells the model of a block: its content, or what was added at its end. */
+  onToolAnswer(listener: ToolAnswerListener): void {
+    this.#told = listener;
+  }
+
+  /** Applies a JSON Merge Patch to a block with a schema. Errors: those of `replace`, `BLOCK_INVALID`. */
+  async patch(label: string, patch: unknown): Promise<ContextBlock> {
+    return this.#settling(this.#writes.patch(this.#find(label), patch));
+  }
+
+  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  async value(label: string): Promise<object | null> {
+    const block = this.#find(label);
+    const { document } = block;
+    if (document === null) {
+      const message = `"${label}" has no schema: give it one, or read its text with readContextBlock().`;
+      throw new StemmaError("INVALID_ARGUMENT", { label }, message);
+    }
+    return document.read((await this.#settling(block.read(), block)).content);
   }
 
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
-  async writeEntry(label: string, entry: ToolEntry, action: WriteAction): Promise<void> {
+  async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
     const block = this.#find(label);
-    await writeEntry(block, entry, action);
+    await this.#writes.entryByModel(block, entry, action, call);
     await block.readAfterWrite();
-    this.#toolWrote(block.snapshot(), null);
+    this.#told(block.folded, block.snapshot().content);
   }
 
   lists(label: string, key: string): boolean {

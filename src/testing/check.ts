@@ -92,6 +92,16 @@ const DAMAGES: readonly { title: string; rule: CheckRule; sql: string }[] = [
   },
   { title: "media in pieces of other numbers", rule: "content", sql: "UPDATE assistant_media SET part = part + 1" },
   { title: "a block without a version", rule: "block", sql: "UPDATE cf_agents_context_blocks SET version = 0" },
+  {
+    title: "versions without a number",
+    rule: "version",
+    sql: "UPDATE assistant_versions SET version = 0 WHERE kind = 'block'",
+  },
+  {
+    title: "versions of nobody",
+    rule: "version",
+    sql: "UPDATE assistant_versions SET author = 'x', message_ids = '{'",
+  },
   { title: "an index without messages", rule: "index", sql: "DELETE FROM assistant_fts" },
   { title: "an index without entries", rule: "index", sql: "DELETE FROM cf_agents_search_fts" },
 ];

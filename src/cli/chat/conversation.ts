@@ -8,6 +8,7 @@ import { createSummarizer, type Summarizer } from "../summarizer.js";
 import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
 import { offlineResponder } from "./offline.js";
+import { offlineLearning } from "./offline-learning.js";
 
 /** Marks the sessions that the chat goes on with by itself. */
 const SOURCE = "chat";
@@ -131,6 +132,8 @@ export class Conversation {
         this.failure = error;
       },
       expandableSummaries: true,
+      // A model writes the memory block itself.
+      onLearning: this.modelName === null ? offlineLearning : undefined,
     };
   }
 
