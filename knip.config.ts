@@ -14,6 +14,7 @@ export default {
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
     "test/types/*.ts",
+    "test/ai-sdk/server-child.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
