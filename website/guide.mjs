@@ -26,6 +26,7 @@ export const GUIDE = [
     items: [
       { text: "Command line", link: "/command-line" },
       { text: "Session runner", link: "/agent" },
+      { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "React", link: "/react" },
       { text: "Repairing messages", link: "/repairing-messages" },
     ],

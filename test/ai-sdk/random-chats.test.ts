@@ -11,7 +11,7 @@ import { Servers } from "./servers.js";
 
 /** Chats; `npm run test:chats` makes them 1,000. */
 const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
-const ACTIONS = 8;
+const ACTIONS = 6;
 const AT_ONCE = CHATS > 100 ? 40 : 20;
 /** Milliseconds between two kills, on the average. */
 const PACE = CHATS > 100 ? 5000 : 2000;

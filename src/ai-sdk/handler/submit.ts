@@ -31,19 +31,16 @@ export async function submit(
     given(options.tools ?? {}, about),
     given(options.settings ?? {}, about),
   ]);
-  const received = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
-  if (received.response !== null) return received.response;
+  const { response, ask } = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
+  if (response !== null) return response;
   try {
     const result = streamText({
       // Said by `respond`, to the client and to `onError`.
       onError: () => {},
       ...settings,
-      prepareStep: bothOf(received.prepareStep, settings.prepareStep),
+      ...ask,
+      prepareStep: bothOf(ask.prepareStep, settings.prepareStep),
       model,
-      ...(received.system === undefined ? {} : { system: received.system }),
-      messages: received.messages,
-      tools: received.tools,
-      abortSignal: received.abortSignal,
       stopWhen: options.stopWhen ?? (({ steps }) => steps.length >= MAX_STEPS),
     });
     return respond(session, result, {

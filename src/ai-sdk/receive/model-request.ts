@@ -10,15 +10,17 @@ import { validMessages } from "../message/validate.js";
 
 import { type RenamedCalls, renamedCalls } from "./renamed.js";
 
-/** What a model is to be asked with. */
+/** What a model is to be asked with: settings of `streamText`. */
 export interface ModelRequest {
-  /** The system prompt; undefined when the session has no blocks. */
-  readonly system: string | undefined;
+  /** The frozen prompt; missing when the session has no blocks. */
+  readonly system?: string;
   readonly messages: ModelMessage[];
   /** The session's tools, and those that were given. */
   readonly tools: ToolSet;
   /** Tells the model before each further step what others changed in the blocks meanwhile. */
   readonly prepareStep: PrepareStep;
+  /** Aborted when the answer is stopped. */
+  readonly abortSignal: AbortSignal;
 }
 
 export interface ModelRequestOptions extends Pick<PrepareTurnOptions, "cacheTtl" | "recall"> {
@@ -32,7 +34,7 @@ export async function modelRequest(
   session: Session,
   base: UIMessage | null,
   { tools: own, model = "openai-compatible", ...turn }: ModelRequestOptions,
-): Promise<ModelRequest & { readonly renamed: RenamedCalls }> {
+): Promise<Omit<ModelRequest, "abortSignal"> & { readonly renamed: RenamedCalls }> {
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>(turn);
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
   const all: ToolSet = { ...(tools as SessionTools), ...own };
@@ -40,7 +42,7 @@ export async function modelRequest(
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
   const accepted = mend(await validMessages(mend(shown)));
   return {
-    system: system === "" ? undefined : system,
+    ...(system === "" ? {} : { system }),
     messages: await convertToModelMessages(accepted, { tools: all }),
     tools: all,
     prepareStep: stepUpdates(update),

@@ -36,12 +36,7 @@ export interface ReceiveOptions {
 /** What a request wants. */
 export type Received =
   /** There is nothing to ask a model: it was answered before, or is being answered. Return the response. */
-  | { readonly response: Response }
-  | (ModelRequest & {
-      readonly response: null;
-      /** Aborted when the answer is stopped. Pass it to the model. */
-      readonly abortSignal: AbortSignal;
-    });
+  { readonly response: Response; readonly ask: null } | { readonly response: null; readonly ask: ModelRequest };
 
 export const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024;
 const DEFAULT_LEASE = 10_000;
@@ -67,7 +62,7 @@ export async function receiveSubmission(
   const runs = new SessionRuns(session);
   const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
-  if (running !== null) return { response: responseOf(running) };
+  if (running !== null) return { response: responseOf(running), ask: null };
   const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };
   const held = await runs.claim(state, { lease, whenBusy, signal });
   try {
@@ -75,12 +70,13 @@ export async function receiveSubmission(
     const placed = await place(session, submission, { ...sessionTools, ...tools });
     if (placed.kind !== "answer") {
       await runs.release(held, "completed");
-      return { response: responseOf(placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId)) };
+      const stream = placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId);
+      return { response: responseOf(stream), ask: null };
     }
     await held.keeper.update(placed);
     const { renamed, ...asked } = await modelRequest(session, placed.base, { tools, cacheTtl, recall, model });
     openTurn(session, { ...held, runs, placed, renamed });
-    return { response: null, ...asked, abortSignal: held.run.signal };
+    return { response: null, ask: { ...asked, abortSignal: held.run.signal } };
   } catch (error) {
     await runs.release(held, "failed");
     throw error;
