@@ -17,7 +17,7 @@ const QUICK = {
     "test/cli/{check,commands,export,import}.test.ts",
   ],
   contract: [
-    "test/ai-sdk/*.test.ts",
+    "test/{ai-sdk,react}/*.test.ts",
     "test/store/{ai-sdk,arguments,content,cost,driver,faults,open,replaced,search-option,sqlite}.test.ts",
     "test/postgres/conformance.test.ts",
     "test/providers/{order,session-provider}.test.ts",

@@ -30,7 +30,7 @@ export async function submit(
     given(options.tools ?? {}, about),
     given(options.settings ?? {}, about),
   ]);
-  const received = await receiveSubmission(session, submission, { ...options, tools }, request.signal);
+  const received = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
   if (received.response !== null) return received.response;
   try {
     const result = streamText({

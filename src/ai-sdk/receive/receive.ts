@@ -1,5 +1,6 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import type { Session } from "../../session/session.js";
+import type { ProviderName } from "../lint/provider-rules.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
 import { openTurn } from "../turn.js";
@@ -9,6 +10,11 @@ import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
 
 export interface ReceiveOptions {
+  /**
+   * The model that will be asked, or the name of its provider: what it refuses is mended, see `repair`. Default: what any
+   * provider refuses.
+   */
+  model?: ProviderName | undefined;
   /** The tools that the model is given beside the session's. A client gives no outputs for those with `execute`. */
   tools?: ToolSet | undefined;
   /**
@@ -54,7 +60,7 @@ export async function receiveSubmission(
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
-  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl } = options;
+  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, model } = options;
   const runs = new SessionRuns(session);
   const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
@@ -69,7 +75,7 @@ export async function receiveSubmission(
       return { response: responseOf(placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId)) };
     }
     await held.keeper.update(placed);
-    const asked = await modelRequest(session, placed.base, { tools, cacheTtl });
+    const asked = await modelRequest(session, placed.base, { tools, cacheTtl, model });
     openTurn(session, { ...held, runs, placed });
     return { response: null, ...asked, abortSignal: held.run.signal };
   } catch (error) {
