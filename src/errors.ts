@@ -26,6 +26,8 @@ export const ERROR_CODES = {
   BLOCK_READONLY: "The block's provider cannot write.",
   BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
+  BLOCK_INVALID: "The content does not fit the block's schema.",
+  VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
   // compaction
@@ -37,6 +39,8 @@ export const ERROR_CODES = {
   COMPACTION_TIMEOUT:
     "The compact function, a token counter or a block gave no answer in time; a later answer is ignored.",
   COMPACTION_NO_GAIN: "Three compactions in a row did not shrink the history; the automatic trigger pauses.",
+  // learning
+  LEARNING_FAILED: "A learn or title function gave no answer in time, or none that can be read.",
   // search
   SEARCH_UNAVAILABLE: "The session's provider or store has no search.",
   EMBEDDER_FAILED: "The embedder threw, or did not give one vector for each text.",

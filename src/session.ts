@@ -27,6 +27,18 @@ export type { R2SkillOptions, SkillBucket } from "./context/providers/r2-skills.
 export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
+export type { SkippedEdit } from "./learning/apply.js";
+export type {
+  ExtractRequest,
+  LearnBlock,
+  LearnEdit,
+  LearnEntry,
+  LearnFunction,
+  LearnOptions,
+  LearnRequest,
+} from "./learning/learn.js";
+export { createLearnFunction } from "./learning/learn.js";
+export type { TitleFunction } from "./learning/title.js";
 export type {
   ManagedContextOptions,
   NewSessionOptions,
@@ -43,11 +55,22 @@ export type {
   MessageChange,
   SessionErrorEvent,
   SessionEvent,
+  SessionLearningEvent,
   SessionListener,
   SessionStatusEvent,
+  SessionTitleEvent,
 } from "./session/events.js";
-export type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./session/known-tools.js";
-export type { CompactAfterOptions, OnCompactionOptions, SessionOptions } from "./session/options.js";
+export type {
+  DocumentBlockOptions,
+  DocumentOf,
+  HasDocument,
+  HasTools,
+  ProvidedBlockOptions,
+  ToolsFor,
+  ToolsOf,
+  WiredBlockOptions,
+} from "./session/known-tools.js";
+export type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
   AppendedMessage,
@@ -83,6 +106,7 @@ export type {
 } from "./session/turn/request.js";
 export type {
   AppendMessageOptions,
+  Author,
   BlockScope,
   CheckOptions,
   CheckProblem,
@@ -98,7 +122,10 @@ export type {
   Store,
   StoreCapabilities,
   StoredCompaction,
+  StoredVersion,
   TreeNode,
+  VersionOptions,
+  WriteOrigin,
 } from "./storage/contract.js";
 export type {
   EmbeddableStore,

@@ -35,8 +35,7 @@ export function buildSummaryPrompt(
   previousSummary: string | null = null,
   targetTokens: number = computeSummaryBudget(messages),
 ): string {
-  const names = toolNames(messages);
-  const conversation = messages.flatMap((message) => describeMessage(message, names));
+  const conversation = describeMessages(messages);
   const opening =
     previousSummary === null
       ? ["Summarise the conversation below, so that it can go on without these messages.", ""]
@@ -72,12 +71,21 @@ export function computeSummaryBudget(messages: readonly SessionMessage[], previo
   return Math.min(4_000, Math.max(100, Math.floor(tokens / 5)));
 }
 
-function describeMessage(message: SessionMessage, names: ReadonlyMap<string, string>): string[] {
+/** Messages as a prompt shows them: each under a line that says what it is and whose, with a name of the caller's for it. */
+export function describeMessages(
+  messages: readonly SessionMessage[],
+  nameOf: (message: SessionMessage, index: number) => string = () => "message",
+): string[] {
+  const names = toolNames(messages);
+  return messages.flatMap((message, index) => describeMessage(message, nameOf(message, index), names));
+}
+
+function describeMessage(message: SessionMessage, title: string, names: ReadonlyMap<string, string>): string[] {
   const name = senderName(message);
   const time = isoTime(message.createdAt);
   const details = [name, time ?? ""].filter((detail) => detail !== "").join(", ");
   return [
-    marker(`message from ${message.role}`, details === "" ? "" : `(${details})`),
+    marker(`${title} from ${message.role}`, details === "" ? "" : `(${details})`),
     ...message.parts.flatMap((part) => describePart(part, names)),
   ];
 }
@@ -117,7 +125,8 @@ function toolNames(messages: readonly SessionMessage[]): Map<string, string> {
   return names;
 }
 
-function marker(kind: string, details: string): string {
+/** A line that says what follows it. */
+export function marker(kind: string, details: string): string {
   const text = `${kind} ${details}`.replace(/[\p{Cc}\s<>]+/gu, " ").trim();
   return `<<< ${truncateText(text, MAX_HEADER_CHARS)} >>>`;
 }
@@ -131,7 +140,7 @@ function json(value: unknown): string {
   return escapeMarkers(typeof shown === "string" ? shown : (JSON.stringify(shown) ?? ""));
 }
 
-// Whatever a reader may take for the start of a line counts as one.
-function escapeMarkers(text: string): string {
+/** Keeps lines of a text from passing for such lines. Whatever a reader may take for the start of a line counts as one. */
+export function escapeMarkers(text: string): string {
   return text.replace(/(^|[\n\r\v\f\u0085\u2028\u2029])([^\S\n\r\v\f\u2028\u2029]*)(\\*<<<)/g, "$1$2\\$3");
 }

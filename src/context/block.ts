@@ -1,7 +1,8 @@
+import type { z } from "zod";
 import { StemmaError } from "../errors.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
-import { type ContextBlockProvider, isProvider } from "./provider.js";
+import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
 
 /**
  * The budget of a block that sets no `maxTokens`, in estimated tokens: of the whole content, or of each entry of a
@@ -24,6 +25,16 @@ export interface ContextBlockOptions {
    * (`"user"`), or that of every session whose block names this key.
    */
   scope?: BlockScope | undefined;
+  /**
+   * How many versions are kept of the block, or of each of its entries, the present one among them: `getBlockHistory` shows
+   * them. Default 50; 0 keeps none.
+   */
+  keepVersions?: number | undefined;
+  /**
+   * Makes the content a JSON object of this zod schema, each field of which may be missing. `set_context` takes a JSON Merge
+   * Patch: the fields that change, null for one that goes. What does not fit is refused.
+   */
+  schema?: z.ZodObject | undefined;
   /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
   whenChanged?: "remind" | undefined;
 }
@@ -51,13 +62,19 @@ export interface ContextBlock {
 
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
-  const { description, maxTokens, provider, scope, whenChanged } = options;
+  const { description, maxTokens, provider, scope, keepVersions, whenChanged } = options;
   const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
   if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
     throw wrong("maxTokens is a whole number above 0");
   }
+  if (keepVersions !== undefined && !(Number.isSafeInteger(keepVersions) && keepVersions >= 0)) {
+    throw wrong("keepVersions is a whole number, 0 or more");
+  }
   if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
+  if (options.schema !== undefined && provider !== undefined && isKeyed(provider)) {
+    throw wrong("a block that holds entries takes no schema");
+  }
   if (scope !== undefined) assertScope(scope);
   if (scope !== undefined && provider !== undefined)
     throw wrong("a provider keeps what it is made for; leave scope out");

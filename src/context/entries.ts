@@ -1,23 +1,29 @@
 import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
+import type { VersionOptions } from "../storage/contract.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
 import type { LiveBlock } from "./live-block.js";
 import { isKeyed, isSearchable, isSkill, type SearchProvider, type SkillProvider } from "./provider.js";
 import { callProvider, readProvider } from "./provider-call.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
-export async function writeEntry(block: LiveBlock, entry: ToolEntry, action: WriteAction): Promise<void> {
+export async function writeEntry(
+  block: LiveBlock,
+  entry: ToolEntry,
+  action: WriteAction,
+  options: VersionOptions,
+): Promise<void> {
   const { label, provider } = block;
   const { key, content, description } = entry;
   if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
-  const about = description === undefined ? [] : ([description] as const);
-  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...about));
+  const about = block.isOwn ? [description, block.noted(options)] : description === undefined ? [] : [description];
+  const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...(about as [string])));
   if (action === "replace") {
     await block.writing(() => set(content));
   } else {
-    await appendEntry(block, provider, entry, set);
+    await appendEntry(block, provider, entry, set, options);
   }
 }
 
@@ -26,10 +32,11 @@ async function appendEntry(
   provider: SkillProvider | SearchProvider,
   { key, content }: ToolEntry,
   set: (whole: string) => Promise<unknown>,
+  options: VersionOptions,
 ): Promise<void> {
   const { label } = block;
-  const append = (text: string) =>
-    callProvider(label, "append", () => provider.append?.(key, text, { maxTokens: block.cap }));
+  const bounds = block.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
   if (!isSkill(provider)) {
     // What is there already is not known here: the provider begins the new line.
     if (provider.append) return void (await block.writing(() => append(content)));

@@ -1,9 +1,12 @@
+import type { z } from "zod";
 import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { queueOf } from "../queue.js";
-import type { StoredBlock } from "../storage/contract.js";
+import type { StoredBlock, VersionOptions } from "../storage/contract.js";
+import type { ToolBlock } from "../tools/access.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
+import { BlockDocument } from "./block-document.js";
 import { hostCallsOf } from "./host-calls.js";
 import { foldLabel } from "./label.js";
 import {
@@ -19,6 +22,9 @@ import {
 import { callProvider, once, readProvider } from "./provider-call.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
 import { StoreContextProvider } from "./providers/store-context.js";
+
+/** How often a patch is applied anew because someone else wrote in between. */
+const MAX_PATCHES = 50;
 
 /** A block with its provider: what was last read of it, and the writes that keep to its budget. */
 export class LiveBlock {
@@ -36,6 +42,9 @@ export class LiveBlock {
   readonly #open: () => Promise<void>;
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
+  readonly #schema: z.ZodObject | undefined;
+  /** How many versions a provider that keeps them is to keep. */
+  readonly keepVersions: number | undefined;
   #content: Content | null = null;
   #failure: unknown = null;
   #clock = 0;
@@ -55,7 +64,13 @@ export class LiveBlock {
     this.cap = config.maxTokens ?? DEFAULT_MAX_TOKENS;
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
+    this.keepVersions = config.keepVersions;
+    this.document = config.schema === undefined ? null : new BlockDocument(config.label, config.schema);
+    this.#schema = config.schema;
   }
+
+  /** What the content is to be, of a block with a schema. */
+  readonly document: BlockDocument | null;
 
   /** True once the provider has told the content, and has not failed to since. */
   get loaded(): boolean {
@@ -80,6 +95,11 @@ export class LiveBlock {
       ...(this.#maxTokens !== undefined && { maxTokens: this.#maxTokens }),
       ...this.shape,
     };
+  }
+
+  /** The same, with what only a tool that writes needs to tell. */
+  describeForTools(): ToolBlock {
+    return { ...this.describe(), ...(this.#schema !== undefined && { schema: this.#schema }) };
   }
 
   /** The block as last read. Throws what the read threw when there has been no good one. */
@@ -142,6 +162,7 @@ export class LiveBlock {
   async replace(content: string, options: WriteOptions): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(content);
+    this.document?.assertFits(content);
     if (!isVersioned(provider) && options.expectedVersion !== undefined) {
       const message = `The provider of "${this.label}" keeps no versions; leave expectedVersion out.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
@@ -150,12 +171,17 @@ export class LiveBlock {
   }
 
   /** The same for text at its end. */
-  async append(text: string): Promise<ContextBlock> {
+  async append(text: string, options: VersionOptions = {}): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(text);
+    if (this.document !== null) throw this.#appendError();
     return this.writing(async () => {
       if (isVersioned(provider)) {
-        return this.#write("append", () => provider.append(text, { maxTokens: this.cap }), reading);
+        return this.#write(
+          "append",
+          () => provider.append(text, this.noted({ ...options, maxTokens: this.cap })),
+          reading,
+        );
       }
       const { text: before } = await this.#fetch();
       const whole = appendText(before, text);
@@ -167,6 +193,30 @@ export class LiveBlock {
         () => provider.append?.(added, { maxTokens: this.cap }),
         () => ({ text: whole }),
       );
+    });
+  }
+
+  /** The same for a JSON Merge Patch of a block with a schema. Patches of several writers are all applied. */
+  async patch(patch: unknown, options: VersionOptions): Promise<ContextBlock> {
+    const provider = this.#writable();
+    const { document } = this;
+    if (document === null) {
+      const message = `"${this.label}" has no schema, so its content is not patched but replaced.`;
+      throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+    }
+    return this.writing(async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        const { text, version = 0 } = await this.#fetch();
+        const content = document.patched(text, patch);
+        this.assertBudget(content);
+        const expected = isVersioned(provider) ? { expectedVersion: version } : {};
+        try {
+          return await this.#set(provider, content, { ...options, ...expected });
+        } catch (error) {
+          // Someone else wrote in between: the patch is applied to that.
+          if (attempt === MAX_PATCHES || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+        }
+      }
     });
   }
 
@@ -207,6 +257,11 @@ export class LiveBlock {
       : queue.read("", async () => {});
   }
 
+  /** Options of a write, with how many versions the block is to keep. */
+  noted<O extends VersionOptions>(options: O): O {
+    return this.keepVersions === undefined ? options : { ...options, keepVersions: this.keepVersions };
+  }
+
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
     if (typeof content !== "string") {
@@ -230,8 +285,13 @@ export class LiveBlock {
     );
   }
 
+  #appendError(): StemmaError {
+    const message = `"${this.label}" is a JSON object, to which nothing is appended: write a JSON Merge Patch, without an action.`;
+    return new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+  }
+
   #set(provider: WritableContextProvider, content: string, options: WriteOptions): Promise<ContextBlock> {
-    if (isVersioned(provider)) return this.#write("set", () => provider.set(content, options), reading);
+    if (isVersioned(provider)) return this.#write("set", () => provider.set(content, this.noted(options)), reading);
     return this.#write(
       "set",
       () => provider.set(content),

@@ -1,4 +1,4 @@
-import type { StoredBlock } from "../storage/contract.js";
+import type { StoredBlock, StoredVersion, VersionOptions } from "../storage/contract.js";
 
 type Awaitable<T> = T | PromiseLike<T>;
 
@@ -34,12 +34,12 @@ export interface WritableContextProvider extends ProviderBase {
   append?(content: string, options?: AppendOptions): unknown;
 }
 
-export interface WriteOptions {
+export interface WriteOptions extends VersionOptions {
   /** Fail with `BLOCK_CONFLICT` unless this is the present version; 0 means "must not exist yet". */
   expectedVersion?: number | undefined;
 }
 
-export interface AppendOptions {
+export interface AppendOptions extends VersionOptions {
   /** Fail with `BLOCK_OVER_BUDGET` when the result would be larger than this estimate. */
   maxTokens?: number | undefined;
 }
@@ -51,6 +51,8 @@ export interface VersionedContextProvider extends WritableContextProvider {
   set(content: string, options?: WriteOptions): Promise<StoredBlock>;
   /** Begins a new line by itself, unless `content` starts with a line break or nothing is there yet. */
   append(content: string, options?: AppendOptions): Promise<StoredBlock>;
+  /** The versions that it keeps, the newest first. Without it the block has no history. */
+  versions?(): Promise<StoredVersion[]>;
 }
 
 /** Documents that are listed in the prompt and read whole on demand (`load_context`, `unload_context`). */

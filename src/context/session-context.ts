@@ -1,16 +1,18 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
-import type { BlockScope } from "../storage/contract.js";
-import type { ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
+import type { BlockScope, StoredVersion, WriteOrigin } from "../storage/contract.js";
+import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
-import type { SessionTools } from "../tools/tool.js";
+import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { listsKey, loadEntry, searchEntries, writeEntry } from "./entries.js";
 import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
-import type { WritableContextProvider, WriteOptions } from "./provider.js";
+import { isVersioned, type WritableContextProvider, type WriteOptions } from "./provider.js";
+import { OUTDATED, ShownBlocks } from "./shown-blocks.js";
+import { findVersion, restoreVersion, versionsOf } from "./versions.js";
 
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
@@ -29,7 +31,7 @@ export interface SessionContextOptions {
   userId?: string | undefined;
 }
 
-export type ToolWriteListener = (block: ContextBlock, added: string | null) => void;
+export type ToolAnswerListener = (folded: string, content: string, isAdded?: boolean) => void;
 
 /**
  * The context of one session: its blocks, its system prompt and its generated tools. Labels are matched without regard
@@ -37,13 +39,17 @@ export type ToolWriteListener = (block: ContextBlock, added: string | null) => v
  */
 export class SessionContext implements ContextAccess {
   readonly skills: SkillLog | null;
+  /** What the model was shown of the blocks, which is what it may replace. */
+  readonly shown = new ShownBlocks();
+  /** The blocks as the prompt was last rendered from them. */
+  #rendered: readonly ContextBlock[] = [];
   readonly #options: SessionContextOptions;
   readonly #blocks = new Map<string, LiveBlock>();
   #prompt: FrozenPrompt;
   #estimated: Estimated = { blocks: [], prompt: "" };
   /** Blocks that are being added. */
   readonly #added = new Set<LiveBlock>();
-  #toolWrote: ToolWriteListener = () => {};
+  #told: ToolAnswerListener = () => {};
 
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
@@ -59,6 +65,8 @@ export class SessionContext implements ContextAccess {
     this.#blocks.clear();
     this.#added.clear();
     this.#estimated = { blocks: [], prompt: "" };
+    this.shown.clear();
+    this.#rendered = [];
     this.#prompt = new FrozenPrompt(this.#options.promptStore, this.#options.promptOrder);
     this.#addConfigured();
   }
@@ -119,12 +127,65 @@ export class SessionContext implements ContextAccess {
    * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `PROVIDER_FAILED`; then nothing was changed.
    */
   async replace(label: string, content: string, options: WriteOptions = {}): Promise<ContextBlock> {
-    return this.#settling(this.#find(label).replace(content, options));
+    const block = this.#find(label);
+    const origin = this.#origin("program");
+    return this.#settling(this.shown.writing(block.folded, () => block.replace(content, { origin, ...options })));
   }
 
   /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
-    return this.#settling(this.#find(label).append(text));
+    const block = this.#find(label);
+    const origin = this.#origin("program");
+    return this.#settling(this.shown.writing(block.folded, () => block.append(text, { origin })));
+  }
+
+  /** The versions that are kept of a block, or of the entry `key`, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
+  async versions(label: string, key: string | undefined): Promise<StoredVersion[]> {
+    return this.#settling(versionsOf(this.#find(label), key));
+  }
+
+  /** Writes an earlier version anew; gives the block as it is then. Errors: those of `versions` and `replace`, `VERSION_NOT_FOUND`. */
+  async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
+    const block = this.#find(label);
+    const content = await this.#settling(findVersion(block, version, key));
+    const origin = this.#origin("program");
+    return this.shown.writing(block.folded, () => restoreVersion(block, content, key, { origin }));
+  }
+
+  /**
+   * Notes what a turn shows: `blocks`, or what the prompt was just rendered from. Of the blocks that are `untold` it shows an
+   * earlier text, the one in `seen`.
+   */
+  async show(
+    messageId: string | null,
+    blocks: readonly ContextBlock[] | null,
+    untold: readonly ContextBlock[],
+    seen: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    this.shown.messageId = messageId;
+    for (const { label, version = 0 } of blocks ?? this.#rendered) {
+      const block = this.#blocks.get(foldLabel(label));
+      if (block === undefined || !isVersioned(block.provider)) continue;
+      const isUntold = untold.some((other) => other.label === label);
+      const isKnown = !isUntold || (await this.#isOwnSince(block, version, seen.get(block.folded) ?? ""));
+      this.shown.show(block.folded, isKnown ? version : OUTDATED);
+    }
+  }
+
+  // What this session's model and program wrote since stands in the conversation, or is known there.
+  async #isOwnSince(block: LiveBlock, version: number, text: string): Promise<boolean> {
+    if (this.shown.known(block.folded) === version) return true;
+    try {
+      for (const each of await versionsOf(block, undefined)) {
+        if (each.content === text) return true;
+        const isOwn = each.sessionId === this.#options.sessionId && each.author !== "learning";
+        if (!isOwn) return false;
+        if (each.version === 1) return text === "";
+      }
+    } catch {
+      // A provider without a history tells nothing.
+    }
+    return false;
   }
 
   /** The frozen system prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
@@ -140,7 +201,10 @@ export class SessionContext implements ContextAccess {
   /** Reads every block anew, renders the prompt and stores it as the frozen one. */
   refreshPrompt(): Promise<string> {
     const blocks = this.#readAll([...this.#blocks.values()]);
-    return this.#prompt.refresh(async () => renderPrompt(await blocks));
+    return this.#prompt.refresh(async () => {
+      this.#rendered = await blocks;
+      return renderPrompt(this.#rendered);
+    });
   }
 
   /**
@@ -207,31 +271,93 @@ export class SessionContext implements ContextAccess {
     return createContextTools(this);
   }
 
+  /** The blocks themselves, in their order. */
+  liveBlocks(): readonly LiveBlock[] {
+    return [...this.#blocks.values()];
+  }
+
   toolBlocks(): ToolBlock[] {
-    return [...this.#blocks.values()].map((block) => block.describe());
+    return [...this.#blocks.values()].map((block) => block.describeForTools());
   }
 
   toolBlock(label: string): ToolBlock {
-    return this.#find(label).describe();
+    return this.#find(label).describeForTools();
   }
 
-  async write(label: string, content: string, action: WriteAction): Promise<ContextBlock> {
-    const block = await (action === "append" ? this.append(label, content) : this.replace(label, content));
-    this.#toolWrote(block, action === "append" ? content : null);
-    return block;
+  async write(
+    label: string,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<ContextBlock | ConflictingBlock> {
+    const block = this.#find(label);
+    const written = await this.#writeOf(block, content, action, this.#origin("model", call));
+    if ("present" in written) this.#told(block.folded, written.present);
+    else if (action === "append") this.#told(block.folded, content, true);
+    else this.#told(block.folded, written.content);
+    return written;
   }
 
-  /** Calls `listener` after each write of the model's, with the block as it is then and the text that was added, or null. */
-  onToolWrite(listener: ToolWriteListener): void {
-    this.#toolWrote = listener;
+  #writeOf(block: LiveBlock, content: string, action: WriteAction, origin: WriteOrigin) {
+    const { document } = block;
+    if (document !== null && action === "replace") return this.#patch(block, document.parsePatch(content), origin);
+    const write = (): Promise<ContextBlock | ConflictingBlock> =>
+      action === "append"
+        ? this.shown.writing(block.folded, () => block.append(content, { origin }))
+        : this.#replaceShown(block, content, origin);
+    return this.#settling(write());
+  }
+
+  /** Calls `listener` with what a tool tells the model of a block: its content, or what was added at its end. */
+  onToolAnswer(listener: ToolAnswerListener): void {
+    this.#told = listener;
+  }
+
+  /** Applies a JSON Merge Patch to a block with a schema. Errors: those of `replace`, `BLOCK_INVALID`. */
+  async patch(label: string, patch: unknown): Promise<ContextBlock> {
+    return this.#patch(this.#find(label), patch, this.#origin("program"));
+  }
+
+  #patch(block: LiveBlock, patch: unknown, origin: WriteOrigin): Promise<ContextBlock> {
+    return this.#settling(this.shown.writing(block.folded, () => block.patch(patch, { origin })));
+  }
+
+  /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
+  async value(label: string): Promise<object | null> {
+    const block = this.#find(label);
+    const { document } = block;
+    if (document === null) {
+      const message = `"${label}" has no schema: give it one, or read its text with readContextBlock().`;
+      throw new StemmaError("INVALID_ARGUMENT", { label }, message);
+    }
+    return document.read((await this.#settling(block.read(), block)).content);
+  }
+
+  async #replaceShown(
+    block: LiveBlock,
+    content: string,
+    origin: WriteOrigin,
+  ): Promise<ContextBlock | ConflictingBlock> {
+    try {
+      return await this.shown.writing(block.folded, (expectedVersion) =>
+        block.replace(content, { origin, ...(expectedVersion !== undefined && { expectedVersion }) }),
+      );
+    } catch (error) {
+      if (!StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+      // A write of this session that came before it was refused, so that there is one version less.
+      if (this.shown.known(block.folded) === error.details.version) return this.#replaceShown(block, content, origin);
+      const present = await block.read();
+      this.shown.show(block.folded, present.version ?? 0);
+      return { present: present.content };
+    }
   }
 
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
-  async writeEntry(label: string, entry: ToolEntry, action: WriteAction): Promise<void> {
+  async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
     const block = this.#find(label);
-    await writeEntry(block, entry, action);
+    await writeEntry(block, entry, action, { origin: this.#origin("model", call) });
     await block.readAfterWrite();
-    this.#toolWrote(block.snapshot(), null);
+    this.#told(block.folded, block.snapshot().content);
   }
 
   lists(label: string, key: string): boolean {
@@ -244,6 +370,12 @@ export class SessionContext implements ContextAccess {
 
   async searchEntries(label: string, query: string): Promise<string | null> {
     return searchEntries(this.#find(label), query);
+  }
+
+  #origin(author: "model" | "program", { toolCallId }: ToolCallOptions = {}): WriteOrigin {
+    const { messageId } = this.shown;
+    const messageIds = author === "model" && messageId !== null ? [messageId] : [];
+    return { author, sessionId: this.#options.sessionId, messageIds, toolCallId };
   }
 
   async #previews(): Promise<Preview[]> {

@@ -2,6 +2,8 @@ import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { StemmaError } from "../errors.js";
+import type { LearnFunction } from "../learning/learn.js";
+import type { TitleFunction } from "../learning/title.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
@@ -15,7 +17,7 @@ import {
   assertText,
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
-import type { CompactAfterOptions, OnCompactionOptions } from "../session/options.js";
+import type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
   assertSessionMetadata,
@@ -140,6 +142,18 @@ export class SessionManager {
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
+  }
+
+  /** See `Session.onLearning`. */
+  onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
+    assertFunction(learn, "The argument of onLearning()");
+    return this.#with((session) => session.onLearning(learn, options));
+  }
+
+  /** Names new sessions after their first exchange. See `Session.withTitle`. */
+  withTitles(generate: TitleFunction): this {
+    assertFunction(generate, "The argument of withTitles()");
+    return this.#with((session) => session.withTitle(generate));
   }
 
   /** See `Session.withExpandableSummaries`. */

@@ -5,6 +5,11 @@ export function assertLimit(limit: unknown): void {
   if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit is a whole number above 0");
 }
 
+/** Throws `INVALID_ARGUMENT` for what is not a whole number. */
+export function assertWhole(value: unknown, what: string): void {
+  if (!Number.isSafeInteger(value)) throw invalid(`${what} is a whole number`);
+}
+
 /** Throws `INVALID_ARGUMENT` for what is not an array. */
 export function assertList(value: unknown, rule: string): void {
   if (!Array.isArray(value)) throw new StemmaError("INVALID_ARGUMENT", {}, rule);

@@ -22,6 +22,8 @@ export interface CompactorOptions {
   readonly threshold: number | null;
   readonly tokenCounter: TokenCounter | null;
   readonly onError: CompactionErrorHandler | null;
+  /** Runs after a compaction was stored, before the prompt is rendered anew. Never fails. */
+  readonly onStored: () => Promise<void>;
 }
 
 interface Outcome {
@@ -156,6 +158,7 @@ export class Compactor {
       // What blocks and listeners do from here on may well ask for another compaction.
       this.#runs.end(run);
       this.events.emit({ type: "messages", change: "compaction", ids: [stored.id] });
+      await this.options.onStored();
       await this.#refreshPrompt(timeout);
       return { stored: stored.result, fruitless: false };
     } catch (error) {

@@ -3,12 +3,15 @@ import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import type { TitleFunction } from "../learning/title.js";
+import type { SessionMessage } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
 import { promptKey, type Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
+import { Learner, type LearnerOptions } from "./learning/learner.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
@@ -16,6 +19,7 @@ import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
+import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { TurnPreparer } from "./turn/prepare.js";
@@ -34,6 +38,10 @@ export interface SessionCore {
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
+  /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
+  finish(): Promise<void>;
+  /** Notes that messages were written through this object. */
+  wrote(messages: readonly SessionMessage[]): void;
   readonly expandableSummaries: boolean;
   /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
   clear(): Promise<void>;
@@ -64,6 +72,26 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     sessionId,
     userId: kept?.store.userId,
   });
+  // What writes to records and several blocks at once is a store's alone.
+  const inStore = (method: string): StoreSessionProvider => {
+    if (kept !== null) return kept;
+    const message = `${method}() needs a session of a store; this one is kept by a SessionProvider of your own.`;
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  };
+  const learnerFor = (options: LearnerOptions): Learner => {
+    const { store, backend } = inStore("onLearning");
+    return new Learner(store, backend, context, events, options);
+  };
+  const titlerFor = (generate: TitleFunction): Titler => {
+    const { store, backend } = inStore("withTitle");
+    return new Titler(store, backend, events, generate);
+  };
+  const learner = config.learning === null ? null : learnerFor(config.learning);
+  const learn = async (): Promise<void> => learner?.run();
+  const titler = config.title === null ? null : titlerFor(config.title);
+  const finish = async (): Promise<void> => {
+    await Promise.all([learn(), titler?.settled()]);
+  };
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
     compact: config.compact,
@@ -71,6 +99,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     threshold: config.threshold,
     tokenCounter: config.tokenCounter,
     onError: config.onCompactionError,
+    onStored: () => learn(),
   });
   // Cleared now, in the order of the calls; the prompt follows.
   const clear = (): Promise<void> => {
@@ -81,6 +110,11 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const log = new TurnLog(records, sessionId);
   const recaller = new Recaller(kept?.store ?? null, sessionId);
   const turns = new TurnPreparer({ backend, context, log, recaller });
+  const wrote = (messages: readonly SessionMessage[]): void => {
+    turns.wrote(messages);
+    learner?.wrote();
+    titler?.wrote(messages);
+  };
   const reset = (): void => {
     context.reset();
     compactor.reset();
@@ -94,6 +128,8 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     turns,
     records,
     store: kept?.store ?? null,
+    finish,
+    wrote,
     expandableSummaries: config.expandableSummaries,
     clear,
     reset,

@@ -1,11 +1,29 @@
+import type { SkippedEdit } from "../learning/apply.js";
+import type { LearnEdit } from "../learning/learn.js";
+
 /** What a session reports to `subscribe`. Every change is reported after it is stored. */
 export type SessionEvent =
   | { readonly type: "messages"; readonly change: MessageChange; readonly ids: readonly string[] }
+  | SessionLearningEvent
+  | SessionTitleEvent
   | SessionStatusEvent
   | SessionErrorEvent;
 
 /** `clear` has no ids; `leaf` the new one; `compaction` and `compaction_removed` the compaction's. */
 export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction" | "compaction_removed";
+
+/** What was learned from the conversation, and what of it was left out and why. */
+export interface SessionLearningEvent {
+  readonly type: "learning";
+  readonly edits: readonly LearnEdit[];
+  readonly skipped: readonly SkippedEdit[];
+}
+
+/** The session was named by `manager.withTitles()`. */
+export interface SessionTitleEvent {
+  readonly type: "title";
+  readonly name: string;
+}
 
 /** Also sent, as JSON, through the `broadcast` method of the agent that the session was created on. */
 export interface SessionStatusEvent {
@@ -55,7 +73,7 @@ export class SessionEvents {
   }
 
   emit(event: SessionEvent): void {
-    if (event.type !== "messages" && this.broadcaster !== null) {
+    if (event.type.startsWith("cf_") && this.broadcaster !== null) {
       const { broadcaster } = this;
       guarded(() => broadcaster.broadcast(JSON.stringify(event)));
     }

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
@@ -21,11 +22,30 @@ type Writes<P> = P extends { set: unknown } ? "set_context" : never;
 type Loads<P> = P extends { load: unknown } ? "load_context" | "unload_context" : never;
 type Searches<P> = P extends { search: unknown } ? "search_context" : never;
 
+declare const documents: unique symbol;
+
+/** What the type of a session remembers of its blocks with a schema. Nothing stands behind it at run time. */
+export interface HasDocument<Label extends string, Value> {
+  readonly [documents]?: { readonly [L in Label]: Value };
+}
+
+/** What the block `Label` of a session holds: any field of it may be missing. */
+export type DocumentOf<S, Label extends string> = S extends { readonly [documents]?: infer Known }
+  ? Label extends keyof NonNullable<Known>
+    ? Partial<NonNullable<Known>[Label]>
+    : Record<string, unknown>
+  : Record<string, unknown>;
+
 type OwnOptions = Omit<ContextBlockOptions, "provider">;
 
 /** The options of a block that the session's store keeps. */
 export interface WiredBlockOptions extends OwnOptions {
   provider?: undefined;
+}
+
+/** The options of a block whose content is a JSON object. */
+export interface DocumentBlockOptions<Schema extends z.ZodObject> extends WiredBlockOptions {
+  schema: Schema;
 }
 
 /** The options of a block with a provider of the host's. */

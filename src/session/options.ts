@@ -1,7 +1,9 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import type { ContextBlockProvider, WritableContextProvider } from "../context/provider.js";
+import type { TitleFunction } from "../learning/title.js";
 import type { CompactionErrorHandler } from "./compactor.js";
+import type { LearnerOptions } from "./learning/learner.js";
 import type { TokenCounter } from "./token-count.js";
 
 /** Options of the direct constructor; the builder methods say the same one by one. */
@@ -26,6 +28,15 @@ export interface CompactAfterOptions {
   timeout?: number | undefined;
 }
 
+export interface OnLearningOptions {
+  /** Milliseconds without a message after which the chat counts as idle. Default 300,000; `Infinity` for never. */
+  idleAfter?: number | undefined;
+  /** How long the function may take, in milliseconds. Default: two minutes. `Infinity` waits for ever. */
+  timeout?: number | undefined;
+  /** Labels of the blocks to learn into. Default: all that the session's store keeps and the model may write. */
+  blocks?: readonly string[] | undefined;
+}
+
 /** Everything a session is configured with before its first use. */
 export interface SessionConfig {
   readonly context: readonly ContextConfig[];
@@ -38,6 +49,8 @@ export interface SessionConfig {
   readonly tokenCounter: TokenCounter | null;
   readonly onCompactionError: CompactionErrorHandler | null;
   readonly expandableSummaries: boolean;
+  readonly learning: LearnerOptions | null;
+  readonly title: TitleFunction | null;
 }
 
 export const EMPTY_CONFIG: SessionConfig = {
@@ -50,6 +63,8 @@ export const EMPTY_CONFIG: SessionConfig = {
   tokenCounter: null,
   onCompactionError: null,
   expandableSummaries: false,
+  learning: null,
+  title: null,
 };
 
 /** Blocks with one more, in the place of the one with its label when there is one. */

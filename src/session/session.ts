@@ -1,10 +1,13 @@
 // One class, because the documents give it these methods: each checks its arguments, hands over to what does the work
 // (`backend`, `context`, `compactor`) and tells the listeners.
+import type { z } from "zod";
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
+import type { LearnFunction } from "../learning/learn.js";
+import type { TitleFunction } from "../learning/title.js";
 import {
   givenMessage,
   type HistoryMessage,
@@ -19,6 +22,7 @@ import type {
   HistoryRowStat,
   RecentHistory,
   StoredCompaction,
+  StoredVersion,
   TreeNode,
 } from "../storage/contract.js";
 import { createExpandSummaryTool } from "../tools/expand-summary.js";
@@ -32,16 +36,28 @@ import {
   assertOptions,
   assertText,
   assertTexts,
+  assertWhole,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
-import type { HasTools, ProvidedBlockOptions, ToolsFor, ToolsOf, WiredBlockOptions } from "./known-tools.js";
+import type {
+  DocumentBlockOptions,
+  DocumentOf,
+  HasDocument,
+  HasTools,
+  ProvidedBlockOptions,
+  ToolsFor,
+  ToolsOf,
+  WiredBlockOptions,
+} from "./known-tools.js";
+import type { LearnerOptions } from "./learning/learner.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
   type OnCompactionOptions,
+  type OnLearningOptions,
   type SessionConfig,
   type SessionOptions,
   withBlock,
@@ -62,7 +78,7 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
-import { assertTimeout } from "./time-limit.js";
+import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 import type { ContextExplanation } from "./turn/explain.js";
 import { assertPrepareTurnOptions, type PrepareTurnOptions, type TurnRequest } from "./turn/request.js";
 
@@ -154,6 +170,10 @@ export class Session {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `INVALID_LABEL`, `DUPLICATE_LABEL`,
    * `PROVIDER_REQUIRED`, and `USER_REQUIRED` for a user's block in a session of nobody.
    */
+  withContext<Label extends string, Schema extends z.ZodObject>(
+    label: Label,
+    options: DocumentBlockOptions<Schema>,
+  ): this & HasTools<"set_context"> & HasDocument<Label, z.output<Schema>>;
   withContext(label: string, options?: WiredBlockOptions): this & HasTools<"set_context">;
   withContext<P extends ContextBlockProvider>(
     label: string,
@@ -210,6 +230,27 @@ export class Session {
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#configure({ onCompactionError: handler });
+  }
+
+  /**
+   * Learns from the conversation into the session's blocks: `learn`, made by `createLearnFunction(…)` or your own, is called
+   * with a compaction, once after the chat was idle, and by `close()`, and never twice for the same messages, in whatever process.
+   * Its edits are stored together or not at all. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use
+   * `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
+    assertFunction(learn, "The argument of onLearning()");
+    return this.#configure({ learning: { learn, ...learningOptions(options) } });
+  }
+
+  /**
+   * Names the session after its first exchange, if it has no name of its own. Nobody waits for `generate`; its failure is
+   * reported to listeners, and it is called again after the next answer, three times in all. Once named, never again, in whatever
+   * process. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   */
+  withTitle(generate: TitleFunction): this {
+    assertFunction(generate, "The argument of withTitle()");
+    return this.#configure({ title: generate });
   }
 
   /** Adds the tool `expand_summary`, with which the model can read the messages under a summary. Errors: `SESSION_STARTED`. */
@@ -276,10 +317,10 @@ export class Session {
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
   async updateMessage(message: unknown): Promise<void> {
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const given = givenMessage(message);
     await backend.update(given);
-    turns.wrote([given]);
+    wrote([given]);
     events.emit({ type: "messages", change: "update", ids: [given.id] });
     await compactor.afterChange();
   }
@@ -290,11 +331,11 @@ export class Session {
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     assertOptionalId(parentId, PARENT);
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const given = givenMessage(message);
     const { inserted, visibleTokens } = await backend.upsert(given, parentId);
     if (isSummary(given)) return false;
-    turns.wrote([given]);
+    wrote([given]);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
     await compactor.afterWrite(visibleTokens);
     return inserted;
@@ -527,6 +568,52 @@ export class Session {
   }
 
   /**
+   * What a block with a `schema` holds now, as that reads it: any field may be missing. Null while it is empty.
+   * Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID` for a stored text that does not fit, `INVALID_ARGUMENT` for a block without a schema.
+   */
+  readContextValue<Label extends string>(label: Label): Promise<DocumentOf<this, Label> | null>;
+  async readContextValue(label: string): Promise<object | null> {
+    assertText(label, "The label of readContextValue()");
+    return this.#inContext((context) => context.value(label));
+  }
+
+  /**
+   * Applies a JSON Merge Patch (RFC 7396) to a block with a `schema`: the fields that it has replace those of the block, null
+   * removes one. Patches of several writers are all applied. Errors: `BLOCK_INVALID`, `INVALID_ARGUMENT`, those of
+   * `replaceContextBlock`.
+   */
+  async patchContextBlock(label: string, patch: Readonly<Record<string, unknown>>): Promise<ContextBlock> {
+    assertText(label, "The label of patchContextBlock()");
+    assertOptions(patch, "patchContextBlock()");
+    return this.#inContext((context) => context.patch(label, patch));
+  }
+
+  /**
+   * The versions that are kept of a block, or of the entry `key` of one that holds entries, the newest first; the present one
+   * is among them. Each says when it was written, by whom, and in which session, of which messages and tool call it came. Of an
+   * entry, null as content says that it was removed. Errors: `BLOCK_NOT_FOUND`, `PROVIDER_FAILED`; `INVALID_ARGUMENT` where the
+   * block's provider keeps no versions, and for entries without a `key`.
+   */
+  async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
+    assertText(label, "The label of getBlockHistory()");
+    assertOptions(options, "getBlockHistory()");
+    if (options.key !== undefined) assertText(options.key, "The key of getBlockHistory()");
+    return this.#inContext((context) => context.versions(label, options.key));
+  }
+
+  /**
+   * Writes a version of a block, or of the entry `key`, anew: that is a new version, so nothing is lost. Resolves to the block.
+   * Errors: `VERSION_NOT_FOUND`, `BLOCK_OVER_BUDGET`, those of `getBlockHistory`.
+   */
+  async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
+    assertText(label, "The label of restoreBlock()");
+    assertWhole(version, "The version of restoreBlock()");
+    assertOptions(options, "restoreBlock()");
+    if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
+    return this.#inContext((context) => context.restore(label, version, options.key));
+  }
+
+  /**
    * Adds a block while the session is in use. The frozen prompt does not change until `refreshSystemPrompt()`.
    * Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`, `PROVIDER_FAILED`; then no block
    * was added.
@@ -675,6 +762,17 @@ export class Session {
     await compactor.afterChange();
   }
 
+  /**
+   * Ends the work with a conversation for now: learns what was not learned yet, if `onLearning()` is configured, and waits for the
+   * session's name. The session can still be used, and its store stays open. Listeners are told of what fails. Errors: only
+   * those of the store.
+   */
+  async close(): Promise<void> {
+    const { open, finish } = this.#started;
+    await open();
+    await finish();
+  }
+
   /** Calls `listener` after each change that is made through this object. Call the result to stop. Errors: `INVALID_ARGUMENT`. */
   subscribe(listener: SessionListener): () => void {
     assertFunction(listener, "The listener of subscribe()");
@@ -712,15 +810,28 @@ export class Session {
     messages: readonly SessionMessage[],
     append: (backend: SessionBackend) => Promise<AppendResult>,
   ): Promise<AppendResult> {
-    const { backend, events, compactor, turns } = this.#started;
+    const { backend, events, compactor, wrote } = this.#started;
     const result = await append(backend);
     if (result.insertedIds.length > 0) {
-      turns.wrote(messages);
+      wrote(messages);
       events.emit({ type: "messages", change: "append", ids: result.insertedIds });
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
+}
+
+const IDLE_AFTER = 300_000;
+
+function learningOptions(options: OnLearningOptions): Omit<LearnerOptions, "learn"> {
+  assertOptions(options, "onLearning()");
+  const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
+  assertTimeout(timeout, "onLearning()");
+  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The idleAfter of onLearning() is a number of milliseconds above 0.");
+  }
+  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
+  return { idleAfter, timeout, blocks: blocks ?? null };
 }
 
 /** What `prepareTurn` gives. */

@@ -6,14 +6,23 @@ export const DEFAULT_COMPACTION_TIMEOUT = 120_000;
 const COMPACT_FUNCTION = "The compact function";
 
 // Timers count in 31 bits. What may take 24 days may take for ever.
-const LONGEST = 2 ** 31 - 1;
+export const LONGEST = 2 ** 31 - 1;
 
 /** What `work` gives. Errors: `COMPACTION_TIMEOUT` after `timeout` milliseconds; what comes later is dropped. */
-export async function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_FUNCTION): Promise<T> {
+export function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_FUNCTION): Promise<T> {
+  return raceWith(work, timeout, () => timedOut(timeout, what));
+}
+
+/** The same for a function that learns or names. Errors: `LEARNING_FAILED`, which says `late`. */
+export function answerWithin<T>(work: Promise<T>, timeout: number, late: string): Promise<T> {
+  return raceWith(work, timeout, () => new StemmaError("LEARNING_FAILED", { timeout }, late));
+}
+
+async function raceWith<T>(work: Promise<T>, timeout: number, tooLate: () => StemmaError): Promise<T> {
   if (timeout > LONGEST) return work;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timedOut(timeout, what)), timeout);
+    timer = setTimeout(() => reject(tooLate()), timeout);
     // No process goes on for it.
     (timer as { unref?: () => void }).unref?.();
   });

@@ -1,6 +1,7 @@
 import type { Queue } from "../queue.js";
 import type { BlockStore, EntryStore } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
+import type { KeptWrite } from "./contract/kept-write.js";
 import type { RecordStore } from "./contract/records.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
@@ -8,10 +9,12 @@ import type { SessionRegistry } from "./contract/sessions.js";
 
 export * from "./contract/blocks.js";
 export * from "./contract/check.js";
+export * from "./contract/kept-write.js";
 export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
+export * from "./contract/versions.js";
 
 /**
  * A store holds many sessions. Every method that writes is all or nothing, and waits for the other writers of the same
@@ -31,6 +34,10 @@ export interface Store {
   readonly blocks: BlockStore;
   readonly entries: EntryStore;
   readonly records: RecordStore;
+  /**
+   * Writes to several blocks, entries and records, all of it or nothing, in this order. Errors: those of the single writes.
+   */
+  writeTogether(writes: readonly KeptWrite[]): Promise<void>;
   /** The user that the store is confined to. */
   readonly userId?: string | undefined;
   /** The store of which it is one user's part. */

@@ -23,6 +23,16 @@ export interface SqlCalls {
   /** The same in a transaction that sees one state. */
   searchKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
   writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+  /** Several of them in one transaction. */
+  writeAllKept(writes: readonly WriteOfKept[]): Promise<void>;
+}
+
+/** One write of what is kept under a key. */
+export interface WriteOfKept {
+  readonly kind: string;
+  readonly key: Kept;
+  /** Is given the key that the scope has. */
+  operation(key: Kept): Operation<unknown>;
 }
 
 export function sqlCalls(
@@ -89,5 +99,11 @@ export function sqlCalls(
       turns.readPart(partOf(key, kind), () => runner.read(readingKept(key, operation))),
     writeKept: (kind, key, operation) =>
       turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
+    writeAllKept: (writes) =>
+      turns.hold({ write: [...new Set(writes.map(({ key }) => key.sessionId))] }, () =>
+        runner.write(function* () {
+          for (const { kind, key, operation } of writes) yield* writingKept(kind, key, operation)();
+        }),
+      ),
   };
 }

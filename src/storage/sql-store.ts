@@ -1,7 +1,7 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
 import { confining } from "./confine.js";
-import type { SearchHit, SearchRequest, Store } from "./contract.js";
+import type { BlockKey, EntryScope, KeptWrite, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { createRunner, type Runner } from "./engine/runner.js";
@@ -10,7 +10,8 @@ import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
-import { sqlCalls } from "./sql-calls.js";
+import * as versions from "./operations/versions.js";
+import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { sqlSession } from "./sql-session.js";
 
@@ -53,7 +54,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { readKept, searchKept, writeKept } = calls;
+    const { readKept, searchKept, writeKept, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -64,21 +65,40 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       sessions: sqlRegistry({ runner, turns, sql }, userId),
       blocks: {
         get: (key) => readKept(key.kind, key, blocks.readBlock),
-        set: (key, content, { expectedVersion } = {}) =>
-          writeKept(key.kind, key, (place) => blocks.writeBlock(sql, place, content, expectedVersion)),
-        append: (key, text, { maxTokens }) =>
-          writeKept(key.kind, key, (place) => blocks.appendBlock(sql, place, text, maxTokens)),
+        set: (key, content, { expectedVersion, version, ...noted } = {}) => {
+          const note = noteOf(key, noted);
+          const expected = { expectedVersion, version };
+          return writeKept(key.kind, key, (place) => blocks.writeBlock(sql, place, content, expected, note));
+        },
+        append: (key, text, { maxTokens, ...version }) => {
+          const note = noteOf(key, version);
+          return writeKept(key.kind, key, (place) => blocks.appendBlock(sql, place, text, maxTokens, note));
+        },
         delete: async (key) => {
           await writeKept(key.kind, key, blocks.deleteBlock);
         },
+        versions: (key) => searchKept(key.kind, key, blocks.readBlockVersions),
+        importVersions: (key, found) =>
+          writeKept(key.kind, key, (place) => versions.importVersions(blocks.versionPlace(place), found)),
       },
       entries: {
         count: (scope) => readKept("entries", scope, entries.countEntries),
         get: (scope, key) => readKept("entries", scope, (place) => entries.findEntry(place, key)),
-        set: (scope, entry) => writeKept("entries", scope, (place) => entries.writeEntry(sql, place, entry)),
-        append: (scope, entry, { maxTokens }) =>
-          writeKept("entries", scope, (place) => entries.appendEntry(sql, place, entry, maxTokens)),
-        delete: (scope, key) => writeKept("entries", scope, (place) => entries.deleteEntry(sql, place, key)),
+        set: (scope, entry, version = {}) => {
+          const note = noteOf(scope, version);
+          return writeKept("entries", scope, (place) => entries.writeEntry(sql, place, entry, note));
+        },
+        append: (scope, entry, { maxTokens, ...version }) => {
+          const note = noteOf(scope, version);
+          return writeKept("entries", scope, (place) => entries.appendEntry(sql, place, entry, maxTokens, note));
+        },
+        delete: (scope, key, version = {}) => {
+          const note = noteOf(scope, version);
+          return writeKept("entries", scope, (place) => entries.deleteEntry(sql, place, key, note));
+        },
+        importVersions: (scope, key, found) =>
+          writeKept("entries", scope, (place) => versions.importVersions(entries.entryPlace(place, key), found)),
+        versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(place, key)),
         search: (scope, query, { limit }) =>
           searchKept("entries", scope, (place) => entries.searchEntries(sql, place, parseQuery(query), limit)),
       },
@@ -91,6 +111,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
       },
+      writeTogether: async (writes) => writeAllKept(writes.map((write) => operationOf(sql, write))),
       search: searchText,
       order,
       migrate: runner.ready,
@@ -99,4 +120,30 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, turns, search };
+}
+
+// A write of several that are made together: as `set` and `delete` of the store make it.
+function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
+  if ("block" in write) {
+    const { block, content, options = {} } = write;
+    const note = noteOf(block, options);
+    const operation = (place: BlockKey) => blocks.writeBlock(sql, place, content, options, note);
+    return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
+  }
+  if ("entries" in write) {
+    const { entries: scope, key, content, options = {} } = write;
+    const note = noteOf(scope, options);
+    const operation = (place: EntryScope) =>
+      content === null
+        ? entries.deleteEntry(sql, place, key, note)
+        : entries.writeEntry(sql, place, { key, content }, note);
+    return { kind: "entries", key: scope, operation };
+  }
+  const { records: scope, key, value, options = {} } = write;
+  return { kind: "records", key: scope, operation: () => records.writeRecord(sql, scope, key, value, options) };
+}
+
+// "" stands for none as well, and for what is shared.
+function noteOf({ sessionId }: BlockKey | EntryScope, version: VersionOptions): versions.VersionNote {
+  return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }

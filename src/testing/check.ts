@@ -19,6 +19,7 @@ async function fill({ store, session }: Workspace): Promise<void> {
   await store.sessions.fork(MAIN, "c", { id: "copy", name: "copy" });
   await store.blocks.set({ sessionId: MAIN, kind: "block", label: "memory" }, "tea");
   await store.entries.set({ sessionId: MAIN, label: "facts" }, { key: "sky", content: "blue" });
+  await store.records.set({ sessionId: MAIN, label: "runs" }, "one", new Uint8Array([1]));
 }
 
 /** What reads give of the sessions that `fill` writes. */
@@ -34,6 +35,8 @@ async function shape({ store, sessionOf }: Workspace): Promise<unknown> {
   }
   seen.push((await store.blocks.get({ sessionId: MAIN, kind: "block", label: "memory" }))?.content);
   seen.push(await store.entries.get({ sessionId: MAIN, label: "facts" }, "sky"));
+  const records = await store.records.list({ sessionId: MAIN, label: "runs" });
+  seen.push(records.map(({ key, value, expiresAt }) => [key, [...value], expiresAt]));
   return seen;
 }
 
@@ -55,6 +58,7 @@ const DAMAGES: readonly { title: string; rule: CheckRule; sql: string }[] = [
   },
   { title: "a branch that begins after its messages", rule: "tree", sql: "UPDATE assistant_branches SET lo = lo + 2" },
   { title: "branches in a circle", rule: "tree", sql: "UPDATE assistant_branches SET parent_branch = branch" },
+  { title: "a record of an impossible version", rule: "record", sql: "UPDATE assistant_records SET version = -1" },
   { title: "a message of another id", rule: "fields", sql: change("id", "'x'", "b") },
   { title: "a message of another role", rule: "fields", sql: change("role", "'x'", "b") },
   { title: "a message of other tokens", rule: "fields", sql: change("tokens", "tokens + 1", "b") },
@@ -88,6 +92,16 @@ const DAMAGES: readonly { title: string; rule: CheckRule; sql: string }[] = [
   },
   { title: "media in pieces of other numbers", rule: "content", sql: "UPDATE assistant_media SET part = part + 1" },
   { title: "a block without a version", rule: "block", sql: "UPDATE cf_agents_context_blocks SET version = 0" },
+  {
+    title: "versions without a number",
+    rule: "version",
+    sql: "UPDATE assistant_versions SET version = 0 WHERE kind = 'block'",
+  },
+  {
+    title: "versions of nobody",
+    rule: "version",
+    sql: "UPDATE assistant_versions SET author = 'x', message_ids = '{'",
+  },
   { title: "an index without messages", rule: "index", sql: "DELETE FROM assistant_fts" },
   { title: "an index without entries", rule: "index", sql: "DELETE FROM cf_agents_search_fts" },
 ];

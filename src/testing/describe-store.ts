@@ -12,19 +12,23 @@ import { fidelity } from "./fidelity.js";
 import { forks } from "./forks.js";
 import { history } from "./history.js";
 import { isolation } from "./isolation.js";
+import { learning } from "./learning.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
 import { recall } from "./recall.js";
 import { records } from "./records.js";
+import { schemaBlocks } from "./schema-blocks.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
+import { titles } from "./titles.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
+import { versions } from "./versions.js";
 import { Workspace } from "./workspace.js";
 
 const TOPICS: readonly Topic[] = [
@@ -40,6 +44,10 @@ const TOPICS: readonly Topic[] = [
   turns,
   recall,
   explanations,
+  versions,
+  schemaBlocks,
+  learning,
+  titles,
   sessions,
   forks,
   owners,

@@ -1,6 +1,7 @@
 // One list: every call that writes, each on a state that makes it write all that it can.
+import { z } from "zod";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
-import type { Store } from "../storage/contract.js";
+import type { Store, StoredVersion } from "../storage/contract.js";
 import type { SessionTools } from "../tools/tool.js";
 import { ConformanceError } from "./assert.js";
 import { imageMessage } from "./fidelity.js";
@@ -361,6 +362,66 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "a replace of a block whose oldest version goes",
+    prepare: withEverything,
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory", { keepVersions: 1 });
+      return () => session.replaceContextBlock("memory", "tea");
+    },
+  },
+  {
+    title: "restoreBlock",
+    prepare: async (workspace) => {
+      await withEverything(workspace);
+      await workspace.sessionOf("main").withContext("memory").replaceContextBlock("memory", "tea");
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.restoreBlock("memory", 1);
+    },
+  },
+  {
+    title: "several writes together",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.writeTogether([
+          { block: { sessionId: "main", kind: "block", label: "memory" }, content: "tea" },
+          { entries: { sessionId: "main", label: "facts" }, key: "sky", content: null },
+          { entries: { sessionId: "main", label: "facts" }, key: "grass", content: "The grass is green." },
+          { block: { sessionId: "", kind: "block", label: "team", scope: { key: "k" } }, content: "ten" },
+          { records: RECORDS, key: "k", value: new Uint8Array([1]) },
+        ]),
+  },
+  {
+    title: "a JSON Merge Patch",
+    prepare: async ({ sessionOf }) => {
+      await sessionOf("main").withContext("profile").replaceContextBlock("profile", '{"name":"Ada"}');
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("profile", { schema: z.object({ name: z.string() }) });
+      await session.readContextBlock("profile");
+      return () => session.patchContextBlock("profile", { name: "Bea" });
+    },
+  },
+  {
+    title: "importing versions of a block",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.blocks.importVersions({ sessionId: "main", kind: "block", label: "memory" }, ELSEWHERE),
+  },
+  {
+    title: "importing versions of an entry",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.entries.importVersions({ sessionId: "main", label: "facts" }, "sky", ELSEWHERE),
+  },
+  {
     title: "freezing the prompt",
     prepare: ({ session }) => chain(session, ["a"]),
     call: async ({ sessionOf }) => {
@@ -471,6 +532,16 @@ export const SCENARIOS: readonly Scenario[] = [
 
 const entriesOf = (store: Store, userId: string) =>
   new AgentSearchProvider(store, { scope: "user", label: "facts" }).forUser(userId);
+
+const ELSEWHERE: readonly StoredVersion[] = [7, 8].map((version) => ({
+  version,
+  content: `version ${version}`,
+  writtenAt: "2026-11-22T12:00:00.000Z",
+  author: "import",
+  sessionId: "elsewhere",
+  messageIds: ["m"],
+  toolCallId: null,
+}));
 
 const RECORDS = { sessionId: "main", label: "runs" };
 

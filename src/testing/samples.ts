@@ -74,6 +74,7 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
       compactions: await store.session(id).compactions(),
       skills: await store.session(id).skills(),
       memory: await store.blocks.get({ sessionId: id, kind: "block", label: "memory" }),
+      versions: await store.blocks.versions({ sessionId: id, kind: "block", label: "memory" }),
       prompt: await store.blocks.get({ sessionId: id, kind: "prompt", label: "" }),
       facts: await factsOf(store, id),
       records: await store.records.list({ sessionId: id, label: "runs" }),
@@ -84,6 +85,7 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
   const ofAda = {
     memory: await ada.blocks.get({ ...scope, kind: "block", label: "memory" }),
     sky: await ada.entries.get({ ...scope, label: "facts" }, "sky"),
+    versions: await ada.blocks.versions({ ...scope, kind: "block", label: "memory" }),
   };
   return { sessions, shown, ofAda };
 }
@@ -91,7 +93,7 @@ export async function snapshot({ store }: Workspace, sessionIds: readonly string
 async function factsOf({ entries }: Store, sessionId: string): Promise<unknown> {
   const scope = { sessionId, label: "facts" };
   const known = [];
-  for (const key of ["sky", "grass"]) known.push(await entries.get(scope, key));
+  for (const key of ["sky", "grass"]) known.push([await entries.get(scope, key), await entries.versions(scope, key)]);
   return { count: await entries.count(scope), known };
 }
 

@@ -1,3 +1,6 @@
+import type { z } from "zod";
+import type { ToolCallOptions } from "./tool.js";
+
 /** What the tools need to know of a block; none of it changes while the block is there. */
 export interface ToolBlock {
   readonly label: string;
@@ -6,6 +9,8 @@ export interface ToolBlock {
   readonly writable: boolean;
   readonly isSkill: boolean;
   readonly isSearchable: boolean;
+  /** Of a block whose content is a JSON object. */
+  readonly schema?: z.ZodObject;
 }
 
 /** An entry of a keyed block. */
@@ -26,10 +31,15 @@ export interface ContextAccess {
   toolBlocks(): readonly ToolBlock[];
   /** The block with this label. Errors: `BLOCK_NOT_FOUND`. */
   toolBlock(label: string): ToolBlock;
-  /** Writes the whole content of a block without keys. */
-  write(label: string, content: string, action: WriteAction): Promise<WrittenBlock>;
+  /** Writes the whole content of a block without keys, or patches that of one with a schema. What the model has not seen is not replaced. */
+  write(
+    label: string,
+    content: string,
+    action: WriteAction,
+    call: ToolCallOptions,
+  ): Promise<WrittenBlock | ConflictingBlock>;
   /** Writes one entry of a keyed block. */
-  writeEntry(label: string, entry: ToolEntry, action: WriteAction): Promise<void>;
+  writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions): Promise<void>;
   /** True when the block's listing, as last read, shows this very key. */
   lists(label: string, key: string): boolean;
   /** A whole document; null when there is none under this key. */
@@ -44,6 +54,12 @@ export interface ContextAccess {
 export interface WrittenBlock {
   readonly tokens: number;
   readonly maxTokens?: number;
+}
+
+/** A block that says something else than the model was shown, so that nothing was written. */
+export interface ConflictingBlock {
+  /** What it says now. */
+  readonly present: string;
 }
 
 /** Remembers which documents the model has loaded, so that an unload can take them out of what it sees. */

@@ -4,7 +4,7 @@ import { assertStorableText } from "../model/text.js";
 import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
 import { labelField, listBlocks } from "./fields.js";
-import { createTool, type SessionTool } from "./tool.js";
+import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
 export function createSetContextTool(context: ContextAccess): SessionTool | null {
@@ -13,14 +13,16 @@ export function createSetContextTool(context: ContextAccess): SessionTool | null
   return createTool({
     description: describe(blocks),
     inputSchema: inputSchema(blocks),
-    async run({ label, content, action = "replace", metadata = {} }) {
+    async run({ label, content, action = "replace", metadata = {} }, call) {
       const block = context.toolBlock(label);
       if (!isKeyed(block)) {
-        const written = await context.write(block.label, content, action);
-        return `${action === "append" ? "Appended to" : "Replaced"} ${block.label}${usage(written)}.`;
+        const written = await context.write(block.label, content, action, call);
+        if ("present" in written) return refusal(conflict(block.label, written.present));
+        const did = block.schema !== undefined ? "Patched" : action === "append" ? "Appended to" : "Replaced";
+        return `${did} ${block.label}${usage(written)}.`;
       }
       const key = keyFor(context, block, content, metadata.title);
-      await context.writeEntry(block.label, { key, content, description: metadata.description }, action);
+      await context.writeEntry(block.label, { key, content, description: metadata.description }, action, call);
       return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}.`;
     },
   });
@@ -53,9 +55,15 @@ const inputSchema = (blocks: readonly ToolBlock[]) =>
 function describe(blocks: readonly ToolBlock[]): string {
   const note = (block: ToolBlock) => {
     const budget = block.maxTokens === undefined ? "" : `, at most ${block.maxTokens} tokens`;
+    if (block.schema !== undefined) return ` (${patchNote(block.schema)}${budget})`;
     return isKeyed(block) ? ` (entries by title${budget} each)` : ` (text${budget})`;
   };
   return `Save something to a context block, to remember it beyond this conversation.\nBlocks:\n${listBlocks(blocks, note)}`;
+}
+
+function patchNote(schema: z.ZodObject): string {
+  const { $schema: _, ...shape } = z.toJSONSchema(schema.partial(), { io: "input", unrepresentable: "any" });
+  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(shape)}`;
 }
 
 function isKeyed(block: ToolBlock): boolean {
@@ -67,6 +75,12 @@ function keyFor(context: ContextAccess, block: ToolBlock, content: string, title
   assertStorableText(title, "A title");
   // A key that the host chose may not be a slug; what the listing shows is an entry's name.
   return context.lists(block.label, title) ? title : keyOfTitle(title);
+}
+
+// The content comes last: nothing in it can pass for the tool's own words.
+function conflict(label: string, present: string): string {
+  const now = present === "" ? "It is empty now." : `It now reads:\n\n${present}`;
+  return `${label} was changed since you were shown it, and nothing was written. Put what is new into its present text and replace it again, or append. ${now}`;
 }
 
 function usage({ tokens, maxTokens }: { tokens: number; maxTokens?: number }): string {

@@ -65,8 +65,8 @@ const READS = new Set(
     ["session", "message leaf branches parent siblings path stream recent rowStats length tree messages search"],
     ["session", "compactions originals skills"],
     ["sessions", "get list count"],
-    ["blocks", "get"],
-    ["entries", "count get search"],
+    ["blocks", "get versions"],
+    ["entries", "count get search versions"],
     ["records", "get list"],
   ].flatMap(([family, names = ""]) => names.split(" ").map((name) => `${family}.${name}`)),
 );

@@ -3,7 +3,7 @@ import { joinResults, quoteField, quoteResult } from "../../model/quoted-results
 import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
-import type { EntryScope, EntryStore } from "../../storage/contract.js";
+import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
 import {
@@ -29,11 +29,18 @@ export interface AgentSearchOptions extends SharingOptions {
   label?: string | undefined;
 }
 
+/** Where a provider keeps its entries. */
+export let placeOfEntries: (provider: AgentSearchProvider) => { readonly store: Store; readonly scope: EntryScope };
+
 /**
  * Searchable entries kept in a store, under the label of the block that uses them. They belong to one session (the one
  * that uses them, or the unnamed one when used by itself), unless they are shared or have another scope.
  */
 export class AgentSearchProvider implements SearchProvider {
+  static {
+    placeOfEntries = (provider) => ({ store: boundStore(provider.#host, provider.#binding), scope: provider.#scope });
+  }
+
   readonly #host: object;
   readonly #ownLabel: string | undefined;
   #binding: Binding;
@@ -97,16 +104,30 @@ export class AgentSearchProvider implements SearchProvider {
     return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
   }
 
-  /** Writes an entry, in place when the key is known. Errors: `INVALID_TEXT`. */
-  async set(key: string, content: string): Promise<void> {
+  /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */
+  async set(key: string, content: string, _description?: string, options: VersionOptions = {}): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.set(this.#scope, { key, content });
+    await this.#entries.set(this.#scope, { key, content }, options);
+  }
+
+  /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. */
+  async delete(key: string, options: VersionOptions = {}): Promise<void> {
+    await this.#entries.delete(this.#scope, key, options);
+  }
+
+  /** The versions that are kept of an entry, the newest first; the present one is among them. */
+  async versions(key: string): Promise<StoredVersion[]> {
+    return this.#entries.versions(this.#scope, key);
   }
 
   /** Appends in the store, on a new line, creating the entry when absent. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
-  async append(key: string, content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<void> {
+  async append(
+    key: string,
+    content: string,
+    { maxTokens = DEFAULT_MAX_TOKENS, ...options }: AppendOptions = {},
+  ): Promise<void> {
     assertEntry(key, content);
-    await this.#entries.append(this.#scope, { key, content }, { maxTokens });
+    await this.#entries.append(this.#scope, { key, content }, { ...options, maxTokens });
   }
 
   get #entries(): EntryStore {

@@ -1,13 +1,20 @@
 import { assertStorableText } from "../../model/text.js";
-import type { BlockKey, Store, StoredBlock } from "../../storage/contract.js";
+import type { BlockKey, Store, StoredBlock, StoredVersion } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, VersionedContextProvider, WriteOptions } from "../provider.js";
+
+/** Where a provider keeps its block. */
+export let placeOfBlock: (provider: StoreContextProvider) => { readonly store: Store; readonly key: BlockKey };
 
 /**
  * A writable block that is kept in a store. A session checks its block's budget; writes made here directly are not
  * bounded, but for appends, which `DEFAULT_MAX_TOKENS` bounds.
  */
 export abstract class StoreContextProvider implements VersionedContextProvider {
+  static {
+    placeOfBlock = (provider) => provider.place();
+  }
+
   /** Where the block is kept. */
   protected abstract place(): { readonly store: Store; readonly key: BlockKey };
 
@@ -29,9 +36,18 @@ export abstract class StoreContextProvider implements VersionedContextProvider {
   }
 
   /** Appends in the store, on a new line: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET`, `INVALID_TEXT`. */
-  async append(content: string, { maxTokens = DEFAULT_MAX_TOKENS }: AppendOptions = {}): Promise<StoredBlock> {
+  async append(
+    content: string,
+    { maxTokens = DEFAULT_MAX_TOKENS, ...options }: AppendOptions = {},
+  ): Promise<StoredBlock> {
     assertStorableText(content, "The content of a context block");
     const { store, key } = this.place();
-    return store.blocks.append(key, content, { maxTokens });
+    return store.blocks.append(key, content, { ...options, maxTokens });
+  }
+
+  /** The versions that are kept, the newest first; the present one is among them. */
+  async versions(): Promise<StoredVersion[]> {
+    const { store, key } = this.place();
+    return store.blocks.versions(key);
   }
 }

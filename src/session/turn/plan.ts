@@ -7,7 +7,7 @@ import { sha256 } from "../../model/sha256.js";
 import { estimateStringTokens, estimateTokens } from "../../model/tokens.js";
 import type { SessionBackend } from "../provider.js";
 import type { TurnLog } from "./log.js";
-import { hasOtherBlocks, shownBlocks, type TurnNote } from "./notes.js";
+import { hasOtherBlocks, parseNote, shownBlocks, type TurnNote, updateOf } from "./notes.js";
 import type { TurnState } from "./record.js";
 import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason } from "./request.js";
 
@@ -64,7 +64,8 @@ export function planTurn(now: Present, options: PrepareTurnOptions, answeredAt: 
   const changed =
     frozen === null ? [] : blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
   const isRepeated = isSameTurn(now, target);
-  const refreshed = isRepeated ? false : refreshReason(now, changed, options.cacheTtl, answeredAt);
+  const news = parseNote(updateOf(changed, shown));
+  const refreshed = isRepeated ? false : refreshReason(now, news, options.cacheTtl, answeredAt);
   // A compaction renders the prompt itself. One that was laid by hand did not.
   const renders = refreshed !== false && (refreshed !== "compaction" || state?.prompt === frozen?.digest);
   // Further up it would change what the provider has in its cache.
@@ -81,7 +82,7 @@ function isSameTurn({ state, frozen, messages }: Present, target: SessionMessage
 
 function refreshReason(
   { frozen, blocks, labels, messages, state, notes }: Present,
-  changed: readonly ContextBlock[],
+  news: readonly { readonly content: string }[],
   cacheTtl = DEFAULT_CACHE_TTL,
   answeredAt: number,
 ): false | RefreshReason {
@@ -89,11 +90,10 @@ function refreshReason(
   const summaryId = summaryIn(messages);
   if (state !== null && summaryId !== null && summaryId !== state.summaryId) return "compaction";
   if (hasOtherBlocks(frozen.text, labels, blocks)) return "blocks";
-  const told = messages.map(({ id }) => notes.get(id)?.update ?? "").filter((text) => text !== "");
-  if (told.length === 0 && changed.length === 0) return false;
+  const told = messages.flatMap(({ id }) => parseNote(notes.get(id)?.update ?? ""));
+  if (told.length === 0 && news.length === 0) return false;
   if (Date.now() - Math.max(state?.sentAt ?? 0, answeredAt) > cacheTtl) return "idle";
-  const texts = [...told, ...changed.map(({ content }) => content)];
-  const tokens = texts.reduce((sum, text) => sum + estimateStringTokens(text), 0);
+  const tokens = [...told, ...news].reduce((sum, { content }) => sum + estimateStringTokens(content), 0);
   return tokens > LARGEST_SHARE * (estimateStringTokens(frozen.text) + estimateTokens(messages)) ? "size" : false;
 }
 

@@ -37,15 +37,17 @@ export class TurnPreparer {
   #known: Map<string, string> | null = null;
 
   constructor(private readonly parts: TurnParts) {
-    parts.context.onToolWrite(({ label, content }, added) => {
-      const folded = foldLabel(label);
-      this.#known?.set(folded, added === null ? content : appendText(this.#known.get(folded) ?? "", added));
+    parts.context.onToolAnswer((folded, content, isAdded = false) => {
+      this.#known?.set(folded, isAdded ? appendText(this.#known.get(folded) ?? "", content) : content);
     });
   }
 
   /** Notes that messages were written through this object: one of the model's ends an answer. */
   wrote(messages: readonly SessionMessage[]): void {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
+    // Until a turn is prepared, it is the latest one that the model answers.
+    const asked = messages.findLast(({ role }) => role === "user");
+    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
   }
 
   /** See `Session.prepareTurn`. */
@@ -61,6 +63,8 @@ export class TurnPreparer {
     await log.keepState({ sentAt, prompt, summaryId: summaryIn(now.messages), messageId, leafId, outline });
     await log.keepTurn(record);
     this.#known = shownBlocks(system, now.messages, turn.notes);
+    const isSame = system === now.frozen?.text;
+    await context.show(messageId, isSame ? now.blocks : null, note === null ? plan.changed : [], plan.shown);
     return {
       system,
       messages: withNotes(now.messages, turn.notes),
@@ -80,6 +84,7 @@ export class TurnPreparer {
     if (changed.length === 0) return null;
     const text = updateOf(changed, known);
     for (const { label, content } of changed) known.set(foldLabel(label), content);
+    await this.parts.context.show(this.parts.context.shown.messageId, changed, [], known);
     return text;
   }
 

@@ -15,6 +15,7 @@ import { checkRecords, repairRecords } from "./records.js";
 import { repairSession } from "./repair-session.js";
 import { compareIndex, type Differing, repairIndex, windowEnd } from "./search-index.js";
 import { checkSession, type SessionRecord } from "./session.js";
+import { checkVersions, repairVersions } from "./versions.js";
 
 /** A store that checks itself. */
 export function checkable(open: OpenStore, check: CheckDialect): OpenStore {
@@ -68,6 +69,10 @@ class StoreCheck {
         () => this.#write("", () => repairKept(kind, sessionId)),
       );
     }
+    await this.#step(
+      (found) => checkVersions(sessionId, found),
+      () => this.#write("", () => repairVersions(sessionId)),
+    );
     await this.#step(
       (found) => checkRecords(sessionId, found),
       () => this.#write("", () => repairRecords(sessionId)),

@@ -1,3 +1,5 @@
+import type { StoredVersion, VersionOptions } from "./versions.js";
+
 /** Whose a block is: the session's, its user's in all sessions of the user, or that of all who name this key. */
 export type BlockScope = "session" | "user" | { readonly key: string };
 
@@ -30,14 +32,32 @@ export interface StoredBlock {
   version: number;
 }
 
+/** How a block is replaced. `expectedVersion` 0 means "must not exist yet". */
+export interface ReplaceBlockOptions extends VersionOptions {
+  readonly expectedVersion?: number | undefined;
+  /** The number that this version gets, for a copy of a block from elsewhere. Default: the next one. */
+  readonly version?: number | undefined;
+}
+
+/** How a block or an entry is appended to. */
+export interface AppendTextOptions extends VersionOptions {
+  /** The largest content that may come of it, in estimated tokens. */
+  readonly maxTokens: number;
+}
+
 /** Every method fails with `USER_REQUIRED` for a user's block where there is no user. */
 export interface BlockStore {
   get(key: BlockKey): Promise<StoredBlock | null>;
-  /** Replaces the content. `expectedVersion` 0 means "must not exist yet". Errors: `BLOCK_CONFLICT`. */
-  set(key: BlockKey, content: string, options?: { expectedVersion?: number | undefined }): Promise<StoredBlock>;
+  /** Replaces the content. Errors: `BLOCK_CONFLICT`. */
+  set(key: BlockKey, content: string, options?: ReplaceBlockOptions): Promise<StoredBlock>;
   /** Appends to the content on a new line (see `appendText`), in the store: concurrent appends are all kept. Errors: `BLOCK_OVER_BUDGET` when the result exceeds `maxTokens`. */
-  append(key: BlockKey, text: string, options: { maxTokens: number }): Promise<StoredBlock>;
+  append(key: BlockKey, text: string, options: AppendTextOptions): Promise<StoredBlock>;
+  /** Removes a block and its versions. */
   delete(key: BlockKey): Promise<void>;
+  /** The versions that are kept, the newest first; the present one is among them. A prompt has none but that. */
+  versions(key: BlockKey): Promise<StoredVersion[]>;
+  /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
+  importVersions(key: BlockKey, versions: readonly StoredVersion[]): Promise<void>;
 }
 
 /** Names a collection of searchable entries, as `BlockKey` names a block. */
@@ -57,10 +77,15 @@ export interface EntryStore {
   count(scope: EntryScope): Promise<number>;
   get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
   /** Writes an entry, in place when the key is known. */
-  set(scope: EntryScope, entry: StoredEntry): Promise<void>;
+  set(scope: EntryScope, entry: StoredEntry, options?: VersionOptions): Promise<void>;
   /** Appends to an entry on a new line (see `appendText`), in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
-  append(scope: EntryScope, entry: StoredEntry, options: { maxTokens: number }): Promise<StoredEntry>;
-  delete(scope: EntryScope, key: string): Promise<void>;
+  append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
+  /** Removes an entry. That is a version of it too, so that it can be written again; with `keepVersions: 0` nothing stays. */
+  delete(scope: EntryScope, key: string, options?: VersionOptions): Promise<void>;
+  /** The versions that are kept of an entry, the newest first; the present one is among them. */
+  versions(scope: EntryScope, key: string): Promise<StoredVersion[]>;
+  /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
+  importVersions(scope: EntryScope, key: string, versions: readonly StoredVersion[]): Promise<void>;
   /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
   search(scope: EntryScope, query: string, options: { limit: number }): Promise<StoredEntry[]>;
 }

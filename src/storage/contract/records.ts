@@ -46,5 +46,8 @@ export interface RecordStore {
   list(scope: RecordScope, options?: ListRecordsOptions): Promise<StoredRecord[]>;
 }
 
+/** The label of how far a session was learned from. A fork has a copy of it. */
+export const LEARNING = "learning";
+
 /** The label of what a session's turns know of each other. It goes when the messages are cleared. */
 export const TURNS = "turns";

@@ -36,6 +36,8 @@ export interface NewSession {
 /** What changes of a registry entry; what is left out stays. */
 export interface SessionChange {
   readonly name?: string | undefined;
+  /** Changes nothing where the session has another name than this. */
+  readonly expectedName?: string | undefined;
   /** Fields that are written over the present ones, each as a whole; null removes one. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }

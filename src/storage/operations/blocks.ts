@@ -1,17 +1,35 @@
 import { StemmaError } from "../../errors.js";
 import { appendText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
-import type { BlockKey, StoredBlock } from "../contract.js";
+import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { dateSession, isoNow } from "./session-head.js";
 import { upgradedLabel } from "./upgraded-rows.js";
+import {
+  keepVersion,
+  newVersion,
+  readVersions,
+  removeVersions,
+  unrecorded,
+  type VersionNote,
+  type VersionPlace,
+} from "./versions.js";
 
 /** See `BlockStore.get`. */
 export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
-  const row = yield* first<StoredBlock>(
-    `SELECT content, version FROM cf_agents_context_blocks
+  const row = yield* findBlock(key);
+  return row === undefined ? null : { content: row.content, version: Number(row.version) };
+}
+
+interface BlockRow extends StoredBlock {
+  readonly updated_at: string;
+}
+
+function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
+  return yield* first<BlockRow>(
+    `SELECT content, version, updated_at FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?
      ORDER BY CASE session_id WHEN ? THEN 1 ELSE 0 END LIMIT 1`,
     key.sessionId,
@@ -21,19 +39,37 @@ export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
     upgradedLabel(key),
     UPGRADED_ROWS,
   );
-  return row === undefined ? null : { content: row.content, version: Number(row.version) };
 }
 
-/** The block as it is before a write, and whether the write finds a row of its own. */
-export function* openBlock(sql: Dialect, key: BlockKey): Operation<{ block: StoredBlock | null; hasRow: boolean }> {
-  const row = yield* first<StoredBlock>(
-    `SELECT content, version FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?${sql.forUpdate}`,
+/** A block as it is before a write. */
+export interface OpenBlock {
+  readonly block: StoredBlock | null;
+  /** The write finds a row of its own. */
+  readonly hasRow: boolean;
+  /** The present version, where it is not among those that are kept. */
+  readonly unrecorded: StoredVersion | null;
+}
+
+/** Reads a block that is written next. */
+export function* openBlock(sql: Dialect, key: BlockKey): Operation<OpenBlock> {
+  const own = yield* first<BlockRow & { recorded: number | null }>(
+    `SELECT content, version, updated_at,
+       (SELECT v.version FROM assistant_versions v
+        WHERE v.session_id = b.session_id AND v.kind = b.kind AND v.label = b.label AND v.key = '' AND v.version = b.version) AS recorded
+     FROM cf_agents_context_blocks b WHERE session_id = ? AND kind = ? AND label = ?${sql.forUpdate}`,
     key.sessionId,
     key.kind,
     key.label,
   );
-  if (row === undefined) return { block: yield* readBlock(key), hasRow: false };
-  return { block: { content: row.content, version: Number(row.version) }, hasRow: true };
+  const row = own ?? (yield* findBlock(key));
+  if (row === undefined) return { block: null, hasRow: false, unrecorded: null };
+  const block = { content: row.content, version: Number(row.version) };
+  const isRecorded = own !== undefined && own.recorded !== null;
+  return {
+    block,
+    hasRow: own !== undefined,
+    unrecorded: isRecorded ? null : unrecorded(block.version, block.content, row.updated_at),
+  };
 }
 
 /** See `BlockStore.set`. */
@@ -41,29 +77,50 @@ export function* writeBlock(
   sql: Dialect,
   key: BlockKey,
   content: string,
-  expectedVersion: number | undefined,
+  { expectedVersion, version: given }: Pick<ReplaceBlockOptions, "expectedVersion" | "version">,
+  note: VersionNote,
 ): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
-  const { block, hasRow } = yield* openBlock(sql, key);
-  const version = block?.version ?? 0;
+  const open = yield* openBlock(sql, key);
+  const version = open.block?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
     throw new StemmaError("BLOCK_CONFLICT", { label: key.label, expectedVersion, version }, message);
   }
-  return yield* storeBlock(key, { content, version: version + 1 }, hasRow);
+  return yield* storeBlock(key, content, open, note, given);
 }
 
 /** See `BlockStore.append`. */
-export function* appendBlock(sql: Dialect, key: BlockKey, text: string, maxTokens: number): Operation<StoredBlock> {
+export function* appendBlock(
+  sql: Dialect,
+  key: BlockKey,
+  text: string,
+  maxTokens: number,
+  note: VersionNote,
+): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
-  const { block, hasRow } = yield* openBlock(sql, key);
-  const content = appendText(block?.content ?? "", text);
+  const open = yield* openBlock(sql, key);
+  const content = appendText(open.block?.content ?? "", text);
   assertBudget(key.label, content, maxTokens);
-  return yield* storeBlock(key, { content, version: (block?.version ?? 0) + 1 }, hasRow);
+  return yield* storeBlock(key, content, open, note);
+}
+
+/** See `BlockStore.versions`. */
+export function* readBlockVersions(key: BlockKey): Operation<StoredVersion[]> {
+  const versions = key.kind === "prompt" ? [] : yield* readVersions(versionPlace(key));
+  const present = yield* findBlock(key);
+  if (present === undefined || versions[0]?.version === Number(present.version)) return versions;
+  return [unrecorded(Number(present.version), present.content, present.updated_at), ...versions];
+}
+
+/** Where the versions of a block stand. */
+export function versionPlace({ sessionId, label }: BlockKey): VersionPlace {
+  return { sessionId, kind: "block", label, key: "" };
 }
 
 /** See `BlockStore.delete`. Gives whether it was there. */
 export function* deleteBlock(key: BlockKey): Operation<boolean> {
+  if (key.kind === "block") yield* removeVersions(versionPlace(key));
   const query = `DELETE FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
   return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
@@ -77,14 +134,31 @@ export function assertBudget(label: string, content: string, maxTokens: number):
   throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }
 
-/** Writes a block that `openBlock` read. */
-export function* storeBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<StoredBlock> {
-  // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
+/** Writes the next version of a block that `openBlock` read. */
+export function* storeBlock(
+  key: BlockKey,
+  content: string,
+  { block, hasRow, unrecorded }: OpenBlock,
+  note: VersionNote,
+  version = (block?.version ?? 0) + 1,
+): Operation<StoredBlock> {
+  const next = { content, version };
+  yield* putBlock(key, next, hasRow);
+  // Where none are kept, there are some only of the time before.
+  const isUnkept = note.keepVersions === 0 && (block === null || unrecorded !== null);
+  if (key.kind === "prompt" || isUnkept) return next;
+  const place = versionPlace(key);
+  if (unrecorded !== null) yield* keepVersion(place, unrecorded, note.keepVersions);
+  yield* keepVersion(place, newVersion(next.version, content, note), note.keepVersions);
+  return next;
+}
+
+/** Writes a block as it is to be, without a word of it in its history. */
+export function* putBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<void> {
   // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
   const write = !hasRow
     ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
     : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
          WHERE session_id = ? AND kind = ? AND label = ?`;
   yield* run(write, block.content, block.version, isoNow(), key.sessionId, key.kind, key.label);
-  return block;
 }

@@ -3,8 +3,12 @@ import type { StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
 import { userScope } from "../session-id.js";
-import { openBlock, storeBlock } from "./blocks.js";
-import { findEntry, removeEntries, storeEntry } from "./entries.js";
+import { openBlock, putBlock, storeBlock, versionPlace } from "./blocks.js";
+import { entryPlace, findEntry, putEntry, removeEntries, storeEntry } from "./entries.js";
+import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "./versions.js";
+
+/** What a claim merges, the program wrote, in no session. */
+const CLAIMED: VersionNote = { writtenIn: null };
 
 /** See `SessionRegistry.claim`. */
 export function* claimSessions(sql: Dialect, from: string, to: string): Operation<number> {
@@ -12,6 +16,7 @@ export function* claimSessions(sql: Dialect, from: string, to: string): Operatio
   const sessions = yield* count("UPDATE assistant_sessions SET user_id = ? WHERE user_id = ?", [to, from]);
   yield* claimBlocks(sql, userScope(from), userScope(to));
   yield* claimEntries(sql, userScope(from), userScope(to));
+  yield* removeAllVersions(userScope(from));
   return sessions;
 }
 
@@ -22,10 +27,14 @@ function* claimBlocks(sql: Dialect, from: string, to: string): Operation<void> {
   );
   for (const { label, content, version } of blocks) {
     const key = { sessionId: to, kind: "block", label } as const;
-    const { block, hasRow } = yield* openBlock(sql, key);
-    const merged = mergeTexts(block?.content, content);
-    if (merged === block?.content) continue;
-    yield* storeBlock(key, { content: merged, version: block === null ? Number(version) : block.version + 1 }, hasRow);
+    const open = yield* openBlock(sql, key);
+    if (open.block === null) {
+      yield* putBlock(key, { content, version: Number(version) }, false);
+      yield* moveVersions(versionPlace({ ...key, sessionId: from }), to);
+      continue;
+    }
+    const merged = mergeTexts(open.block.content, content);
+    if (merged !== open.block.content) yield* storeBlock(key, merged, open, CLAIMED);
   }
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", from);
 }
@@ -39,7 +48,13 @@ function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> 
     const scope = { sessionId: to, label };
     const known = (yield* findEntry(scope, key))?.content;
     const merged = mergeTexts(known, content);
-    if (merged !== known) yield* storeEntry(sql, scope, { key, content: merged });
+    if (merged === known) continue;
+    if (known === undefined && (yield* lastVersion(entryPlace(scope, key))).number === 0) {
+      yield* putEntry(sql, scope, { key, content }, null);
+      yield* moveVersions(entryPlace({ sessionId: from, label }, key), to);
+    } else {
+      yield* storeEntry(sql, scope, { key, content: merged }, CLAIMED);
+    }
   }
   yield* removeEntries(sql, from);
 }

@@ -1,13 +1,14 @@
 import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
-import type { Continuation, NewSession, SessionInfo } from "../contract.js";
+import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { copyEntries } from "./entries.js";
 import { skillsOf } from "./history.js";
 import { appendMessages } from "./messages.js";
 import { findSegments } from "./path.js";
+import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
 import {
@@ -20,6 +21,7 @@ import {
 } from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 import { adoptBlocks } from "./upgraded-rows.js";
+import { copyVersions } from "./versions.js";
 
 /** See `SessionStore.fork`. */
 export function* forkSession(
@@ -36,6 +38,7 @@ export function* forkSession(
   const to = (yield* findSessionHead(fork.id)) as SessionHead;
   yield* copyPath(sql, from, at, to.no, fork.id);
   yield* copyBlocks(sql, id, fork.id);
+  yield* copyRecord({ sessionId: id, label: LEARNING }, "state", fork.id);
   return info;
 }
 
@@ -158,4 +161,5 @@ function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {
     from,
   );
   yield* copyEntries(sql, from, to);
+  yield* copyVersions(from, to);
 }

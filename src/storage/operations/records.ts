@@ -92,6 +92,18 @@ export function* listRecords(
   return rows.map((row) => recordOf(sql, row));
 }
 
+/** Copies a record of a session to another one. */
+export function* copyRecord(from: RecordScope, key: string, sessionId: string): Operation<void> {
+  yield* run(
+    `INSERT INTO assistant_records (session_id, label, key, value, version, expires_at)
+     SELECT ?, label, key, value, version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`,
+    sessionId,
+    from.sessionId,
+    from.label,
+    key,
+  );
+}
+
 /** Removes the records of a session, or those with one label. */
 export function* removeRecords(sessionId: string, label?: string): Operation<void> {
   if (label === undefined) yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);

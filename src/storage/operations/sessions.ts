@@ -15,6 +15,7 @@ import { SESSION_RANGE } from "./row-id.js";
 import { sessionFilter } from "./session-filter.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
+import { removeAllVersions } from "./versions.js";
 
 // A plain append does not touch the session's row: the newest message tells when it was.
 const sessionsWhere = (condition: string) => `
@@ -102,7 +103,9 @@ export function* countSessions(userId?: string): Operation<number> {
 
 /** See `SessionRegistry.update`. */
 export function* updateSession(id: string, change: SessionChange, userId?: string): Operation<SessionInfo> {
-  const { name, metadata } = yield* getSession(id, userId);
+  const present = yield* getSession(id, userId);
+  const { name, metadata } = present;
+  if (change.expectedName !== undefined && change.expectedName !== name) return present;
   yield* run(
     "UPDATE assistant_sessions SET name = ?, metadata = ?, updated_at = ? WHERE id = ?",
     change.name ?? name,
@@ -148,6 +151,7 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
   yield* removeUpgradedBlocks(id);
+  yield* removeAllVersions(id);
   yield* removeRecords(id);
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
 }

@@ -9,6 +9,7 @@ export const TABLES = [
   "assistant_media_refs",
   "assistant_fts",
   "assistant_records",
+  "assistant_versions",
   "cf_agents_context_blocks",
   "cf_agents_search_entries",
   "cf_agents_search_fts",

@@ -1,5 +1,5 @@
 import { confining } from "../../../storage/confine.js";
-import type { BlockKey, Store, StoredBlock } from "../../../storage/contract.js";
+import type { BlockKey, KeptWrite, Store } from "../../../storage/contract.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { heldSession } from "./held-session.js";
@@ -61,6 +61,14 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       blocks: blocksOf(places, own),
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
+      writeTogether: (writes) =>
+        places.writeAll(
+          writes.map((write) => ("block" in write ? write.block : "entries" in write ? write.entries : write.records)),
+          async (keysOf) => {
+            await own.writeTogether(writes);
+            for (const [index, write] of writes.entries()) noteWrite(keysOf(index), write);
+          },
+        ),
       order: held.order,
       reload: (id) => held.reload(id),
       retain: (id) => held.retain(id),
@@ -73,32 +81,25 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   return store;
 }
 
-// A block that came from the storage goes on counting its versions from there.
 function blocksOf(places: Places, { blocks }: Store): Store["blocks"] {
+  const noting = <T>(key: BlockKey, write: () => Promise<T>) =>
+    places.write(key, async (keys) => {
+      const written = await write();
+      const { kind, label } = key;
+      keys.blocks.set(blockName(key), { kind, label });
+      return written;
+    });
   return {
-    get: (key) =>
-      places.read(key, async (keys) => {
-        const block = await blocks.get(key);
-        return block === null ? null : counted(keys, key, block);
-      }),
-    set: (key, content, { expectedVersion } = {}) =>
-      places.write(key, async (keys) => {
-        const expected = expectedVersion === undefined ? undefined : expectedVersion - before(keys, key);
-        const block = await blocks.set(key, content, { expectedVersion: expected });
-        noteBlock(keys, key);
-        return counted(keys, key, block);
-      }),
-    append: (key, text, options) =>
-      places.write(key, async (keys) => {
-        const block = await blocks.append(key, text, options);
-        noteBlock(keys, key);
-        return counted(keys, key, block);
-      }),
+    get: (key) => places.read(key, () => blocks.get(key)),
+    set: (key, content, options) => noting(key, () => blocks.set(key, content, options)),
+    append: (key, text, options) => noting(key, () => blocks.append(key, text, options)),
     delete: (key) =>
       places.write(key, async (keys) => {
         await blocks.delete(key);
         keys.blocks.delete(blockName(key));
       }),
+    versions: (key) => places.read(key, () => blocks.versions(key)),
+    importVersions: (key, versions) => noting(key, () => blocks.importVersions(key, versions)),
   };
 }
 
@@ -106,9 +107,9 @@ function entriesOf(places: Places, { entries }: Store): Store["entries"] {
   return {
     count: (scope) => places.read(scope, () => entries.count(scope)),
     get: (scope, key) => places.read(scope, () => entries.get(scope, key)),
-    set: (scope, entry) =>
+    set: (scope, entry, version) =>
       places.write(scope, async (keys) => {
-        await entries.set(scope, entry);
+        await entries.set(scope, entry, version);
         noteEntry(keys, scope.label, entry.key);
       }),
     append: (scope, entry, options) =>
@@ -117,7 +118,13 @@ function entriesOf(places: Places, { entries }: Store): Store["entries"] {
         noteEntry(keys, scope.label, entry.key);
         return stored;
       }),
-    delete: (scope, key) => places.write(scope, () => entries.delete(scope, key)),
+    delete: (scope, key, version) => places.write(scope, () => entries.delete(scope, key, version)),
+    versions: (scope, key) => places.read(scope, () => entries.versions(scope, key)),
+    importVersions: (scope, key, versions) =>
+      places.write(scope, async (keys) => {
+        await entries.importVersions(scope, key, versions);
+        noteEntry(keys, scope.label, key);
+      }),
     search: (scope, query, options) => places.read(scope, () => entries.search(scope, query, options)),
   };
 }
@@ -135,17 +142,15 @@ function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
   };
 }
 
-function counted(keys: KnownKeys, key: BlockKey, block: StoredBlock): StoredBlock {
-  return { ...block, version: before(keys, key) + block.version };
-}
-
-function before(keys: KnownKeys, key: BlockKey): number {
-  return keys.blocks.get(blockName(key))?.before ?? 0;
-}
-
-function noteBlock(keys: KnownKeys, key: BlockKey): void {
-  const { kind, label } = key;
-  keys.blocks.set(blockName(key), { kind, label, before: before(keys, key) });
+function noteWrite(keys: KnownKeys, write: KeptWrite): void {
+  if ("block" in write) {
+    const { kind, label } = write.block;
+    keys.blocks.set(blockName(write.block), { kind, label });
+  } else if ("entries" in write) {
+    noteEntry(keys, write.entries.label, write.key);
+  } else {
+    keys.records.add(write.records.label);
+  }
 }
 
 function noteEntry(keys: KnownKeys, label: string, key: string): void {

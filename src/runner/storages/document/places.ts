@@ -32,6 +32,17 @@ export class Places {
     return held.write([place], () => call(held.keys(place)), sessionOf(key));
   }
 
+  /** The same for one that writes under several keys; `keysOf` gives what is known of the place of each. */
+  async writeAll<T>(keys: readonly Kept[], call: (keysOf: (index: number) => KnownKeys) => Promise<T>): Promise<T> {
+    const { held } = this;
+    const places = await Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#placeOf(key))));
+    return held.write(
+      [...new Set(places)],
+      () => call((index) => held.keys(places[index] as string)),
+      keys.flatMap(sessionOf),
+    );
+  }
+
   async #placeOf({ sessionId, scope }: Kept): Promise<string> {
     if (typeof scope === "object") return keyScope(scope.key);
     const info = () => this.inner.sessions.get(sessionId);

@@ -1,5 +1,5 @@
 import { StemmaError } from "../../../errors.js";
-import type { SessionInfo, SessionRegistry, Store } from "../../../storage/contract.js";
+import { LEARNING, type SessionInfo, type SessionRegistry, type Store } from "../../../storage/contract.js";
 import { userScope } from "../../../storage/session-id.js";
 import type { HeldSessions } from "./held-sessions.js";
 
@@ -67,6 +67,7 @@ function copyKeys(held: HeldSessions, from: string, to: string): void {
   const target = held.keys(to);
   for (const [name, block] of held.keys(from).blocks) target.blocks.set(name, block);
   for (const [name, entry] of held.keys(from).entries) target.entries.set(name, entry);
+  if (held.keys(from).records.has(LEARNING)) target.records.add(LEARNING);
 }
 
 // What both have stays as the target knows it.

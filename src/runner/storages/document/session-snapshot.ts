@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from "../../../model/base64.js";
 import type { SessionMessage } from "../../../model/message.js";
 import type { SkillState } from "../../../model/skills.js";
-import type { BlockKey, ImportedTree, Store, StoredCompaction } from "../../../storage/contract.js";
+import type { BlockKey, ImportedTree, Store, StoredCompaction, StoredVersion } from "../../../storage/contract.js";
 import { isScope } from "../../../storage/session-id.js";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
@@ -33,6 +33,8 @@ interface Snapshot {
   compactions?: StoredCompaction[];
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
   entries?: { label: string; key: string; content: string }[];
+  /** Of the block `label`, or of its entry `key`, the newest first. */
+  versions?: { label: string; key?: string; kept: StoredVersion[] }[];
   skills?: SkillState;
   /** Their bytes as base64. */
   records?: { label: string; key: string; value: string; version: number; expiresAt: number | null }[];
@@ -46,12 +48,7 @@ export interface KnownKeys {
   readonly records: Set<string>;
 }
 
-interface KnownBlock {
-  readonly kind: BlockKey["kind"];
-  readonly label: string;
-  /** Versions that it had before it came into this store, which counts from 1. */
-  readonly before: number;
-}
+type KnownBlock = Pick<BlockKey, "kind" | "label">;
 
 export function newKeys(): KnownKeys {
   return { blocks: new Map(), entries: new Map(), records: new Set() };
@@ -131,6 +128,7 @@ export async function exportSession(
     ...nonEmpty("compactions", compactions),
     ...nonEmpty("blocks", await readBlocks(store, id, keys)),
     ...nonEmpty("entries", await readEntries(store, id, keys)),
+    ...nonEmpty("versions", await readVersions(store, id, keys)),
     ...nonEmpty("records", await readRecords(store, id, keys)),
     ...skills,
   };
@@ -171,12 +169,17 @@ export async function importSession(store: Store, id: string, state: SessionStat
 async function importBlocks(store: Store, id: string, ours: Snapshot): Promise<KnownKeys> {
   const keys = newKeys();
   for (const { kind, label, content, version } of ours.blocks ?? []) {
-    await store.blocks.set({ sessionId: id, kind, label }, content);
-    keys.blocks.set(blockName({ kind, label }), { kind, label, before: version - 1 });
+    await store.blocks.set({ sessionId: id, kind, label }, content, { version, keepVersions: 0 });
+    keys.blocks.set(blockName({ kind, label }), { kind, label });
   }
   for (const { label, key, content } of ours.entries ?? []) {
-    await store.entries.set({ sessionId: id, label }, { key, content });
+    await store.entries.set({ sessionId: id, label }, { key, content }, { keepVersions: 0 });
     keys.entries.set(entryName(label, key), { label, key });
+  }
+  for (const { label, key, kept } of ours.versions ?? []) {
+    if (key === undefined) await store.blocks.importVersions({ sessionId: id, kind: "block", label }, kept);
+    else await store.entries.importVersions({ sessionId: id, label }, key, kept);
+    if (key !== undefined) keys.entries.set(entryName(label, key), { label, key });
   }
   return keys;
 }
@@ -184,13 +187,15 @@ async function importBlocks(store: Store, id: string, ours: Snapshot): Promise<K
 /** Removes blocks and entries. */
 export async function removeBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<void> {
   for (const { kind, label } of keys.blocks.values()) await store.blocks.delete({ sessionId, kind, label });
-  for (const { label, key } of keys.entries.values()) await store.entries.delete({ sessionId, label }, key);
+  for (const { label, key } of keys.entries.values())
+    await store.entries.delete({ sessionId, label }, key, { keepVersions: 0 });
 }
 
 /** The blocks and entries of a scope, which is no session. */
 async function exportScope(store: Store, id: string, keys: KnownKeys) {
   const blocks = nonEmpty("blocks", await readBlocks(store, id, keys));
-  const ours = { ...blocks, ...nonEmpty("entries", await readEntries(store, id, keys)) };
+  const entries = nonEmpty("entries", await readEntries(store, id, keys));
+  const ours = { ...blocks, ...entries, ...nonEmpty("versions", await readVersions(store, id, keys)) };
   return { id, messages: [], usage: { input_tokens: 0, output_tokens: 0 }, metadata: { [OURS]: ours } };
 }
 
@@ -230,11 +235,11 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
 async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
   const blocks: Listed<"blocks"> = [];
   const extras = extrasKey(sessionId);
-  for (const { kind, label, before } of keys.blocks.values()) {
+  for (const { kind, label } of keys.blocks.values()) {
     // What it says stands in the state itself.
     if (kind === extras.kind && label === extras.label) continue;
     const block = await store.blocks.get({ sessionId, kind, label });
-    if (block !== null) blocks.push({ kind, label, content: block.content, version: before + block.version });
+    if (block !== null) blocks.push({ kind, label, content: block.content, version: block.version });
   }
   return blocks;
 }
@@ -246,6 +251,23 @@ async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Pr
     if (entry !== null) entries.push({ label, key, content: entry.content });
   }
   return entries;
+}
+
+async function readVersions(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"versions">> {
+  const versions: Listed<"versions"> = [];
+  // What is only the present one, of which nothing is known, is told with the block itself.
+  const isKept = ({ author, content }: StoredVersion, index: number) =>
+    index > 0 || author !== null || content === null;
+  for (const { kind, label } of keys.blocks.values()) {
+    if (kind === "prompt") continue;
+    const kept = (await store.blocks.versions({ sessionId, kind, label })).filter(isKept);
+    if (kept.length > 0) versions.push({ label, kept });
+  }
+  for (const { label, key } of keys.entries.values()) {
+    const kept = (await store.entries.versions({ sessionId, label }, key)).filter(isKept);
+    if (kept.length > 0) versions.push({ label, key, kept });
+  }
+  return versions;
 }
 
 async function readRecords(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"records">> {

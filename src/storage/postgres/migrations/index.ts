@@ -3,6 +3,13 @@ import { createTables } from "./001-tables.js";
 import { indexTerms } from "./002-index-terms.js";
 import { createRecords } from "./003-records.js";
 import { addOwners } from "./004-owners.js";
+import { createVersions } from "./005-versions.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
-export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [createTables, indexTerms, createRecords, addOwners];
+export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
+  createTables,
+  indexTerms,
+  createRecords,
+  addOwners,
+  createVersions,
+];

@@ -1,0 +1,59 @@
+import { type KeptWrite, LEARNING, type RecordScope, type RecordStore } from "../../storage/contract.js";
+import { takeLease } from "../lease.js";
+
+/** How far a session was learned from. */
+export interface LearnState {
+  /** The ids of the newest messages that were looked at, the latest first. */
+  readonly learned: readonly string[];
+  /** How often in a row the learn function failed with what comes next. */
+  readonly failures: number;
+}
+
+const STATE = "state";
+
+/** As many ids as a program may well delete or leave behind at once. */
+const MOST_IDS = 64;
+
+/** Keeps how far a session was learned from, in its records, and lets one process at a time learn. */
+export class LearnLog {
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly records: RecordStore,
+    sessionId: string,
+  ) {
+    this.#scope = { sessionId, label: LEARNING };
+  }
+
+  /** The state, and the version of it that `next` writes over. */
+  async state(): Promise<{ state: LearnState; version: number }> {
+    const record = await this.records.get(this.#scope, STATE);
+    if (record === null) return { state: { learned: [], failures: 0 }, version: 0 };
+    return { state: JSON.parse(new TextDecoder().decode(record.value)), version: record.version };
+  }
+
+  /** The write of the state after messages were looked at, oldest first. */
+  next({ learned, failures }: LearnState, messageIds: readonly string[], expectedVersion: number): KeptWrite {
+    const ids = [...messageIds.toReversed(), ...learned].slice(0, MOST_IDS);
+    return this.#write({ learned: ids, failures: messageIds.length === 0 ? failures : 0 }, expectedVersion);
+  }
+
+  /** Notes that the learn function failed. Errors: `RECORD_CONFLICT`. */
+  async failed({ learned, failures }: LearnState, expectedVersion: number): Promise<void> {
+    const value = encode({ learned, failures: failures + 1 });
+    await this.records.set(this.#scope, STATE, value, { expectedVersion });
+  }
+
+  /** The right to learn, for so many milliseconds at most; null while another process has it. The result gives it back. */
+  lease(duration: number): Promise<(() => Promise<void>) | null> {
+    return takeLease(this.records, this.#scope, duration);
+  }
+
+  #write(state: LearnState, expectedVersion: number): KeptWrite {
+    return { records: this.#scope, key: STATE, value: encode(state), options: { expectedVersion } };
+  }
+}
+
+function encode(state: LearnState): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(state));
+}

@@ -1,0 +1,138 @@
+import { DEFAULT_KEPT_VERSIONS, type StoredVersion, type VersionOptions } from "../contract.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
+import { dateSession, isoNow } from "./session-head.js";
+
+/** Names what has versions: a block, whose key is "", or an entry. */
+export interface VersionPlace {
+  /** As the rows have it: a session's id, or what stands for a scope. */
+  readonly sessionId: string;
+  readonly kind: "block" | "entry";
+  readonly label: string;
+  readonly key: string;
+}
+
+/** How a write is noted, and the session in which it was made; null for none. */
+export interface VersionNote extends VersionOptions {
+  readonly writtenIn: string | null;
+}
+
+const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
+
+const placeOf = ({ sessionId, kind, label, key }: VersionPlace) => [sessionId, kind, label, key] as const;
+
+/** The versions that are kept, newest first. */
+export function* readVersions(place: VersionPlace): Operation<StoredVersion[]> {
+  const rows = yield* all<VersionRow>(
+    `SELECT version, content, written_at, author, written_in, message_ids, tool_call_id
+     FROM assistant_versions WHERE ${AT} ORDER BY version DESC`,
+    ...placeOf(place),
+  );
+  return rows.map((row) => ({
+    version: Number(row.version),
+    content: row.content,
+    writtenAt: row.written_at,
+    author: row.author,
+    sessionId: row.written_in,
+    messageIds: row.message_ids === null ? [] : JSON.parse(row.message_ids),
+    toolCallId: row.tool_call_id,
+  }));
+}
+
+interface VersionRow {
+  readonly version: number;
+  readonly content: string | null;
+  readonly written_at: string;
+  readonly author: StoredVersion["author"];
+  readonly written_in: string | null;
+  readonly message_ids: string | null;
+  readonly tool_call_id: string | null;
+}
+
+/** The number of the newest version, 0 for none, and whether something is there in it. */
+export function* lastVersion(place: VersionPlace): Operation<{ readonly number: number; readonly isPresent: boolean }> {
+  const row = yield* first<{ version: number; present: number }>(
+    `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present
+     FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`,
+    ...placeOf(place),
+  );
+  return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1 };
+}
+
+/** What there is now, of which nothing is known but when it was written. */
+export function unrecorded(version: number, content: string, writtenAt: string): StoredVersion {
+  return { version, content, writtenAt, author: null, sessionId: null, messageIds: [], toolCallId: null };
+}
+
+/** The version that a write makes. */
+export function newVersion(version: number, content: string | null, { origin, writtenIn }: VersionNote): StoredVersion {
+  return {
+    version,
+    content,
+    writtenAt: isoNow(),
+    author: origin?.author ?? "program",
+    sessionId: writtenIn,
+    messageIds: origin?.messageIds ?? [],
+    toolCallId: origin?.toolCallId ?? null,
+  };
+}
+
+/** Keeps a version, and lets go of those that are too old. */
+export function* keepVersion(
+  place: VersionPlace,
+  version: StoredVersion,
+  keep: number = DEFAULT_KEPT_VERSIONS,
+): Operation<void> {
+  if (keep > 0) yield* insertVersion(place, version);
+  if (version.version <= keep) return;
+  yield* run(`DELETE FROM assistant_versions WHERE ${AT} AND version <= ?`, ...placeOf(place), version.version - keep);
+}
+
+function* insertVersion(place: VersionPlace, version: StoredVersion): Operation<void> {
+  yield* run(
+    `INSERT INTO assistant_versions
+         (content, written_at, author, written_in, message_ids, tool_call_id, session_id, kind, label, key, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    version.content,
+    version.writtenAt,
+    version.author,
+    version.sessionId,
+    version.messageIds.length === 0 ? null : JSON.stringify(version.messageIds),
+    version.toolCallId,
+    ...placeOf(place),
+    version.version,
+  );
+}
+
+/** Brings along versions that were kept elsewhere. */
+export function* importVersions(place: VersionPlace, versions: readonly StoredVersion[]): Operation<void> {
+  // Whoever writes beside a session's messages registers it.
+  yield* dateSession(place.sessionId);
+  for (const version of versions) yield* insertVersion(place, version);
+}
+
+/** Removes the versions of one block or entry. */
+export function* removeVersions(place: VersionPlace): Operation<void> {
+  yield* run(`DELETE FROM assistant_versions WHERE ${AT}`, ...placeOf(place));
+}
+
+/** Removes all versions of a session, or of a scope. */
+export function* removeAllVersions(sessionId: string): Operation<void> {
+  yield* run("DELETE FROM assistant_versions WHERE session_id = ?", sessionId);
+}
+
+/** Copies the versions of a session's blocks and entries to another one. */
+export function* copyVersions(from: string, to: string): Operation<void> {
+  yield* run(
+    `INSERT INTO assistant_versions
+       (session_id, kind, label, key, version, content, written_at, author, written_in, message_ids, tool_call_id)
+     SELECT ?, kind, label, key, version, content, written_at, author, written_in, message_ids, tool_call_id
+     FROM assistant_versions WHERE session_id = ?`,
+    to,
+    from,
+  );
+}
+
+/** Gives the versions of a block or an entry to another scope, which has none of it. */
+export function* moveVersions(place: VersionPlace, to: string): Operation<void> {
+  yield* run(`UPDATE assistant_versions SET session_id = ? WHERE ${AT}`, to, ...placeOf(place));
+}

@@ -1,0 +1,21 @@
+import type { PostgresMigration } from "../migration.js";
+
+/** Version 5. Blocks and entries keep their versions. */
+export const createVersions: PostgresMigration = {
+  definitions: [
+    `CREATE TABLE IF NOT EXISTS assistant_versions (
+  session_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  label TEXT NOT NULL,
+  key TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  content TEXT,
+  written_at TIMESTAMPTZ NOT NULL,
+  author TEXT,
+  written_in TEXT,
+  message_ids TEXT,
+  tool_call_id TEXT,
+  PRIMARY KEY (session_id, kind, label, key, version)
+)`,
+  ],
+};
