@@ -6,20 +6,16 @@ import type { CompactFunction, SessionManager } from "stemma";
 import { chatHandler } from "stemma/ai-sdk";
 import type { Me } from "../shared/api";
 import type { Chats } from "./chats";
-import { forgetFact, readMemory } from "./memory";
+import { forgetFact, readMemory, restoreMemory } from "./memory";
 import type { ChatModel } from "./model";
 import { searchChats } from "./search";
-import { nameChat } from "./titles";
 import { signInRoutes, userOf } from "./users";
 
 /** The routes of the app: `/api/chat` as `stemma/ai-sdk` serves it, the app's own beside it, and the page. */
 export function createApp({ manager, compactNow }: Chats, model: ChatModel): Hono {
   const chat = chatHandler({
     sessions: manager,
-    model: async (context) => {
-      await nameChat(manager, context);
-      return model.forChat(context);
-    },
+    model: model.forChat,
     // After a crash an answer can be continued when its lease has ended.
     lease: 5000,
     authenticate: (request) => {
@@ -66,6 +62,12 @@ function userRoutes(manager: SessionManager, compactNow: CompactFunction) {
       const { fact } = await req.json<{ fact: unknown }>();
       if (typeof fact !== "string") return body(null, 400);
       await forgetFact(chats, fact);
+      return body(null, 204);
+    })
+    .post("/memory/restore", signedIn, async ({ var: { chats }, req, body }) => {
+      const { version } = await req.json<{ version: unknown }>();
+      if (typeof version !== "number") return body(null, 400);
+      await restoreMemory(chats, version);
       return body(null, 204);
     })
     .get("/search", signedIn, async ({ var: { chats }, req, json }) =>

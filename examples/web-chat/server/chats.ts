@@ -21,6 +21,7 @@ export function openChats(path: string, model: ChatModel) {
     .withContext("soul", { provider: { get: () => SOUL } })
     .withContext("memory", { description: "Facts about the user, in all chats", scope: "user", maxTokens: 2000 })
     .withSearchableHistory("history")
+    .withTitles(model.title)
     .withCachedPrompt()
     .onCompaction(compact)
     .compactAfter(COMPACT_AFTER)

@@ -7,7 +7,11 @@ const MEMORY = "/api/memory";
 const ME = "/api/me";
 
 export const useMe = () => useSWR<Me, Error>(ME);
-export const useChats = () => useSWR<ChatList, Error>(CHATS);
+// A chat has its name some time after its first answer.
+export const useChats = () =>
+  useSWR<ChatList, Error>(CHATS, {
+    refreshInterval: (list) => (list?.chats.some(({ name }) => name === "") ? 2000 : 0),
+  });
 export const useMemory = () => useSWR<Memory, Error>(MEMORY);
 export const useFound = (query: string) =>
   useSWR<FoundMessage[], Error>(query === "" ? null : `/api/search?q=${encodeURIComponent(query)}`, {
@@ -35,6 +39,11 @@ export async function deleteChat(chatId: string): Promise<void> {
 
 export async function forgetFact(fact: string): Promise<void> {
   await send("POST", `${MEMORY}/forget`, { fact });
+  await refreshMemory();
+}
+
+export async function restoreMemory(version: number): Promise<void> {
+  await send("POST", `${MEMORY}/restore`, { version });
   await refreshMemory();
 }
 

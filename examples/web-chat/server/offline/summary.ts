@@ -1,3 +1,5 @@
+import type { SessionMessage } from "stemma";
+
 const MAX_LINE = 140;
 const MAX_LINES = 12;
 
@@ -21,4 +23,10 @@ export function offlineSummary(prompt: string): string {
     });
   const shown = lines.length <= MAX_LINES ? lines : [...lines.slice(0, 4), "- …", ...lines.slice(4 - MAX_LINES)];
   return `Picked from the conversation by the offline responder; no language model wrote this.\n\n${shown.join("\n")}`;
+}
+
+/** The first question. */
+export function offlineTitle(_prompt: string, messages: readonly SessionMessage[]): string | null {
+  const question = messages.find(({ role }) => role === "user");
+  return question?.parts.find((part) => part.type === "text")?.text ?? null;
 }

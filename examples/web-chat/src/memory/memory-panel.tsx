@@ -1,6 +1,7 @@
 import { Brain, X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { useMemory } from "../api";
+import { Earlier } from "./earlier";
 import { FactItem } from "./fact-item";
 
 /** What is remembered of the user, as it changes. */
@@ -32,6 +33,7 @@ export function MemoryPanel({ onClose }: { onClose: () => void }) {
           <FactItem key={fact.text} fact={fact} isNew={before !== null && !before.has(fact.text)} />
         ))}
       </ul>
+      <Earlier versions={data?.versions ?? []} />
     </aside>
   );
 }
