@@ -14,12 +14,13 @@ export default {
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
     "test/types/*.ts",
+    "test/ai-sdk/server-child.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
-  // Models' packages are imported by the name that their user gives; `agents` writes a fixture where it is installed for
+  // `agents` writes a fixture where it is installed for
   // that; the site has a package.json of its own.
-  ignoreDependencies: ["@ai-sdk/openai", "@ai-sdk/openai-compatible", "agents", "vitepress"],
+  ignoreDependencies: ["agents", "vitepress"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

@@ -4,8 +4,16 @@ import { entryPoints } from "./scripts/entry-points.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** Libraries that are part of the package. */
-const BUNDLED = ["commander", "js-yaml", "picomatch"];
+/** Libraries that are part of the package, and where their licences stand. */
+const BUNDLED = {
+  commander: "node_modules/commander/LICENSE",
+  "js-yaml": "node_modules/js-yaml/LICENSE",
+  picomatch: "node_modules/picomatch/LICENSE",
+  // Its package has none: this is the one of its repository.
+  "@mariozechner/pi-tui": "scripts/licences/pi-tui.txt",
+  marked: "node_modules/marked/LICENSE.md",
+  "get-east-asian-width": "node_modules/get-east-asian-width/license",
+};
 
 /** The entry points that package.json names, and what they reach. */
 export default defineConfig({
@@ -20,16 +28,16 @@ export default defineConfig({
   unbundle: true,
   outputOptions: {
     // npm packs no folder called node_modules.
-    entryFileNames: ({ name }) => `${name.replace(/^node_modules\//, "vendor/")}.js`,
+    entryFileNames: ({ name }) => `${name.replace(/^(.*node_modules\/)/, "vendor/")}.js`,
   },
   hooks: {
     "build:done": () => {
-      for (const name of BUNDLED) copyFileSync(`node_modules/${name}/LICENSE`, `dist/vendor/${name}/LICENSE`);
+      for (const [name, licence] of Object.entries(BUNDLED)) copyFileSync(licence, `dist/vendor/${name}/LICENSE`);
     },
   },
   deps: {
     // Anything else that lands in the bundle fails the build.
-    onlyBundle: BUNDLED,
+    onlyBundle: Object.keys(BUNDLED),
     neverBundle: [/^@ai-sdk\//],
   },
 });

@@ -33,7 +33,7 @@ const SLOW = {
     "src/runner/tools/attacks.test.ts",
     "test/**/*processes.test.ts",
     "test/examples/*.test.ts",
-    "test/runner/{chat,commit,examples,kill,long,memory}.test.ts",
+    "test/runner/{chat,chat-screen,commit,examples,kill,long,memory}.test.ts",
     "test/cli/{process,real-data}.test.ts",
     "test/postgres/durability.test.ts",
     "test/store/{flips,fuzz,large,random-queries}.test.ts",

@@ -22,7 +22,8 @@ try {
   if (stray.length > 0) throw new Error(`Packed, but not meant to be: ${stray.map(({ path }) => path).join(", ")}`);
 
   file("package.json", JSON.stringify({ name: "stranger", private: true, type: "module" }));
-  run("npm", ["install", "--no-package-lock", `./${filename}`], { cwd: folder });
+  // With what its optional entry points are for.
+  run("npm", ["install", "--no-package-lock", `./${filename}`, "react@19", "@ai-sdk/react@3"], { cwd: folder });
 
   const session = `
     const session = Session.create(sqlite(path)).forSession("one").withContext("memory").withCachedPrompt();

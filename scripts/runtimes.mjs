@@ -1,20 +1,20 @@
-// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK and with
+// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK (chats on the sources) and with
 // version 13 of better-sqlite3, each installed from npm into a temporary folder. `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--`
 // goes to vitest.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installNode, run } from "./shell.mjs";
 
 const given = process.argv.slice(2);
 const end = given.includes("--") ? given.indexOf("--") : given.length;
-const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7", "sqlite13"];
+const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7", "chats7", "sqlite13"];
 const toVitest = given.slice(end + 1);
 const folder = mkdtempSync(join(tmpdir(), "stemma-runtimes-"));
 const failed = [];
 /** @type {Record<string, () => [program: string, args: string[], cwd?: string]>} */
-const special = { bun, ai7: aiSdk7, sqlite13 };
+const special = { bun, ai7: aiSdk7, chats7, sqlite13 };
 
 try {
   for (const runtime of wanted) {
@@ -45,8 +45,24 @@ function bun() {
 
 function aiSdk7() {
   const cwd = installPackage("ai7", ["--omit=optional", "ai@7", "zod@4"]);
-  copyFileSync("test/runtimes/ai-sdk-7.mjs", join(cwd, "ai-sdk-7.mjs"));
+  for (const name of ["ai-sdk-7.mjs", "chat-ai-sdk-7.mjs"]) copyFileSync(`test/runtimes/${name}`, join(cwd, name));
   return [installNode(22, join(folder, "node22-ai7")), ["--no-warnings", "ai-sdk-7.mjs"], cwd];
+}
+
+/** The tests of chats and of repaired histories, on the sources, with version 7 and the packages that go with it. */
+function chats7() {
+  const cwd = join(folder, "chats7");
+  mkdirSync(cwd);
+  const { name, version, type, exports, bin } = JSON.parse(readFileSync("package.json", "utf8"));
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ name, version, type, exports, bin, private: true }));
+  for (const file of ["src", "test", "scripts", "vitest.config.ts", "tsconfig.json"]) {
+    cpSync(file, join(cwd, file), { recursive: true });
+  }
+  const providers = ["anthropic@4", "openai@4", "google@4", "openai-compatible@3", "provider@4", "react@4"];
+  const others = ["ai@7", "react@19", "react-dom@19", "happy-dom@21", "fast-check@4", "zod@4", "vitest@4"];
+  run("npm", ["install", "--no-package-lock", ...others, ...providers.map((each) => `@ai-sdk/${each}`)], { cwd });
+  const program = installNode(22, join(folder, "node22-chats7"));
+  return [program, ["node_modules/vitest/vitest.mjs", "run", "test/repair", "test/react", ...toVitest], cwd];
 }
 
 function sqlite13() {

@@ -28,15 +28,8 @@ export { R2SkillProvider } from "./context/providers/r2-skills.js";
 export type { ErrorCode } from "./errors.js";
 export { ERROR_CODES, StemmaError } from "./errors.js";
 export type { SkippedEdit } from "./learning/apply.js";
-export type {
-  ExtractRequest,
-  LearnBlock,
-  LearnEdit,
-  LearnEntry,
-  LearnFunction,
-  LearnOptions,
-  LearnRequest,
-} from "./learning/learn.js";
+export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest } from "./learning/edits.js";
+export type { ExtractRequest, LearnFunction, LearnOptions } from "./learning/learn.js";
 export { createLearnFunction } from "./learning/learn.js";
 export type { TitleFunction } from "./learning/title.js";
 export type {

@@ -14,6 +14,7 @@ export const GUIDE = [
       { text: "Sessions and messages", link: "/sessions" },
       { text: "Context and tools", link: "/context" },
       { text: "A turn", link: "/turns" },
+      { text: "Learning", link: "/learning" },
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
       { text: "Search", link: "/search" },
@@ -26,6 +27,9 @@ export const GUIDE = [
     items: [
       { text: "Command line", link: "/command-line" },
       { text: "Session runner", link: "/agent" },
+      { text: "Chats with the AI SDK", link: "/ai-sdk" },
+      { text: "React", link: "/react" },
+      { text: "Repairing messages", link: "/repairing-messages" },
     ],
   },
   {

@@ -1,12 +1,14 @@
 import { StemmaError } from "../errors.js";
 import type { Session } from "../session/session.js";
 import type { PlacedAnswer } from "./receive/place.js";
+import type { RenamedCalls } from "./receive/renamed.js";
 import type { HeldRun, SessionRuns } from "./run/runs.js";
 
 /** An answer that is to be made, from `receive` to `respond`. */
 export interface Turn extends HeldRun {
   readonly runs: SessionRuns;
   readonly placed: PlacedAnswer;
+  readonly renamed: RenamedCalls;
 }
 
 // A session answers once at a time, so it says which turn is meant.

@@ -3,7 +3,7 @@ import { SessionManager } from "../manager/session-manager.js";
 import { memory } from "../memory.js";
 import type { Store } from "../storage/contract.js";
 import type { Io } from "./io.js";
-import { type DatabaseOptions, isThere, openDatabase } from "./open-database.js";
+import { type DatabaseOptions, databaseName, isThere, openDatabase } from "./open-database.js";
 
 /** What a command works with. */
 export interface CommandContext {
@@ -25,7 +25,9 @@ export async function withStore(
   work: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
   const { json = false, ...options } = command.optsWithGlobals<DatabaseOptions & { json?: boolean }>();
-  const store = access === "write" || isThere(options) ? openDatabase(options) : memory();
+  const opens = access === "write" || isThere(options);
+  if (!opens && !json) io.writeError(`stemma: there is no database ${databaseName(options)}\n`);
+  const store = opens ? openDatabase(options) : memory();
   try {
     await work({ store, manager: SessionManager.create(store), io, json });
   } finally {

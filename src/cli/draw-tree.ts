@@ -5,15 +5,17 @@ export interface TreeDrawing {
   messages: readonly TreeNode[];
   compactions: readonly StoredCompaction[];
   activeLeafId: string | null;
+  /** What the tools did that a message calls, a line for each call; see `toolLines`. Default: not shown. */
+  tools?: ReadonlyMap<string, readonly string[]>;
   /** Columns that a line may take. */
   width: number;
 }
 
 /**
  * A tree of messages as lines of text. A chain runs straight down; only where several messages follow one do they become
- * branches and move in. A summary stands above the first message that it covers.
+ * branches and move in. A summary stands above the first message that it covers, and what tools did below the message that calls them.
  */
-export function* drawTree({ messages, compactions, activeLeafId, width }: TreeDrawing): Generator<string> {
+export function* drawTree({ messages, compactions, activeLeafId, tools, width }: TreeDrawing): Generator<string> {
   const children = new Map<string | null, TreeNode[]>();
   for (const node of messages) {
     const siblings = children.get(node.parentId);
@@ -32,9 +34,11 @@ export function* drawTree({ messages, compactions, activeLeafId, width }: TreeDr
       yield fitted(indent.bar + text, summary, width);
     }
     const active = node.id === activeLeafId ? "  ← active" : "";
-    const preview = node.preview.trim() === "" ? "(no text)" : node.preview;
+    const calls = [...(tools?.get(node.id) ?? [])];
+    const preview = node.preview.trim() === "" ? (calls.shift() ?? "(no text)") : node.preview;
     const head = `${mark}${oneLine(node.role).padEnd(9)} ${oneLine(short.get(node.id) ?? node.id)}  `;
     yield fitted(head, preview, width - active.length) + active;
+    for (const call of calls) yield fitted(indent.below + " ".repeat(head.length - mark.length), call, width);
     for (const below of entriesOf(children.get(node.id) ?? [], indent.below)) open.push(below);
   }
 }
@@ -81,7 +85,10 @@ function summariesByStart(
   return summaries;
 }
 
+/** Characters of a text that are shown however far its message is moved in. */
+const MIN_TEXT = 12;
+
 /** As much of `text` behind `head` as the width allows, and always a little. */
 function fitted(head: string, text: string, width: number): string {
-  return head + oneLine(text, Math.max(20, width - head.length - 1));
+  return head + oneLine(text, Math.max(MIN_TEXT, width - head.length - 1));
 }

@@ -11,7 +11,8 @@ export interface ErrorDescription {
 
 export function describeError(error: unknown): ErrorDescription {
   if (StemmaError.isInstance(error)) {
-    const { code, message, details } = error;
+    const { code, details } = error;
+    const message = isUnreachable(error) ? unreachable(error.cause) : error.message;
     return Object.keys(details).length === 0 ? { code, message } : { code, message, details };
   }
   if (isSystemError(error)) return { code: error.code, message: error.message };
@@ -24,6 +25,20 @@ export function reportError(io: Io, error: unknown, { prefix = "" }: { prefix?: 
   const isExpected = StemmaError.isInstance(error) || isSystemError(error);
   const stack = !isExpected && error instanceof Error ? `\n${error.stack ?? ""}` : "";
   io.writeError(`stemma: ${printable(`${prefix}${message}`)}${stack}\n`);
+}
+
+/** Codes of a connection that was never made. */
+const UNREACHABLE = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
+
+function isUnreachable({ code, cause }: StemmaError): boolean {
+  return (
+    code === "CONNECTION_LOST" && cause instanceof Error && "code" in cause && UNREACHABLE.includes(String(cause.code))
+  );
+}
+
+function unreachable(cause: unknown): string {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return `No database answers (${why}). Is Postgres running, and is its address (--db or STEMMA_DB) right?`;
 }
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string; syscall: string } {

@@ -4,9 +4,13 @@ import type { SessionInfo, Store } from "../storage/contract.js";
 
 /**
  * The session that a user means: its id, the beginning of just one id, or the name of just one session. Without a text the
- * latest changed one. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT` when several are meant.
+ * latest changed one. Of an id's beginning or a name only those count that `isMeant` allows. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT` when several are meant.
  */
-export async function findSession(manager: SessionManager, text?: string): Promise<SessionInfo> {
+export async function findSession(
+  manager: SessionManager,
+  text?: string,
+  isMeant: (session: SessionInfo) => boolean = () => true,
+): Promise<SessionInfo> {
   if (text === undefined) {
     const { sessions } = await manager.listPage({ limit: 1 });
     const [latest] = sessions;
@@ -19,7 +23,7 @@ export async function findSession(manager: SessionManager, text?: string): Promi
   }
   const exact = await manager.get(text);
   if (exact !== null) return exact;
-  const all = await manager.list();
+  const all = (await manager.list()).filter(isMeant);
   const byId = all.filter(({ id }) => text !== "" && id.startsWith(text));
   const found = byId.length > 0 ? byId : all.filter(({ name }) => name === text);
   return theOnly(found, text, "session", "SESSION_NOT_FOUND", "`stemma sessions` lists them");

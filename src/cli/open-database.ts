@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { StemmaError } from "../errors.js";
@@ -28,7 +28,7 @@ export function isThere({ db }: DatabaseOptions): boolean {
 
 /**
  * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
- * is not there. Errors: those of `sqlite()` and `postgres()`.
+ * is not there. Errors: `INVALID_ARGUMENT` for a place that can hold no file; those of `sqlite()` and `postgres()`.
  */
 export function openDatabase({ db, schema }: DatabaseOptions): Store {
   const place = placeOf(db);
@@ -37,7 +37,7 @@ export function openDatabase({ db, schema }: DatabaseOptions): Store {
     const message = "A SQLite file has no schemas: name a database of Postgres with --db, or leave --schema out.";
     throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
   }
-  if (place !== ":memory:") makeFolder(dirname(place));
+  if (place !== ":memory:") prepareFile(place);
   return sqlite(place);
 }
 
@@ -49,9 +49,35 @@ function isUrl(place: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(place);
 }
 
+function prepareFile(path: string): void {
+  const refuse = (why: string, cause?: unknown) => {
+    const message = `The database "${path}" cannot be opened: ${why}. Name another file with --db or STEMMA_DB.`;
+    return new StemmaError("INVALID_ARGUMENT", { db: path }, message, { cause });
+  };
+  const folder = dirname(path);
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    throw refuse(`its folder cannot be made (${reason(error)})`, error);
+  }
+  if (!statSync(folder).isDirectory()) throw refuse(`"${folder}" is no folder`);
+  const isThere = existsSync(path);
+  if (isThere && statSync(path).isDirectory()) throw refuse("it is a folder");
+  try {
+    accessSync(isThere ? path : folder, isThere ? constants.R_OK : constants.W_OK);
+  } catch (error) {
+    throw refuse(`you may not ${isThere ? "read it" : "make it there"} (${reason(error)})`, error);
+  }
+}
+
 // One by one: where no folder can be made (/proc), Node's own way tries for ever.
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
+}
+
+/** `EACCES: permission denied, mkdir '/x'` without the call. */
+function reason(error: unknown): string {
+  return error instanceof Error ? (error.message.split(",")[0] ?? "") : String(error);
 }

@@ -28,3 +28,18 @@ export function wholeNumber(text: string): number {
     throw new InvalidArgumentError("It must be a whole number from 0.");
   return number;
 }
+
+const UNITS = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
+
+/** An option's point in time, in milliseconds since 1970: a date, a date with a time, or how long ago (`30m`, `2h`, `7d`, `4w`). */
+export function time(text: string): number {
+  const [, number, unit] = /^(\d+)([mhdw])$/u.exec(text) ?? [];
+  if (number !== undefined) return Date.now() - Number(number) * UNITS[unit as keyof typeof UNITS] * 1000;
+  // A date alone begins at midnight here, not in Greenwich.
+  const date = new Date(/^\d{4}-\d\d-\d\d$/u.test(text) ? `${text}T00:00` : text);
+  if (!/^\d{4}-/u.test(text) || Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError(
+      "It must be a date (2026-01-31), a date with a time (2026-01-31T14:05), or 2h, 7d, 4w.",
+    );
+  return date.getTime();
+}

@@ -10,6 +10,17 @@ export function printable(text: string): string {
   return text.replace(/\r\n?/gu, "\n").replace(/[^\P{Cc}\n\t]/gu, "");
 }
 
+/** A text in lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 /** An ISO time as people here read it: `2026-01-31 14:05`, in the time zone of this machine. */
 export function localTime(iso: string): string {
   const date = new Date(iso);

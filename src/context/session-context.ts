@@ -1,18 +1,18 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
-import type { BlockScope, StoredVersion, WriteOrigin } from "../storage/contract.js";
+import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
 import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
-import { listsKey, loadEntry, searchEntries, writeEntry } from "./entries.js";
+import { BlockWrites } from "./block-writes.js";
+import { listsKey, loadEntry, searchEntries } from "./entries.js";
 import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
 import { assertNewLabel, foldLabel } from "./label.js";
 import { LiveBlock, notLoaded } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
-import { isVersioned, type WritableContextProvider, type WriteOptions } from "./provider.js";
-import { OUTDATED, ShownBlocks } from "./shown-blocks.js";
-import { findVersion, restoreVersion, versionsOf } from "./versions.js";
+import type { WritableContextProvider, WriteOptions } from "./provider.js";
+import { findVersion, versionsOf } from "./versions.js";
 
 export interface SessionContextOptions {
   configs: readonly ContextConfig[];
@@ -39,8 +39,7 @@ export type ToolAnswerListener = (folded: string, content: string, isAdded?: boo
  */
 export class SessionContext implements ContextAccess {
   readonly skills: SkillLog | null;
-  /** What the model was shown of the blocks, which is what it may replace. */
-  readonly shown = new ShownBlocks();
+  readonly #writes: BlockWrites;
   /** The blocks as the prompt was last rendered from them. */
   #rendered: readonly ContextBlock[] = [];
   readonly #options: SessionContextOptions;
@@ -54,6 +53,7 @@ export class SessionContext implements ContextAccess {
   /** Errors: `INVALID_LABEL`, `DUPLICATE_LABEL`, `INVALID_ARGUMENT`, `PROVIDER_REQUIRED`. */
   constructor(options: SessionContextOptions) {
     this.#options = options;
+    this.#writes = new BlockWrites(options.sessionId);
     this.skills = options.skills;
     this.#prompt = new FrozenPrompt(options.promptStore, options.promptOrder);
     this.#addConfigured();
@@ -65,7 +65,7 @@ export class SessionContext implements ContextAccess {
     this.#blocks.clear();
     this.#added.clear();
     this.#estimated = { blocks: [], prompt: "" };
-    this.shown.clear();
+    this.#writes.shown.clear();
     this.#rendered = [];
     this.#prompt = new FrozenPrompt(this.#options.promptStore, this.#options.promptOrder);
     this.#addConfigured();
@@ -127,16 +127,12 @@ export class SessionContext implements ContextAccess {
    * `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `BLOCK_CONFLICT`, `INVALID_TEXT`, `PROVIDER_FAILED`; then nothing was changed.
    */
   async replace(label: string, content: string, options: WriteOptions = {}): Promise<ContextBlock> {
-    const block = this.#find(label);
-    const origin = this.#origin("program");
-    return this.#settling(this.shown.writing(block.folded, () => block.replace(content, { origin, ...options })));
+    return this.#settling(this.#writes.replace(this.#find(label), content, options));
   }
 
   /** Adds `text` to the end of a block without keys, on a new line (see `appendText`). Concurrent appends are all kept. Errors as for `replace`. */
   async append(label: string, text: string): Promise<ContextBlock> {
-    const block = this.#find(label);
-    const origin = this.#origin("program");
-    return this.#settling(this.shown.writing(block.folded, () => block.append(text, { origin })));
+    return this.#settling(this.#writes.append(this.#find(label), text));
   }
 
   /** The versions that are kept of a block, or of the entry `key`, the newest first. Errors: `BLOCK_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`. */
@@ -148,8 +144,7 @@ export class SessionContext implements ContextAccess {
   async restore(label: string, version: number, key: string | undefined): Promise<ContextBlock> {
     const block = this.#find(label);
     const content = await this.#settling(findVersion(block, version, key));
-    const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => restoreVersion(block, content, key, { origin }));
+    return this.#writes.restore(block, content, key);
   }
 
   /**
@@ -157,35 +152,22 @@ export class SessionContext implements ContextAccess {
    * earlier text, the one in `seen`.
    */
   async show(
-    messageId: string | null,
+    messageId: string | null | undefined,
     blocks: readonly ContextBlock[] | null,
     untold: readonly ContextBlock[],
     seen: ReadonlyMap<string, string>,
   ): Promise<void> {
-    this.shown.messageId = messageId;
-    for (const { label, version = 0 } of blocks ?? this.#rendered) {
+    const shown = (blocks ?? this.#rendered).flatMap(({ label, version = 0 }) => {
       const block = this.#blocks.get(foldLabel(label));
-      if (block === undefined || !isVersioned(block.provider)) continue;
-      const isUntold = untold.some((other) => other.label === label);
-      const isKnown = !isUntold || (await this.#isOwnSince(block, version, seen.get(block.folded) ?? ""));
-      this.shown.show(block.folded, isKnown ? version : OUTDATED);
-    }
+      return block === undefined ? [] : [{ block, version }];
+    });
+    const earlier = new Map(untold.map(({ label }) => [foldLabel(label), seen.get(foldLabel(label)) ?? ""]));
+    await this.#writes.show({ messageId, blocks: shown, earlier });
   }
 
-  // What this session's model and program wrote since stands in the conversation, or is known there.
-  async #isOwnSince(block: LiveBlock, version: number, text: string): Promise<boolean> {
-    if (this.shown.known(block.folded) === version) return true;
-    try {
-      for (const each of await versionsOf(block, undefined)) {
-        if (each.content === text) return true;
-        const isOwn = each.sessionId === this.#options.sessionId && each.author !== "learning";
-        if (!isOwn) return false;
-        if (each.version === 1) return text === "";
-      }
-    } catch {
-      // A provider without a history tells nothing.
-    }
-    return false;
+  /** Notes the message of the user that the model answers, until a turn says so. */
+  answers(messageId: string): void {
+    this.#writes.shown.messageId = messageId;
   }
 
   /** The frozen system prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
@@ -291,21 +273,11 @@ export class SessionContext implements ContextAccess {
     call: ToolCallOptions,
   ): Promise<ContextBlock | ConflictingBlock> {
     const block = this.#find(label);
-    const written = await this.#writeOf(block, content, action, this.#origin("model", call));
+    const written = await this.#settling(this.#writes.byModel(block, content, action, call));
     if ("present" in written) this.#told(block.folded, written.present);
     else if (action === "append") this.#told(block.folded, content, true);
     else this.#told(block.folded, written.content);
     return written;
-  }
-
-  #writeOf(block: LiveBlock, content: string, action: WriteAction, origin: WriteOrigin) {
-    const { document } = block;
-    if (document !== null && action === "replace") return this.#patch(block, document.parsePatch(content), origin);
-    const write = (): Promise<ContextBlock | ConflictingBlock> =>
-      action === "append"
-        ? this.shown.writing(block.folded, () => block.append(content, { origin }))
-        : this.#replaceShown(block, content, origin);
-    return this.#settling(write());
   }
 
   /** Calls `listener` with what a tool tells the model of a block: its content, or what was added at its end. */
@@ -315,11 +287,7 @@ export class SessionContext implements ContextAccess {
 
   /** Applies a JSON Merge Patch to a block with a schema. Errors: those of `replace`, `BLOCK_INVALID`. */
   async patch(label: string, patch: unknown): Promise<ContextBlock> {
-    return this.#patch(this.#find(label), patch, this.#origin("program"));
-  }
-
-  #patch(block: LiveBlock, patch: unknown, origin: WriteOrigin): Promise<ContextBlock> {
-    return this.#settling(this.shown.writing(block.folded, () => block.patch(patch, { origin })));
+    return this.#settling(this.#writes.patch(this.#find(label), patch));
   }
 
   /** What a block with a schema holds now; null while it is empty. Errors: `BLOCK_NOT_FOUND`, `BLOCK_INVALID`, `INVALID_ARGUMENT`. */
@@ -333,29 +301,10 @@ export class SessionContext implements ContextAccess {
     return document.read((await this.#settling(block.read(), block)).content);
   }
 
-  async #replaceShown(
-    block: LiveBlock,
-    content: string,
-    origin: WriteOrigin,
-  ): Promise<ContextBlock | ConflictingBlock> {
-    try {
-      return await this.shown.writing(block.folded, (expectedVersion) =>
-        block.replace(content, { origin, ...(expectedVersion !== undefined && { expectedVersion }) }),
-      );
-    } catch (error) {
-      if (!StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
-      // A write of this session that came before it was refused, so that there is one version less.
-      if (this.shown.known(block.folded) === error.details.version) return this.#replaceShown(block, content, origin);
-      const present = await block.read();
-      this.shown.show(block.folded, present.version ?? 0);
-      return { present: present.content };
-    }
-  }
-
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
   async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
     const block = this.#find(label);
-    await writeEntry(block, entry, action, { origin: this.#origin("model", call) });
+    await this.#writes.entryByModel(block, entry, action, call);
     await block.readAfterWrite();
     this.#told(block.folded, block.snapshot().content);
   }
@@ -370,12 +319,6 @@ export class SessionContext implements ContextAccess {
 
   async searchEntries(label: string, query: string): Promise<string | null> {
     return searchEntries(this.#find(label), query);
-  }
-
-  #origin(author: "model" | "program", { toolCallId }: ToolCallOptions = {}): WriteOrigin {
-    const { messageId } = this.shown;
-    const messageIds = author === "model" && messageId !== null ? [messageId] : [];
-    return { author, sessionId: this.#options.sessionId, messageIds, toolCallId };
   }
 
   async #previews(): Promise<Preview[]> {

@@ -4,7 +4,7 @@ import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { keyOfTitle } from "../tools/entry-key.js";
-import type { LearnEdit } from "./learn.js";
+import type { LearnEdit } from "./edits.js";
 
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { quote, StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
-import type { LearnEdit } from "./learn.js";
+import type { LearnEdit } from "./edits.js";
 
 const EDIT = z.object({
   action: z.enum(["add", "replace", "remove"]),

@@ -1,5 +1,5 @@
 import { describeMessages, escapeMarkers, marker } from "../compaction/summary.js";
-import type { LearnBlock, LearnRequest } from "./learn.js";
+import type { LearnBlock, LearnRequest } from "./edits.js";
 
 const INSTRUCTIONS = `Keep what will still matter in other conversations: who the user is, what they prefer, decided or plan, the people, places and projects they speak of.
 Leave out what matters only here, what the assistant merely proposed, and passwords, keys and the like.`;

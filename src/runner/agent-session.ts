@@ -143,6 +143,7 @@ export class AgentSession implements AsyncDisposable {
       await this.#turn?.events.return();
       await this.#sends;
       this.#branch.release();
+      await this.session.close();
       await this.#record.refresh();
     } catch (error) {
       // A host may close its store first: everything is stored.

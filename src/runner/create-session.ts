@@ -1,6 +1,7 @@
 import { type CompactFunction, createCompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
 import { StemmaError } from "../errors.js";
+import type { LearnFunction } from "../learning/learn.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import { Session } from "../session/session.js";
 import type { Store } from "../storage/contract.js";
@@ -48,6 +49,8 @@ export interface CreateSessionOptions {
   /** How to compact. Default: the session's model summarises. */
   onCompaction?: CompactFunction | undefined;
   onCompactionError?: CompactionErrorHandler | undefined;
+  /** Learns from the conversation into the blocks of `context`: see `Session.onLearning`. */
+  onLearning?: LearnFunction | undefined;
   /** Adds `expand_summary`, with which the model reads the messages under a summary. */
   expandableSummaries?: boolean | undefined;
   /** Called before a tool with `needsApproval` runs. */
@@ -167,6 +170,7 @@ function configure(store: Store, id: string, summarize: Summarize | null, option
   if (compact !== undefined) session.onCompaction(compact);
   if (compactAfter !== undefined) session.compactAfter(compactAfter);
   if (onCompactionError !== undefined) session.onCompactionError(onCompactionError);
+  if (options.onLearning !== undefined) session.onLearning(options.onLearning);
   if (options.expandableSummaries) session.withExpandableSummaries();
   return session;
 }

@@ -1,5 +1,5 @@
 import type { SkippedEdit } from "../learning/apply.js";
-import type { LearnEdit } from "../learning/learn.js";
+import type { LearnEdit } from "../learning/edits.js";
 
 /** What a session reports to `subscribe`. Every change is reported after it is stored. */
 export type SessionEvent =

@@ -1,7 +1,8 @@
 // One topic of the suite: its cases, one after the other.
 import { z } from "zod";
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
-import { createLearnFunction, type ExtractRequest, type LearnEdit, type LearnFunction } from "../learning/learn.js";
+import type { LearnEdit } from "../learning/edits.js";
+import { createLearnFunction, type ExtractRequest, type LearnFunction } from "../learning/learn.js";
 import type { SessionEvent } from "../session/events.js";
 import type { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";

@@ -11,13 +11,15 @@ type Call = Parameters<MockLanguageModelV3["doStream"]>[0];
 export type Prompt = Call["prompt"];
 
 let calls = 0;
+let prefix = "";
 
-/** A model that says what `script` gives for each prompt. `prompts` holds what it was asked with. */
-export function scriptedModel(script: (prompt: Prompt, call: Call) => Say | readonly Say[]) {
+/** A model that says what `script` gives for each prompt. `prompts` holds what it was asked with. Ids begin with `ids`. */
+export function scriptedModel(script: (prompt: Prompt, call: Call) => Say | readonly Say[], ids = "") {
+  prefix = ids;
   const prompts: Prompt[] = [];
   const model = new MockLanguageModelV3({
     doStream: async (call) => {
-      prompts.push(call.prompt);
+      if (ids === "") prompts.push(call.prompt);
       const said = script(call.prompt, call);
       const all = (Array.isArray(said) ? said : [said]) as readonly Say[];
       const pause = all.reduce(
@@ -55,7 +57,7 @@ function chunksOf(say: Say): any[] {
   }
   calls += 1;
   const input = JSON.stringify(say.input ?? {});
-  return [{ type: "tool-call", toolCallId: say.id ?? `call-${calls}`, toolName: say.call, input }];
+  return [{ type: "tool-call", toolCallId: say.id ?? `${prefix}call-${calls}`, toolName: say.call, input }];
 }
 
 function textChunks(pieces: readonly string[]): unknown[] {
@@ -86,7 +88,7 @@ function endOf(said: readonly Say[]): any {
 export function lastUserText(prompt: Prompt): string {
   const last = prompt.findLast(({ role }) => role === "user");
   const parts = (last?.content ?? []) as { type: string; text?: string }[];
-  return parts.find(({ type }) => type === "text")?.text ?? "";
+  return parts.findLast(({ type }) => type === "text")?.text ?? "";
 }
 
 /** True when the prompt ends with results of tools. */

@@ -1,12 +1,18 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { join, resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { SessionManager } from "../../src/session.js";
+import { sqlite } from "../../src/sqlite.js";
 import { jsonl } from "./read.js";
 import { type CommandLine, commandLine, run, temporaryFolder } from "./run.js";
 
 const folder = temporaryFolder();
+
+/** Bold and yellow. */
+const SET_OFF = { on: "\u001b[1m\u001b[33m", off: "\u001b[39m\u001b[22m" };
 
 /** A file of ours: a conversation with a branch, a tool call and a summary. */
 const garden = jsonl([
@@ -60,6 +66,27 @@ describe("a wrong argument", () => {
       code: 2,
       err: expect.stringMatching(/^stemma: /),
     });
+  });
+
+  it.each([
+    ["is a folder", ".", "it is a folder"],
+    ["lies under a file", join("notes.txt", "chat.db"), "its folder cannot be made|is no folder"],
+    ["lies where no folder can be made", "/proc/stemma/chat.db", "its folder cannot be made"],
+  ])("is told where the database %s", async (_what, path, why) => {
+    stemma.file("notes.txt", "not a database");
+    const db = resolve(folder, path);
+    const { code, err } = await run(["--db", db, "import", stemma.file("garden.jsonl", garden)]);
+    expect([code, err]).toEqual([1, expect.stringMatching(new RegExp(`"${db}" cannot be opened: .*(?:${why}).*--db`))]);
+  });
+
+  it("is told where no Postgres answers", async () => {
+    const { code, err } = await run(["--db", "postgres://127.0.0.1:1/none", "sessions"]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/No database answers \(.*127\.0\.0\.1:1.*--db/)]);
+  });
+
+  it("is told where a command that reads finds no file", async () => {
+    const { err } = await run(["--db", join(folder, "typo.db"), "sessions"]);
+    expect(err).toBe(`stemma: there is no database ${join(folder, "typo.db")}\n`);
   });
 
   it("is told with the name of the file, when that is no database", async () => {
@@ -155,6 +182,7 @@ describe("stemma tree", () => {
         "∑ sum1  2 messages summarised: Carrots go in the ground in April.",
         "user      g1  When do I sow carrots?",
         "assistant g2  In April, when the soil is warm.",
+        '              · almanac {"plant":"carrot"} → {"month":4}',
         "├─ user      g3  And tomatoes?",
         "│  assistant g4  Indoors, in March.",
         "└─ user      g5  And beans?[31m  ← active",
@@ -203,6 +231,37 @@ describe("stemma search", () => {
       /^── user · .* · session garden-1 · message g3\nAnd tomatoes\?\n/,
     );
     expect(await stemma.ok("search", '"OR ( NEAR')).toBe("No message matches.\n");
+  });
+
+  it("sets the words that match off on a terminal, and only there", async () => {
+    vi.stubEnv("NO_COLOR", "");
+    vi.stubEnv("TERM", "xterm");
+    const { out } = await run(["--db", stemma.db, "search", "carrot", "sowing"], { terminal: true });
+    expect(out).toContain(`When do I ${SET_OFF.on}sow${SET_OFF.off} ${SET_OFF.on}carrots${SET_OFF.off}?`);
+    expect(stripVTControlCharacters(out)).toBe(await stemma.ok("search", "carrot", "sowing"));
+    expect(await stemma.ok("search", "carrot")).not.toContain("\u001b");
+    vi.stubEnv("NO_COLOR", "1");
+    expect((await run(["--db", stemma.db, "search", "carrot"], { terminal: true })).out).not.toContain("\u001b");
+    vi.unstubAllEnvs();
+  });
+
+  it("finds messages of a role, of a time, of a user", async () => {
+    const own = await filled("who.db");
+    const store = sqlite(own.db);
+    const ada = SessionManager.create(store).forUser("ada");
+    await ada.append("adas", { id: "a1", role: "user", parts: [{ type: "text", text: "Ada sows carrots." }] });
+    await store.close();
+    const find = async (...args: string[]) =>
+      (await own.json<{ results: { id: string }[] }>("search", ...args)).results.map(({ id }) => id).sort();
+    expect(await find("sow carrot soil soup")).toEqual(["a1", "g1", "g2", "k1"]);
+    expect(await find("sow carrot soil soup", "--role", "assistant")).toEqual(["g2"]);
+    expect(await find("sow carrot soil soup", "--user", "ada")).toEqual(["a1"]);
+    expect(await find("sow carrot soil soup", "--user", "bob")).toEqual([]);
+    expect(await find("sow", "--after", "2026-02-28")).toContain("g1");
+    expect(await find("sow", "--after", "2026-03-02")).toEqual(["a1"]);
+    expect(await find("sow", "--after", "2026-03-01T09:00Z")).toContain("g1");
+    expect(await find("sow", "--after", "2h")).toEqual(["a1"]);
+    expect(await run(["--db", own.db, "search", "sow", "--after", "soon"])).toMatchObject({ code: 2 });
   });
 });
 

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { textMessage } from "../helpers/messages.js";
 import { jsonl } from "./read.js";
@@ -35,7 +36,7 @@ describe("stemma import", () => {
     expect(await stemma.jsonLines<Report>("import", file)).toMatchObject([
       { session: first?.session, messages: 2, inserted: 0 },
     ]);
-    expect(await stemma.ok("import", file)).toMatch(/hello: 0 of 2 messages added\n$/);
+    expect(await stemma.ok("import", file)).toMatch(/^twice\.json: twice-1-\w+ {2}hello, 0 of 2 messages added\n$/);
   });
 
   it("adds only what a file grew by, and leaves the session where its user went on", async () => {
@@ -183,6 +184,23 @@ describe("stemma import", () => {
       { file: bad, error: { code: "UNKNOWN_FORMAT" } },
       { file: good, inserted: 0 },
     ]);
+  });
+
+  it("prints a line for each file, and a bar where somebody reads along", async () => {
+    const stemma = fresh();
+    const two = stemma.file("two.json", JSON.stringify([[textMessage("a", "one")], [textMessage("b", "two")]]));
+    const many = Array.from({ length: 300 }, (_, number) => ({
+      id: `s${number}`,
+      messages: Array.from({ length: 5 }, (_, index) => textMessage(`m${index}`, "Words. ".repeat(100))),
+    }));
+    const large = stemma.file("large.json", JSON.stringify(many));
+    const { out, err } = await run(["--db", stemma.db, "import", two, large], { terminal: true });
+    expect(out).toBe(
+      "two.json: 2 sessions, 2 of 2 messages added\nlarge.json: 300 sessions, 1,500 of 1,500 messages added\n",
+    );
+    expect(stripVTControlCharacters(err)).toMatch(/\r█*░* +\d+ % large\.json: \d+ sessions?, \d+ messages/);
+    expect(err.endsWith("\r\u001b[K")).toBe(true);
+    expect((await stemma.run("import", large)).err).toBe("");
   });
 
   it("imports into a session that is named, from a file that holds one", async () => {

@@ -50,9 +50,9 @@ export type CommandLine = ReturnType<typeof commandLine>;
 
 export async function run(
   argv: readonly string[],
-  options: { input?: string; answering?: boolean } = {},
+  options: { input?: string; answering?: boolean; terminal?: boolean } = {},
 ): Promise<Ran> {
-  const { input = "", answering = false } = options;
+  const { input = "", answering = false, terminal = false } = options;
   const ran: Ran = { code: 0, out: "", err: "" };
   let failed = false;
   async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -69,7 +69,7 @@ export async function run(
       failed = true;
     },
     input: bytes(),
-    isTerminal: { input: answering, output: false, error: false },
+    isTerminal: { input: answering, output: terminal, error: terminal },
     width: 100,
   };
   ran.code = await runCli(argv, io, { version: "1.2.3" });

@@ -11,9 +11,10 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/memory": NODE,
   "stemma/skills-node": NODE,
   "stemma/testing": NODE,
-  // These run a model, and are the only ones that do: the AI SDK is an optional dependency.
+  // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
+  "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 
 describe("the built entry points", () => {
@@ -36,7 +37,7 @@ async function reached(source: string): Promise<string[]> {
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: ["zod", "ai", "node:*"],
+    external: ["zod", "ai", "react", "@ai-sdk/react", "node:*"],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);

@@ -16,6 +16,7 @@ const LAYERS = [
   "storage",
   "tools",
   "context",
+  "learning",
   "session",
   "manager",
   "ai-sdk",

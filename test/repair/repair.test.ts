@@ -45,7 +45,7 @@ describe("repair of any history", () => {
           expect(lint(messages, model, { tools }).length === 0).toBe(mended === messages);
           expect(await send(mended, provider)).toBe("Fine");
         }),
-        { numRuns: Number(process.env.STEMMA_REPAIRS ?? 300) },
+        { numRuns: Number(process.env.STEMMA_REPAIRS ?? 200) },
       );
     },
     120_000,

@@ -1,10 +1,13 @@
 // Each rule: what a provider refuses, and what becomes of it.
+import { createRequire } from "node:module";
 import { convertToModelMessages, generateText, type ToolSet, tool, type UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type LintRule, lint, repair } from "../../src/ai-sdk.js";
 import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
 import { type StrictServers, strictServers } from "./strict-servers.js";
+
+const MAJOR = Number.parseInt(createRequire(import.meta.url)("ai/package.json").version, 10);
 
 const tools: ToolSet = { add: tool({ inputSchema: z.looseObject({}), execute: () => "done" }) };
 
@@ -185,7 +188,8 @@ const RULES: Record<LintRule, Example> = {
 describe("a rule", () => {
   it.each(Object.entries(RULES))("%s", async (rule, { provider, messages, parts, roles }) => {
     const model = servers.models[provider] as never;
-    await expect(send(messages, provider)).rejects.toThrow();
+    // Version 7 leaves out some of it by itself.
+    if (MAJOR === 6) await expect(send(messages, provider)).rejects.toThrow();
     expect(lint(messages, model, { tools }).map((finding) => finding.rule)).toContain(rule);
     const mended = repair(messages, model, { tools });
     if (parts !== undefined) expect(mended[1]?.parts).toMatchObject(parts);

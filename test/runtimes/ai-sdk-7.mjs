@@ -61,3 +61,5 @@ const { text } = await generateText({
 assert.equal(text, "Noted.");
 assert.equal(session.getContextBlock("memory").content, "Likes tea.");
 console.log("1 passed, 0 failed");
+
+await import("./chat-ai-sdk-7.mjs");

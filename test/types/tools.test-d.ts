@@ -9,6 +9,7 @@ import {
   type WritableContextProvider,
 } from "stemma/session";
 import { expectTypeOf } from "vitest";
+import { z } from "zod";
 
 declare const host: object;
 declare const read: ContextProvider;
@@ -37,6 +38,16 @@ for (const name of ["set_context", "search_context", "load_context", "unload_con
   expectTypeOf(all[name]).toEqualTypeOf<SessionTool>();
 }
 expectTypeOf(all.set_context.execute).returns.resolves.toBeString();
+
+// A block of a schema is read with its type.
+const typed = Session.create(host)
+  .withContext("profile", { schema: z.object({ name: z.string(), age: z.number() }) })
+  .withContext("memory")
+  .withContext("plan", { schema: z.object({ steps: z.array(z.string()) }) });
+expectTypeOf(await typed.readContextValue("profile")).toEqualTypeOf<{ name?: string; age?: number } | null>();
+expectTypeOf(await typed.readContextValue("plan")).toEqualTypeOf<{ steps?: string[] } | null>();
+expectTypeOf(await typed.readContextValue("memory")).toEqualTypeOf<Record<string, unknown> | null>();
+expectTypeOf((await typed.tools()).set_context).toEqualTypeOf<SessionTool>();
 
 // Where any session is wanted, one whose tools are known will do.
 take(Session.create(host).withContext("memory"));

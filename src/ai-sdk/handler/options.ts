@@ -2,6 +2,7 @@ import type { LanguageModel, LanguageModelUsage, StopCondition, streamText, Text
 import type { SessionManager } from "../../manager/session-manager.js";
 import type { Awaitable } from "../../session/provider.js";
 import type { Session } from "../../session/session.js";
+import type { RecallOptions } from "../../session/turn/request.js";
 import type { WhenBusy } from "../run/runs.js";
 
 /** Who sends a request. */
@@ -52,8 +53,10 @@ export interface ChatHandlerOptions {
   maxBodyBytes?: number | undefined;
   /** How long a run counts as alive after its process last said so, in milliseconds. Default 10,000. */
   lease?: number | undefined;
-  /** See `session.prepareTurn`. */
+  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
   cacheTtl?: number | undefined;
+  /** Quotes what the user's other chats say about a message. Default: nothing. */
+  recall?: Omit<RecallOptions, "userId"> | undefined;
   /** What a step cost, in your currency. Default: nothing. */
   cost?: ((usage: LanguageModelUsage) => number) | undefined;
   /** Fields for the metadata of the answers, as for `toUIMessageStream`. */

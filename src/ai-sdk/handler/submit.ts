@@ -1,10 +1,11 @@
 import { streamText } from "ai";
 import type { SessionManager } from "../../manager/session-manager.js";
+import type { PrepareStep } from "../memory.js";
 import { receiveSubmission } from "../receive/receive.js";
 import type { Submission } from "../receive/submission.js";
 import { respond } from "../respond/respond.js";
 import { dropTurn } from "../turn.js";
-import type { ChatContext, ChatHandlerOptions, PerRequest, RequestContext } from "./options.js";
+import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./options.js";
 
 const MAX_STEPS = 20;
 
@@ -30,18 +31,16 @@ export async function submit(
     given(options.tools ?? {}, about),
     given(options.settings ?? {}, about),
   ]);
-  const received = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
-  if (received.response !== null) return received.response;
+  const { response, ask } = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
+  if (response !== null) return response;
   try {
     const result = streamText({
       // Said by `respond`, to the client and to `onError`.
       onError: () => {},
       ...settings,
+      ...ask,
+      prepareStep: bothOf(ask.prepareStep, settings.prepareStep),
       model,
-      ...(received.system === undefined ? {} : { system: received.system }),
-      messages: received.messages,
-      tools: received.tools,
-      abortSignal: received.abortSignal,
       stopWhen: options.stopWhen ?? (({ steps }) => steps.length >= MAX_STEPS),
     });
     return respond(session, result, {
@@ -54,6 +53,16 @@ export async function submit(
     await dropTurn(session);
     throw error;
   }
+}
+
+type StepFunction = NonNullable<ModelSettings["prepareStep"]>;
+
+function bothOf(ours: PrepareStep, theirs: StepFunction | undefined): StepFunction {
+  if (theirs === undefined) return ours;
+  return async (step) => {
+    const told = await ours(step);
+    return { ...told, ...(await theirs({ ...step, ...told })) };
+  };
 }
 
 async function given<T>(option: PerRequest<T>, about: ChatContext): Promise<T> {

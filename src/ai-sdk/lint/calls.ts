@@ -1,4 +1,3 @@
-import type { SessionMessagePart } from "../../model/message.js";
 import { INTERRUPTED, isSettled, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { LintRule } from "./findings.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
@@ -176,13 +175,8 @@ export interface LooseResult {
 }
 
 /** A part that only calls, or only answers, as the AI SDK's part that does both. */
-export function callPart(
-  toolCallId: string,
-  toolName: string,
-  input: unknown,
-  result: LooseResult | null,
-): SessionMessagePart {
-  const call = { type: "dynamic-tool", toolName, toolCallId, input: input ?? {} };
+export function callPart(id: string, toolName: string, given: unknown, result: LooseResult | null): ToolCallPart {
+  const call = { type: "dynamic-tool", toolName, toolCallId: id, input: given ?? {} };
   if (result === null) return { ...call, state: "input-available" };
   if (result.errorText !== null) return { ...call, state: "output-error", errorText: result.errorText };
   return { ...call, state: "output-available", output: result.output };

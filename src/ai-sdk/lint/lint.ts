@@ -1,5 +1,5 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { draftOf, messageOf } from "./draft.js";
+import { draftOf, messageOf, type Slot } from "./draft.js";
 import type { LintFinding, Report } from "./findings.js";
 import { looseResults, mendParts, type PartsContext } from "./parts.js";
 import { type ProviderName, rulesOf } from "./provider-rules.js";
@@ -70,7 +70,7 @@ function contextOf(messages: readonly SessionMessage[], provider: ProviderName, 
     knownTools: new Set(Object.keys(tools ?? {})),
     canRun: (name: string) => runnable === undefined || runnable[name]?.execute !== undefined,
     taken: { calls: new Set<string>(), approvals: new Set<string>() },
-    items: new Map<string, string>(),
+    items: new Map<string, readonly Slot[]>(),
     results: looseResults(messages),
     isShownData: (part: SessionMessagePart) => convertDataPart?.(part) != null,
   } satisfies Omit<PartsContext, "report"> & { isShownData: unknown };

@@ -1,5 +1,5 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { isSettled, isToolPart } from "../../model/tool-calls.js";
+import { isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
 import { readToolPart } from "../../model/tool-parts.js";
 import { type CallContext, callPart, type LooseResult, mendCall, type TakenIds } from "./calls.js";
 import { type Draft, type Slot, stepsOf } from "./draft.js";
@@ -12,8 +12,8 @@ export interface PartsContext {
   readonly knownTools: ReadonlySet<string>;
   readonly canRun: (toolName: string) => boolean;
   readonly taken: TakenIds;
-  /** The provider's own ids that came before, and the message of each. */
-  readonly items: Map<string, string>;
+  /** The provider's own ids that came before, and the step of each. */
+  readonly items: Map<string, readonly Slot[]>;
   /** Results in parts of their own, by the call's id. One that is told with its call is taken out. */
   readonly results: Map<string, LooseResult>;
   readonly report: Report;
@@ -38,15 +38,24 @@ export function looseResults(messages: readonly SessionMessage[]): Map<string, L
 
 /** The message with each part as the provider takes it. Parts that no model is shown stay as they are. */
 export function mendParts(draft: Draft, isLast: boolean, context: PartsContext): Draft {
-  const lastStep = isLast ? stepsOf(draft.slots).at(-1) : undefined;
-  const slots = draft.slots.flatMap((slot) => {
-    const part = mendPart(slot, draft.role, lastStep?.includes(slot) ?? false, context);
-    return part === null ? [] : [part === slot.part ? slot : { ...slot, part }];
-  });
+  const steps = stepsOf(draft.slots);
+  const slots = steps.flatMap((step) =>
+    step.flatMap((slot) => {
+      const part = mendPart(slot, draft.role, { ...context, step, atEnd: isLast && step === steps.at(-1) });
+      return part === null ? [] : [part === slot.part ? slot : { ...slot, part }];
+    }),
+  );
   return { ...draft, slots };
 }
 
-function mendPart(slot: Slot, role: string, atEnd: boolean, context: PartsContext): SessionMessagePart | null {
+/** What is known of the step that a part belongs to. */
+interface StepContext extends PartsContext {
+  readonly step: readonly Slot[];
+  /** True for the last step of the history. */
+  readonly atEnd: boolean;
+}
+
+function mendPart(slot: Slot, role: string, context: StepContext): SessionMessagePart | null {
   const { part } = slot;
   const report: CallContext["report"] = (rule, message) => context.report(rule, slot, message);
   if (typeof part?.type !== "string") {
@@ -57,12 +66,16 @@ function mendPart(slot: Slot, role: string, atEnd: boolean, context: PartsContex
   if (part.type === "file") return mendFile(slot, role, context);
   if (part.type === "reasoning" && role === "assistant") return mendReasoning(slot, context);
   if (role !== "assistant" || !/^(tool-|dynamic-tool$)/.test(part.type)) return part;
-  const call =
-    isToolPart(part) && (isSettled(part) || !context.results.has(part.toolCallId)) ? part : pairedCall(slot, context);
-  return call === null ? null : mendCall(call as never, { ...context, atEnd, report });
+  const call = isToolPart(part) && !takesLooseResult(part, context) ? part : pairedCall(slot, context);
+  return call === null ? null : mendCall(call, { ...context, report });
 }
 
-function pairedCall(slot: Slot, { results, report }: PartsContext): SessionMessagePart | null {
+// Where an approval was answered, the AI SDK will make the result.
+function takesLooseResult(part: ToolCallPart, { results }: PartsContext): boolean {
+  return !isSettled(part) && part.state !== "approval-responded" && results.has(part.toolCallId);
+}
+
+function pairedCall(slot: Slot, { results, report }: PartsContext): ToolCallPart | null {
   const { part } = slot;
   const tool = readToolPart(part);
   const id = tool?.toolCallId ?? null;
@@ -90,18 +103,17 @@ function pairedCall(slot: Slot, { results, report }: PartsContext): SessionMessa
   return callPart(id, name, {}, result);
 }
 
-function mendText(slot: Slot, role: string, { rules, items, report }: PartsContext): SessionMessagePart | null {
+function mendText(slot: Slot, role: string, { rules, items, step, report }: StepContext): SessionMessagePart | null {
   const { part } = slot;
   if (typeof part.text !== "string") {
     report("unreadable-part", slot, "A text part without a text. It is left out.");
     return null;
   }
-  const item = role === "assistant" ? rules.itemId(part) : null;
-  // Sent as a reference, it is not blank to the provider.
-  if (item === null && role !== "system" && part.text.trim() === "") {
+  if (role !== "system" && part.text.trim() === "") {
     report("blank-text", slot, "A text of nothing but white space. It is left out.");
     return null;
   }
+  const item = role === "assistant" ? rules.itemId(part) : null;
   if (item === null) return part;
   if (items.has(item)) {
     report("duplicate-item", slot, `${rules.name}'s item "${item}" was there before. The text is sent as a text.`);
@@ -112,15 +124,14 @@ function mendText(slot: Slot, role: string, { rules, items, report }: PartsConte
       `${rules.name} has not kept "${item}", which was cut off. The text is sent as a text.`,
     );
   } else {
-    items.set(item, slot.messageId);
+    items.set(item, step);
     return part;
   }
-  if (part.text.trim() === "") return null;
   const { providerMetadata: _metadata, ...text } = part;
   return text;
 }
 
-function mendReasoning(slot: Slot, { rules, items, report }: PartsContext): SessionMessagePart | null {
+function mendReasoning(slot: Slot, { rules, items, step, report }: StepContext): SessionMessagePart | null {
   const { part } = slot;
   if (typeof part.text !== "string" || !rules.takesReasoning(part)) {
     const message = `Reasoning that ${rules.name} did not sign: another model's, or cut off. It is left out.`;
@@ -129,12 +140,12 @@ function mendReasoning(slot: Slot, { rules, items, report }: PartsContext): Sess
   }
   const item = rules.itemId(part);
   if (item === null) return part;
-  // The summaries of one item are parts of one message.
-  if ((items.get(item) ?? slot.messageId) !== slot.messageId) {
+  // The summaries of one item are parts of one step.
+  if ((items.get(item) ?? step) !== step) {
     report("duplicate-item", slot, `${rules.name}'s item "${item}" was there before. The reasoning is left out.`);
     return null;
   }
-  items.set(item, slot.messageId);
+  items.set(item, step);
   return part;
 }
 

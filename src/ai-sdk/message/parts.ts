@@ -26,9 +26,12 @@ export function unmarked(message: UIMessage): UIMessage {
   return rest;
 }
 
-/** A message whose stream broke off, without calls that never came whole; nothing of it streams any more. */
+/** A message whose stream broke off, without what had only begun; nothing of it streams any more. */
 export function tidied(message: UIMessage): UIMessage {
-  const whole = message.parts.filter((part) => !(isToolPart(part) && part.state === "input-streaming"));
+  const whole = message.parts.filter((part) => {
+    if (part.type === "text" || part.type === "reasoning") return part.text !== "";
+    return !(isToolPart(part) && part.state === "input-streaming");
+  });
   const parts = whole.map((part) =>
     "state" in part && part.state === "streaming" ? { ...part, state: "done" } : part,
   );

@@ -1,23 +1,30 @@
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
 import type { SessionMessage } from "../../model/message.js";
 import type { Session } from "../../session/session.js";
+import type { PrepareTurnOptions } from "../../session/turn/request.js";
 import type { SessionTools } from "../../tools/tool.js";
 import { repair } from "../lint/lint.js";
 import type { ProviderName } from "../lint/provider-rules.js";
+import { type PrepareStep, stepUpdates } from "../memory.js";
 import { validMessages } from "../message/validate.js";
 
-/** What a model is to be asked with. */
+import { type RenamedCalls, renamedCalls } from "./renamed.js";
+
+/** What a model is to be asked with: settings of `streamText`. */
 export interface ModelRequest {
-  /** The system prompt; undefined when the session has no blocks. */
-  readonly system: string | undefined;
+  /** The frozen prompt; missing when the session has no blocks. */
+  readonly system?: string;
   readonly messages: ModelMessage[];
   /** The session's tools, and those that were given. */
   readonly tools: ToolSet;
+  /** Tells the model before each further step what others changed in the blocks meanwhile. */
+  readonly prepareStep: PrepareStep;
+  /** Aborted when the answer is stopped. */
+  readonly abortSignal: AbortSignal;
 }
 
-export interface ModelRequestOptions {
+export interface ModelRequestOptions extends Pick<PrepareTurnOptions, "cacheTtl" | "recall"> {
   readonly tools: ToolSet;
-  readonly cacheTtl: number | undefined;
   /** Undefined has the rules of OpenAI-compatible servers, which are the strictest. */
   readonly model: ProviderName | undefined;
 }
@@ -26,17 +33,19 @@ export interface ModelRequestOptions {
 export async function modelRequest(
   session: Session,
   base: UIMessage | null,
-  { tools: own, cacheTtl, model = "openai-compatible" }: ModelRequestOptions,
-): Promise<ModelRequest> {
-  const { system, messages, tools } = await session.prepareTurn<UIMessage>({ cacheTtl });
+  { tools: own, model = "openai-compatible", ...turn }: ModelRequestOptions,
+): Promise<Omit<ModelRequest, "abortSignal"> & { readonly renamed: RenamedCalls }> {
+  const { system, messages, tools, update } = await session.prepareTurn<UIMessage>(turn);
   const shown = base === null ? messages : [...messages.slice(0, -1), base];
   const all: ToolSet = { ...(tools as SessionTools), ...own };
   const mend = (given: UIMessage[]) => repair(given as SessionMessage[], model, { tools: all }) as UIMessage[];
   // First what other formats left becomes parts of the AI SDK; then nothing lacks what was no part.
   const accepted = mend(await validMessages(mend(shown)));
   return {
-    system: system === "" ? undefined : system,
+    ...(system === "" ? {} : { system }),
     messages: await convertToModelMessages(accepted, { tools: all }),
     tools: all,
+    prepareStep: stepUpdates(update),
+    renamed: renamedCalls(base, accepted.at(-1)),
   };
 }

@@ -3,7 +3,7 @@ import { StemmaError } from "../../errors.js";
 import { isInterrupted } from "../../model/tool-calls.js";
 import type { Session } from "../../session/session.js";
 import { mergeResults } from "../message/merge.js";
-import { fieldsOf, finishedSteps, isWaiting } from "../message/parts.js";
+import { fieldsOf, finishedSteps, isWaiting, unmarked } from "../message/parts.js";
 import { type PlacedQuestion, placeQuestion, questionOf } from "./question.js";
 import type { GivenMessage, Submission } from "./submission.js";
 
@@ -65,12 +65,14 @@ async function placeResults(
   if (stored === null) return placeAgain(session, submission);
   if (stored.role !== "assistant") throw invalid(`Message "${given.id}" is not the assistant's.`);
   const merged = mergeResults(stored, given.parts, tools);
-  if (merged !== stored) await session.updateMessage(merged);
+  if (merged !== stored) await session.updateMessage(unmarked(merged));
   const parent = await session.getParent(stored.id);
-  if (isWaiting(merged) || (merged === stored && !isBroken(stored))) return { kind: "nothing", answerId: stored.id };
-  if (merged === stored) return { ...(await goOn(session, parent?.id ?? null, stored)), clientHolds: true };
+  if (merged === stored && isBroken(stored)) {
+    return { ...(await goOn(session, parent?.id ?? null, stored)), clientHolds: true };
+  }
+  if (merged === stored || isWaiting(merged)) return { kind: "nothing", answerId: stored.id };
   await activate(session, stored.id);
-  return begin(parent?.id ?? null, { answerId: stored.id, base: merged, clientHolds: true });
+  return begin(parent?.id ?? null, { answerId: stored.id, base: unmarked(merged), clientHolds: true });
 }
 
 /** Asks a question again. An answer that was interrupted goes on; beside any other one comes a sibling. */

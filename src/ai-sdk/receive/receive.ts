@@ -1,5 +1,6 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import type { Session } from "../../session/session.js";
+import type { RecallOptions } from "../../session/turn/request.js";
 import type { ProviderName } from "../lint/provider-rules.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
@@ -26,19 +27,16 @@ export interface ReceiveOptions {
   maxBodyBytes?: number | undefined;
   /** How long a run counts as alive after its process last said so, in milliseconds. Default 10,000. */
   lease?: number | undefined;
-  /** See `session.prepareTurn`. */
+  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
   cacheTtl?: number | undefined;
+  /** Quotes what the user's other chats say about the message. Default: nothing. */
+  recall?: RecallOptions | undefined;
 }
 
 /** What a request wants. */
 export type Received =
   /** There is nothing to ask a model: it was answered before, or is being answered. Return the response. */
-  | { readonly response: Response }
-  | (ModelRequest & {
-      readonly response: null;
-      /** Aborted when the answer is stopped. Pass it to the model. */
-      readonly abortSignal: AbortSignal;
-    });
+  { readonly response: Response; readonly ask: null } | { readonly response: null; readonly ask: ModelRequest };
 
 export const DEFAULT_MAX_BODY_BYTES = 16 * 1024 * 1024;
 const DEFAULT_LEASE = 10_000;
@@ -60,11 +58,11 @@ export async function receiveSubmission(
   options: ReceiveOptions,
   signal: AbortSignal,
 ): Promise<Received> {
-  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, model } = options;
+  const { tools = {}, whenBusy = "queue", lease = DEFAULT_LEASE, cacheTtl, recall, model } = options;
   const runs = new SessionRuns(session);
   const repeated = await repeatedQuestion(session, submission);
   const running = repeated === null ? null : await runs.stream(repeated);
-  if (running !== null) return { response: responseOf(running) };
+  if (running !== null) return { response: responseOf(running), ask: null };
   const state = { runId: crypto.randomUUID(), questionId: repeated, answerId: "", leafBefore: null };
   const held = await runs.claim(state, { lease, whenBusy, signal });
   try {
@@ -72,12 +70,13 @@ export async function receiveSubmission(
     const placed = await place(session, submission, { ...sessionTools, ...tools });
     if (placed.kind !== "answer") {
       await runs.release(held, "completed");
-      return { response: responseOf(placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId)) };
+      const stream = placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId);
+      return { response: responseOf(stream), ask: null };
     }
     await held.keeper.update(placed);
-    const asked = await modelRequest(session, placed.base, { tools, cacheTtl, model });
-    openTurn(session, { ...held, runs, placed });
-    return { response: null, ...asked, abortSignal: held.run.signal };
+    const { renamed, ...asked } = await modelRequest(session, placed.base, { tools, cacheTtl, recall, model });
+    openTurn(session, { ...held, runs, placed, renamed });
+    return { response: null, ask: { ...asked, abortSignal: held.run.signal } };
   } catch (error) {
     await runs.release(held, "failed");
     throw error;

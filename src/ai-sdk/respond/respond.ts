@@ -10,6 +10,7 @@ import { coreOf, type Session } from "../../session/session.js";
 import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
 import { replay } from "../message/replay.js";
 import { responseOf } from "../receive/receive.js";
+import { withStoredIds } from "../receive/renamed.js";
 import { leaveAtAnswer } from "../run/recover.js";
 import { type Turn, takeTurn } from "../turn.js";
 import { StepWriter } from "./keep-steps.js";
@@ -103,7 +104,8 @@ class Answer {
           this.#usage.see(given.part);
           return this.options.messageMetadata?.(given);
         };
-        writer.merge(result.toUIMessageStream({ sendReasoning: true, sendSources: true, onError, messageMetadata }));
+        const settings = { sendReasoning: true, sendSources: true, onError, messageMetadata };
+        writer.merge(withStoredIds(result.toUIMessageStream(settings), this.turn.renamed));
       },
       onError: (error) => this.#textOf(error),
       onStepFinish: ({ responseMessage }) => this.#keep(responseMessage),

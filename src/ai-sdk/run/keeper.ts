@@ -23,7 +23,6 @@ export class RunKeeper {
     private readonly log: RunLog,
     private readonly run: LiveRun,
     private version: number,
-    private readonly lease: number,
   ) {
     this.#schedule();
   }
@@ -96,8 +95,8 @@ export class RunKeeper {
     if (known === null || !this.#isOurs(known)) return this.run.breakOff("lost");
     this.version = known.version;
     if (known.state.status === "stopping") this.run.breakOff("stopped");
-    const { leaseUntil } = this.run.state;
-    if (leaseUntil - Date.now() < this.lease / 2) await this.#write({ ...known.state, leaseUntil });
+    const { leaseUntil, lease } = known.state;
+    if (leaseUntil - Date.now() < lease / 2) await this.#write(known.state);
   }
 
   // Its lease ends, and with it the run.
@@ -108,12 +107,12 @@ export class RunKeeper {
   }
 
   #isOurs({ state }: KnownRun): boolean {
-    return state.runId === this.run.id && isUnderWay(state);
+    return state.owner === this.run.state.owner && isUnderWay(state);
   }
 
   // A conflict is looked at in the next tick.
   async #write(state: RunState): Promise<boolean> {
-    const written = await this.log.write({ ...state, leaseUntil: Date.now() + this.lease }, this.version);
+    const written = await this.log.write({ ...state, leaseUntil: Date.now() + state.lease }, this.version);
     if (written === null) return false;
     this.version = written.version;
     this.run.state = written.state;

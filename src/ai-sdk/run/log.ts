@@ -9,8 +9,12 @@ export type RunStatus = "running" | "stopping" | "completed" | "stopped" | "fail
 export interface RunState {
   readonly runId: string;
   readonly status: RunStatus;
-  /** Milliseconds since 1970 until which its process says that it lives. */
+  /** Who is at work on it: another one after it was taken over. */
+  readonly owner: string;
+  /** Milliseconds since 1970 until which the owner says that it lives. */
   readonly leaseUntil: number;
+  /** How long the owner counts as alive after it last said so, in milliseconds. */
+  readonly lease: number;
   /** The message that is answered: the parent of the answer. Null for an answer without one. */
   readonly questionId: string | null;
   /** The message that holds the answer. */

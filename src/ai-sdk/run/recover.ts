@@ -1,26 +1,32 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
-import { isInterrupted } from "../../model/tool-calls.js";
+import { isInterrupted, isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
 import type { Session } from "../../session/session.js";
-import { hasContent, marked, tidied } from "../message/parts.js";
+import { hasContent, isWaiting, marked, tidied } from "../message/parts.js";
 import { streamOf } from "../message/replay.js";
 import type { KnownRun, RunLog, RunState } from "./log.js";
 
+type Part = UIMessage["parts"][number];
+
+const STEP = "step-start";
+
 /**
  * Ends a run whose process died. What it had written of its answer is stored and marked, and the run can be continued. Of
- * several processes that find it one does so; the others go on.
+ * several processes that find it one does so, and the others wait.
  */
-export async function recover(session: Session, log: RunLog, { state, version }: KnownRun): Promise<void> {
-  const chunks = await log.allChunks(state.runId);
-  const isComplete = chunks.some(({ type }) => type === "finish");
-  const ended = { ...state, status: isComplete ? "completed" : "interrupted" } as const;
-  if ((await log.write(ended, version)) === null) return;
-  const stored = await session.getMessage<UIMessage>(state.answerId);
-  const found = await answerOf(stored, chunks, state.answerId);
-  if (found !== null && hasContent(found)) {
-    await keepAnswer(session, isComplete ? found : marked(tidied(found), "killed"), state);
-  }
-  await leaveAtAnswer(session, state);
+export async function recover(session: Session, log: RunLog, dead: KnownRun): Promise<void> {
+  const { lease, runId, answerId } = dead.state;
+  const taken = { ...dead.state, owner: crypto.randomUUID(), leaseUntil: Date.now() + lease };
+  const held = await log.write(taken, dead.version);
+  if (held === null) return;
+  const chunks = await log.allChunks(runId);
+  const stored = await session.getMessage<UIMessage>(answerId);
+  const found = furthest(stored, await fold(answerId, chunks));
+  const isWhole = chunks.some(({ type }) => type === "finish") || (found === stored && isAnswered(stored));
+  const answer = isWhole ? found : marked(tidied(found), "killed");
+  if (hasContent(answer)) await keepAnswer(session, answer, taken);
+  await leaveAtAnswer(session, taken);
+  await log.write({ ...taken, status: isWhole ? "completed" : "interrupted" }, held.version);
 }
 
 // A question that was deleted meanwhile needs no answer.
@@ -44,18 +50,41 @@ export async function leaveAtAnswer(session: Session, run: Pick<RunState, "answe
   }
 }
 
-// Steps were stored when they had finished; what came after the last of them is in the chunks.
-async function answerOf(stored: UIMessage | null, chunks: UIMessageChunk[], id: string): Promise<UIMessage | null> {
-  if (stored === null || isInterrupted(stored)) return fold({ id, role: "assistant", parts: [] }, chunks);
-  const finished = chunks.findLastIndex(({ type }) => type === "finish-step");
-  return fold(stored, chunks.slice(finished + 1));
+// Steps were stored when they had finished, and of the chunks the last may be missing: either may be further than the other.
+function furthest(stored: UIMessage | null, sent: UIMessage): UIMessage {
+  if (stored === null || isInterrupted(stored)) return hasContent(sent) ? sent : (stored ?? sent);
+  const results = new Map<string, ToolCallPart>();
+  for (const part of sent.parts) if (isToolPart(part) && isSettled(part)) results.set(part.toolCallId, part);
+  const parts = stored.parts.map((part) => {
+    const result = isToolPart(part) && !isSettled(part) ? results.get(part.toolCallId) : undefined;
+    return (result ?? part) as Part;
+  });
+  const steps = sent.parts.flatMap(({ type }, index) => (type === STEP ? [index] : []));
+  const finished = stored.parts.filter(({ type }) => type === STEP).length;
+  const begun = steps.length > finished ? sent.parts.slice(steps[finished]) : [];
+  const isFurther = begun.length > 0 || parts.some((part, index) => part !== stored.parts[index]);
+  return isFurther ? { ...stored, parts: [...parts, ...begun] } : stored;
 }
 
-async function fold(message: UIMessage, chunks: readonly UIMessageChunk[]): Promise<UIMessage> {
-  let latest = message;
-  const stream = streamOf(chunks);
-  for await (const state of readUIMessageStream({ message: structuredClone(message), stream, onError: () => {} })) {
-    latest = state;
+// The model had nothing more to do.
+function isAnswered(stored: UIMessage | null): boolean {
+  if (stored === null || isInterrupted(stored)) return false;
+  const start = stored.parts.findLastIndex(({ type }) => type === STEP);
+  return !stored.parts.slice(start + 1).some(isToolPart) || isWaiting(stored);
+}
+
+async function fold(id: string, chunks: readonly UIMessageChunk[]): Promise<UIMessage> {
+  let message: UIMessage = { id, role: "assistant", parts: [] };
+  const given = structuredClone(message);
+  for await (const state of readUIMessageStream({ message: given, stream: streamOf(chunks), onError: () => {} })) {
+    message = state;
   }
-  return latest;
+  return { ...message, parts: message.parts.map(withDecision) };
+}
+
+// Chunks tell what the user was asked and what came of it, and not what the user said.
+function withDecision(part: Part): Part {
+  if (!isToolPart(part) || part.approval === undefined || !isSettled(part)) return part;
+  const approval = { ...(part.approval as object), approved: part.state !== "output-denied" };
+  return { ...part, approval } as Part;
 }

@@ -21,6 +21,9 @@ export interface HeldRun {
   readonly keeper: RunKeeper;
 }
 
+/** What is known of a run before it begins. */
+export type NewRun = Pick<RunState, "runId" | "questionId" | "answerId" | "leafBefore">;
+
 interface Process {
   readonly live: Map<string, LiveRun>;
   readonly queue: Queue;
@@ -62,7 +65,7 @@ export class SessionRuns {
    * Takes the session for a run, in the order of the calls. Errors: `SESSION_BUSY` where another run is under way and
    * `whenBusy` says so, or the caller has gone while it waited.
    */
-  claim(state: Omit<RunState, "status" | "leaseUntil">, options: ClaimOptions): Promise<HeldRun> {
+  claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {
     return this.#process.queue.write(this.session.id, () => this.#claim(state, options));
   }
 
@@ -107,7 +110,7 @@ export class SessionRuns {
     return storedStream(this.#log, state.runId, () => this.latest());
   }
 
-  async #claim(state: Omit<RunState, "status" | "leaseUntil">, options: ClaimOptions): Promise<HeldRun> {
+  async #claim(state: NewRun, options: ClaimOptions): Promise<HeldRun> {
     const { lease, whenBusy, signal } = options;
     for (;;) {
       const known = await this.#log.read();
@@ -119,13 +122,14 @@ export class SessionRuns {
         if (signal?.aborted) throw this.#busy(known);
         continue;
       }
-      const running = { ...state, status: "running", leaseUntil: Date.now() + lease } as const;
+      const owner = crypto.randomUUID();
+      const running = { ...state, status: "running", owner, lease, leaseUntil: Date.now() + lease } as const;
       const written = await this.#log.write(running, known?.version ?? 0);
       if (written === null) continue;
       const run = new LiveRun(written.state);
       this.#process.live.set(this.session.id, run);
       if (known !== null) await this.#log.forgetChunks(known.state.runId);
-      return { run, keeper: new RunKeeper(this.#log, run, written.version, lease) };
+      return { run, keeper: new RunKeeper(this.#log, run, written.version) };
     }
   }
 

@@ -1,10 +1,9 @@
 import type { ContextConfig } from "../../context/block.js";
-import { AgentContextProvider } from "../../context/providers/agent-context.js";
 import { searchableHistory } from "../../manager/searchable-history.js";
 import { FileSkillProvider } from "../../skills-node.js";
 import type { Store } from "../../storage/contract.js";
 
-const SOUL = `You are a helpful assistant in a terminal. Answer briefly, in plain text.
+const SOUL = `You are a helpful assistant in a terminal. Answer briefly, in plain text or simple Markdown.
 Keep what you learn about the user and their work in the MEMORY block, with set_context, as short lines; correct what has changed.
 Search past conversations before you say that you do not know something.`;
 
@@ -15,7 +14,7 @@ export function chatBlocks(store: Store, skills: string | null): ContextConfig[]
     label: "memory",
     description: "What you know about the user, in all conversations",
     maxTokens: 2000,
-    provider: new AgentContextProvider(store, "memory", { shared: true }),
+    scope: "user",
     whenChanged: "remind",
   };
   const history: ContextConfig = {

@@ -5,5 +5,6 @@ export interface ChatOptions extends DatabaseOptions {
   baseUrl?: string;
   session?: string;
   new?: boolean;
+  user?: string;
   skills?: string;
 }

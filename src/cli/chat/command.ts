@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { nonEmpty } from "../options.js";
 import type { ChatOptions } from "./chat-options.js";
 
 /** Adds `stemma chat` to a program. */
@@ -8,8 +9,16 @@ export function registerChat(program: Command): void {
     .description("Talk to a model that remembers. Goes on with the last conversation.")
     .option("-m, --model <name>", "anthropic/…, openai/…, …; default: STEMMA_MODEL, else an offline responder")
     .option("--base-url <url>", "an OpenAI-compatible server (Ollama, LM Studio, vLLM); default: STEMMA_BASE_URL")
-    .option("-s, --session <id>", "the conversation to go on with, or to start under this id")
+    .option(
+      "-s, --session <id>",
+      "the conversation to go on with (id, beginning of an id, or name), or to start under this id",
+    )
     .option("-n, --new", "start a new conversation")
+    .option(
+      "-u, --user <id>",
+      "whose conversations and memory; default: STEMMA_USER, else your name on this machine",
+      nonEmpty,
+    )
     .option("--skills <folder>", "a folder of skills (SKILL.md); default: STEMMA_SKILLS, else ./skills")
     .action(async (_options: unknown, command: Command) => {
       const { runChat } = await import("./chat.js");

@@ -1,13 +1,18 @@
 import { existsSync } from "node:fs";
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
 import { type CompactFunction, type CompactOptions, createCompactFunction } from "../../compaction/compact.js";
+import { StemmaError } from "../../errors.js";
 import { SessionManager } from "../../manager/session-manager.js";
 import type { ModelObject } from "../../runner/models/model.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
+import { findSession } from "../find.js";
+import { localUser } from "../local-user.js";
 import { createSummarizer, type Summarizer } from "../summarizer.js";
 import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
+import { takeOverMemory } from "./earlier-memory.js";
 import { offlineResponder } from "./offline.js";
+import { offlineLearning } from "./offline-learning.js";
 
 /** Marks the sessions that the chat goes on with by itself. */
 const SOURCE = "chat";
@@ -18,21 +23,26 @@ type Limits = Pick<CompactOptions, "protectHead" | "tailTokenBudget" | "minTailM
 /** What `/compact` leaves as it is. An automatic compaction leaves more. */
 const BY_HAND: Limits = { protectHead: 1, tailTokenBudget: 500, minTailMessages: 4 };
 
-/** The session that the chat is in, and how it comes to others. */
+/** The session that the chat is in, and how it comes to others. All of them are of one user. */
 export class Conversation {
+  /** The user's sessions. */
   readonly manager: SessionManager;
+  /** The same store, confined to the user. */
+  readonly store: Store;
   private open: AgentSession | null = null;
   private limits: Limits = {};
   private failure: unknown = null;
 
   private constructor(
-    readonly store: Store,
+    private readonly everything: Store,
+    readonly userId: string,
     readonly model: ModelObject,
     readonly modelName: string | null,
     private readonly summarizer: Summarizer,
     private readonly skills: string | null,
   ) {
-    this.manager = SessionManager.create(store);
+    this.store = everything.forUser(userId);
+    this.manager = SessionManager.create(this.store);
   }
 
   /** Errors: `MODEL_UNAVAILABLE`. */
@@ -43,7 +53,9 @@ export class Conversation {
     const summarizer = await createSummarizer(options);
     const model = name === null ? offlineResponder() : await resolveModel(name, { baseURL });
     const skills = options.skills ?? (STEMMA_SKILLS || (existsSync("skills") ? "skills" : null));
-    return new Conversation(store, model, name, summarizer, skills);
+    const userId = options.user ?? localUser();
+    if (options.user === undefined) await takeOverMemory(store, userId);
+    return new Conversation(store, userId, model, name, summarizer, skills);
   }
 
   /** The session that the chat is in. */
@@ -52,12 +64,23 @@ export class Conversation {
     return this.open;
   }
 
-  /** Goes on with the session of this id, made if it is not there; without an id with the latest chat, else a new one. */
-  async enter(id: string | undefined): Promise<void> {
-    const target = id ?? (await this.latest())?.id;
-    if (target === undefined) return this.begin();
-    if ((await this.manager.get(target)) === null) return this.begin(target);
-    await this.switchTo(await resumeSession(target, await this.settings()));
+  /**
+   * Goes on with the session that `session` names (its id, the beginning of it, or its name), or starts one under that id;
+   * without it with the latest chat, else with a new one. Resolves to whether the session is new.
+   * Errors: `INVALID_ARGUMENT` where several are meant, `SESSION_OWNED`, `SESSION_EXISTS` for a new one.
+   */
+  async enter({ session, new: isNew = false }: { session?: string; new?: boolean } = {}): Promise<boolean> {
+    const found = isNew ? null : session === undefined ? await this.latest() : await this.find(session);
+    if (found === null) await this.begin(session);
+    else await this.resume(found);
+    return found === null;
+  }
+
+  /** Goes on with a session. Errors: `SESSION_OWNED`. */
+  async resume({ id, name }: SessionInfo): Promise<void> {
+    // One of nobody becomes the user's.
+    await this.store.sessions.create({ id, name });
+    await this.switchTo(await resumeSession(id, await this.settings()));
     // The blocks may have been written by another session since this one's prompt was frozen.
     await this.session.session.refreshSystemPrompt();
   }
@@ -100,7 +123,7 @@ export class Conversation {
 
   async close(): Promise<void> {
     await this.open?.close();
-    await this.store.close();
+    await this.everything.close();
   }
 
   private async switchTo(session: AgentSession): Promise<void> {
@@ -108,15 +131,27 @@ export class Conversation {
     this.open = session;
   }
 
+  // A session of nobody counts: chats had no users once.
+  private async find(text: string): Promise<SessionInfo | null> {
+    const all = SessionManager.create(this.everything);
+    const isMeant = ({ id, user_id }: SessionInfo) => user_id === null || user_id === this.userId || id === text;
+    return findSession(all, text, isMeant).catch((error: unknown) => {
+      if (StemmaError.isInstance(error, "SESSION_NOT_FOUND")) return null;
+      throw error;
+    });
+  }
+
   private async latest(): Promise<SessionInfo | null> {
+    const isChat = ({ source, end_reason }: SessionInfo) => source === SOURCE && end_reason === null;
     let cursor: string | null = null;
     do {
       const page: Awaited<ReturnType<SessionManager["listPage"]>> = await this.manager.listPage({ cursor });
-      const found = page.sessions.find(({ source, end_reason }) => source === SOURCE && end_reason === null);
+      const found = page.sessions.find(isChat);
       if (found !== undefined) return found;
       cursor = page.nextCursor;
     } while (cursor !== null);
-    return null;
+    const { sessions } = await SessionManager.create(this.everything).listPage();
+    return sessions.find((session) => session.user_id === null && isChat(session)) ?? null;
   }
 
   private async settings() {
@@ -131,6 +166,8 @@ export class Conversation {
         this.failure = error;
       },
       expandableSummaries: true,
+      // A model writes the memory block itself.
+      onLearning: this.modelName === null ? offlineLearning : undefined,
     };
   }
 

@@ -3,6 +3,7 @@ import { parsePrompt } from "../../context/prompt.js";
 import { parseQuery } from "../../model/query.js";
 import { appendText } from "../../model/text.js";
 import { parseNote } from "../../session/turn/notes.js";
+import { nameIn } from "./offline-learning.js";
 
 export { offlineSummary } from "./offline-summary.js";
 
@@ -14,6 +15,8 @@ const HELP = `I am the offline responder: a few fixed rules that use the memory 
   forget …                   takes lines out of it
   what do you remember about …
   search …                   looks through all conversations
+  my name is …               is learned when the chat ends, and known in the next
+  what is my name?
 For a model, start with --model anthropic/…, --model openai/…, or --base-url for a local server.`;
 
 /**
@@ -101,8 +104,9 @@ const REMEMBER = /^\s*(?:please\s+)?remember(?:\s+that)?[\s:,]+(?<what>.+)$/isu;
 const FORGET = /^\s*(?:please\s+)?forget(?:\s+that|\s+about)?[\s:,]+(?<what>.+)$/isu;
 const RECALL = /^\s*what\s+do\s+you\s+(?:remember|know)(?:\s+(?:about|of))?(?<what>.*?)[?!.\s]*$/isu;
 const SEARCH = /^\s*search(?:\s+for)?[\s:]+(?<what>.+)$/isu;
+const NAME = /^\s*(?:what(?:'s|\s+is)|do\s+you\s+know)\s+my\s+name\b/iu;
 const ANSWER =
-  /^(Noted in the memory|From the memory|From earlier messages|Nothing is remembered|No message matches|\[session |The memory block no longer|I am the offline)/u;
+  /^(Hello, |Noted in the memory|From the memory|From earlier messages|Nothing is remembered|No message matches|\[session |The memory block no longer|I am the offline)/u;
 
 function ruleFor(question: string): Rule | null {
   const match = (pattern: RegExp) => pattern.exec(question)?.groups?.what?.trim() ?? null;
@@ -112,6 +116,9 @@ function ruleFor(question: string): Rule | null {
   if (old !== null) return forget(old);
   const topic = match(RECALL);
   if (topic !== null) return recall(topic);
+  if (NAME.test(question)) return tellName();
+  const name = nameIn(question);
+  if (name !== null) return greet(name);
   const query = match(SEARCH);
   return query === null ? null : search(query);
 }
@@ -125,6 +132,22 @@ function remember(fact: string): Rule {
     },
     answer: (result) => (isError(result) ? result : `Noted in the memory block: ${line}`),
   };
+}
+
+// The block may say it in other words, if a model wrote it.
+function tellName(): Rule {
+  return {
+    call: () => null,
+    answer: (_, memory) => {
+      const line = memory.split("\n").find((each) => each.startsWith("- Is called ")) ?? "";
+      return line === "" ? "Nothing is remembered about your name." : `From the memory block:\n${line}`;
+    },
+  };
+}
+
+function greet(name: string): Rule {
+  const answer = `Hello, ${name}. I am the offline responder: I learn that when this chat ends, and know it in the next.`;
+  return { call: () => null, answer: () => answer };
 }
 
 function forget(what: string): Rule {
@@ -195,8 +218,9 @@ type Message = LanguageModelV3CallOptions["prompt"][number];
 
 function textOf(message: Message | undefined): string {
   if (message?.role !== "user") return "";
-  // What follows the first text was added by the session: what changed in the blocks.
-  return message.content.find((part) => part.type === "text")?.text ?? "";
+  const texts = message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  // Questions that had no answer stand before the last one, and behind it what the session tells of the blocks.
+  return texts.findLast((text) => parseNote(text).length === 0) ?? texts[0] ?? "";
 }
 
 function resultOf(messages: readonly Message[]): string | null {

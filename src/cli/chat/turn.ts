@@ -1,7 +1,9 @@
 import type { AgentEvent } from "../../runner/types.js";
 import { beginning } from "../../tools/snippet.js";
+import { describeModelFailure } from "./model-failure.js";
 import type { Chat } from "./slash/slash-command.js";
 
+const THINKING = "thinking";
 const MAX_SHOWN = 200;
 const MAX_NAME = 60;
 
@@ -13,28 +15,33 @@ export async function runTurn(chat: Chat, prepare: () => Promise<void>): Promise
   await prepare();
   if (first) await nameIt(chat);
   chat.turn = new AbortController();
+  terminal.busy(THINKING, true);
   try {
     for await (const event of session.receive({ abortSignal: chat.turn.signal })) show(chat, event);
   } finally {
     chat.turn = null;
     terminal.endLine();
+    terminal.busy(null);
   }
 }
 
 function show(chat: Chat, event: AgentEvent): void {
-  const { terminal } = chat;
+  const { terminal, conversation } = chat;
   switch (event.type) {
     case "text":
+      terminal.busy("answering", true);
       terminal.write(event.text);
       return;
     case "tool_use":
+      terminal.busy(event.name, true);
       terminal.note(`· ${event.name} ${beginning(JSON.stringify(event.input) ?? "", MAX_SHOWN)}`);
       return;
     case "tool_result":
+      terminal.busy(THINKING, true);
       terminal.note(`  ${beginning(event.content.replace(/\s+/gu, " "), MAX_SHOWN)}`);
       return;
     case "error":
-      terminal.warn(`The model failed: ${event.error.message}`);
+      terminal.warn(`The model failed: ${describeModelFailure(event.error, conversation.modelName)}`);
       if (!terminal.interactive) chat.exitCode = 1;
       return;
     case "stop":

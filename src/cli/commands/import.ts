@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import type { Command } from "commander";
 import { StemmaError } from "../../errors.js";
@@ -7,19 +8,16 @@ import { decodeUtf8, readItems } from "../../formats/json-items.js";
 import type { ParsedSession } from "../../formats/session-file.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { describeError, reportError } from "../errors.js";
+import { FileSummary } from "../import/file-summary.js";
 import { type ImportReport, importSession } from "../import/import-session.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
-import { count, oneLine } from "../text.js";
 
 interface ImportOptions {
   format?: string;
   session?: string;
 }
-
-/** Lines of what was left out that a terminal is shown; JSON has them all. */
-const MAX_SKIPPED_SHOWN = 10;
 
 /**
  * Adds `stemma import`. As JSON: a line per session, `{ file, session, name, messages, inserted, updated, compactions, skipped:
@@ -60,36 +58,36 @@ export function registerImport(program: Command, io: Io): void {
 async function importFile(context: CommandContext, file: string, options: ImportOptions): Promise<void> {
   const { io, json } = context;
   const progress = createProgress(io);
+  const summary = new FileSummary(file === "-" ? "standard input" : basename(file));
   const stem = file === "-" ? "stdin" : basename(file, extname(file));
+  const size = file === "-" ? null : (await stat(file)).size;
   const bytes: AsyncIterable<Uint8Array> = file === "-" ? io.input : createReadStream(file);
-  const found = readSessions(readItems(counted(decodeUtf8(bytes))), { stem }, options.format);
-  const sessions = options.session === undefined ? found : onlyOne(found);
-  let number = 0;
-  let messages = 0;
+  const found = readSessions(readItems(decodeUtf8(counted(bytes))), { stem }, options.format);
   try {
-    for await (const session of sessions) {
+    for await (const session of options.session === undefined ? found : onlyOne(found)) {
       const report = await importOrSay(context, session, options.session);
-      number += 1;
-      messages += session.messages.length;
       if (report === null) session.skipped.push({ line: 0, why: "nothing of the session can be stored" });
+      summary.add(session, report);
+      if (!json) continue;
       progress.end();
-      if (json)
-        await writeJson(io, {
-          file,
-          ...(report ?? { ...NOTHING, session: session.id, name: session.name, skipped: session.skipped }),
-        });
-      else await io.write(describe(session, report));
+      await writeJson(io, {
+        file,
+        ...(report ?? { ...NOTHING, session: session.id, name: session.name, skipped: session.skipped }),
+      });
     }
+    if (!json && summary.isEmpty) await io.write(`${summary}`);
   } finally {
     progress.end();
+    // Also where the rest of the file cannot be read.
+    if (!json && !summary.isEmpty) await io.write(`${summary}`);
   }
 
-  async function* counted(chunks: AsyncIterable<string>): AsyncGenerator<string> {
-    let characters = 0;
+  async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let read = 0;
     for await (const chunk of chunks) {
-      characters += chunk.length;
-      const read = `${(characters / 1e6).toFixed(1)} MB`;
-      progress.show(`${basename(file)}: ${read} read, ${count(number, "session")}, ${count(messages, "message")}`);
+      read += chunk.length;
+      const text = `${summary.progress}, ${(read / 1e6).toFixed(1)} MB read`;
+      progress.show(text, size === null ? undefined : read / size);
       yield chunk;
     }
   }
@@ -121,31 +119,4 @@ async function* onlyOne(sessions: AsyncIterable<ParsedSession>): AsyncGenerator<
     only = session;
   }
   if (only !== null) yield only;
-}
-
-function describe(session: ParsedSession, report: ImportReport | null): string {
-  const { skipped } = report ?? session;
-  const shown = skipped
-    .slice(0, MAX_SKIPPED_SHOWN)
-    .map(
-      ({ line, path, why }) =>
-        `  ${line === 0 ? "" : `line ${line}${path ? `, ${path}` : ""}: `}${oneLine(why, 200)}\n`,
-    );
-  const more =
-    skipped.length > MAX_SKIPPED_SHOWN
-      ? [`  … and ${skipped.length - MAX_SKIPPED_SHOWN} more; --json lists them\n`]
-      : [];
-  const left = skipped.length === 0 ? "" : `, ${skipped.length} left out:`;
-  return `${summary(session, report)}${left}\n${[...shown, ...more].join("")}`;
-}
-
-function summary(session: ParsedSession, report: ImportReport | null): string {
-  if (report === null) return `${session.id}: not imported`;
-  const { inserted, updated, messages, compactions } = report;
-  const parts = [
-    `${inserted} of ${count(messages, "message")} added`,
-    ...(updated > 0 ? [`${updated} completed`] : []),
-    ...(compactions > 0 ? [count(compactions, "summary", "summaries")] : []),
-  ];
-  return `${report.session}  ${oneLine(report.name)}: ${parts.join(", ")}`;
 }

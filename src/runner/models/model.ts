@@ -62,7 +62,7 @@ export async function resolveModel(model: AgentModel, settings: ModelSettings = 
   const provider = PROVIDERS[name];
   if (provider === undefined) {
     const known = Object.keys(PROVIDERS).join(", ");
-    const message = `"${name}" is not a provider known here (${known}). For an OpenAI-compatible server give its base URL; for any other pass a model object of its AI SDK package.`;
+    const message = `"${name}" is not a provider known here (${known}). For an OpenAI-compatible server give its base URL (on the command line: --base-url); a program can also pass a model object of any AI SDK package.`;
     throw unavailable(model, message);
   }
   const create = await loadFactory(model, provider.package, provider.create);
@@ -103,7 +103,7 @@ function splitName(model: string): [provider: string, modelId: string] {
   if (slash > 0) return [model.slice(0, slash), model.slice(slash + 1)];
   const family = FAMILIES.find(([pattern]) => pattern.test(model));
   if (family === undefined) {
-    const message = `"${model}" does not say whose model it is: write provider/model (anthropic/${model}), or give the base URL of an OpenAI-compatible server.`;
+    const message = `"${model}" does not say whose model it is: write provider/model (anthropic/${model}), or give the base URL of an OpenAI-compatible server (on the command line: --base-url).`;
     throw unavailable(model, message);
   }
   return [family[1], model];

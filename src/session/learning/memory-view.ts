@@ -3,7 +3,7 @@ import type { LiveBlock } from "../../context/live-block.js";
 import { AgentSearchProvider, placeOfEntries } from "../../context/providers/agent-search.js";
 import { placeOfBlock, StoreContextProvider } from "../../context/providers/store-context.js";
 import { type EditedBlock, entryKeyOf, type LearnedWrite } from "../../learning/apply.js";
-import type { LearnBlock, LearnEdit, LearnEntry } from "../../learning/learn.js";
+import type { LearnBlock, LearnEdit, LearnEntry } from "../../learning/edits.js";
 import type { SessionMessage } from "../../model/message.js";
 import { searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
@@ -94,7 +94,9 @@ export function keptWrites(
   sessionId: string,
 ): KeptWrite[] {
   const versions = new Map(view.blocks.map(({ label, version }) => [label, version]));
-  return writes.flatMap(({ label, key, content, edit }): KeptWrite[] => {
+  // In one order for all: of two that lock the same blocks, neither waits for the other and is waited for.
+  const ordered = writes.toSorted((a, b) => (a.label === b.label ? 0 : a.label < b.label ? -1 : 1));
+  return ordered.flatMap(({ label, key, content, edit }): KeptWrite[] => {
     const block = blocks.find((each) => each.label === label);
     if (block === undefined) return [];
     const { provider } = block;

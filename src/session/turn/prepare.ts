@@ -47,7 +47,7 @@ export class TurnPreparer {
     if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
     // Until a turn is prepared, it is the latest one that the model answers.
     const asked = messages.findLast(({ role }) => role === "user");
-    if (asked !== undefined) this.parts.context.shown.messageId = asked.id;
+    if (asked !== undefined) this.parts.context.answers(asked.id);
   }
 
   /** See `Session.prepareTurn`. */
@@ -84,7 +84,7 @@ export class TurnPreparer {
     if (changed.length === 0) return null;
     const text = updateOf(changed, known);
     for (const { label, content } of changed) known.set(foldLabel(label), content);
-    await this.parts.context.show(this.parts.context.shown.messageId, changed, [], known);
+    await this.parts.context.show(undefined, changed, [], known);
     return text;
   }
 

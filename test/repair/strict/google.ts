@@ -22,7 +22,8 @@ function checkContent({ role, parts }: Content, before: Content | undefined, aft
   must(parts.length > 0, "GenerateContentRequest.contents.parts must not be empty");
   must(role !== "model" || before?.role !== "model", "Please ensure that turns alternate between user and model.");
   for (const part of parts) {
-    must(part.text !== "", "part must have one initialized field");
+    // A signature may come in a part of its own.
+    must(part.text !== "" || part.thoughtSignature, "part must have one initialized field");
     if (part.inlineData) must(part.inlineData.data !== "", "inline_data is empty");
     const { functionCall: call } = part;
     if (call === undefined) continue;

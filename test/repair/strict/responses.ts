@@ -25,7 +25,7 @@ export function checkResponses(body: Record<string, unknown>): void {
     }
     if (item.type === "reasoning" || id?.startsWith("rs_")) checkFollowed(item, input[index + 1]);
     if (item.role === "user" || item.role === "assistant") {
-      must(Array.isArray(item.content) && item.content.length > 0, "content: must not be empty");
+      must((item.content as string | object[]).length > 0, "content: must not be empty");
     }
     if (item.type === "function_call") checkCall(item, calls);
     if (item.type === "function_call_output") {

@@ -1,7 +1,10 @@
 import { StemmaError } from "../../../errors.js";
+import type { SessionMessage } from "../../../model/message.js";
+import { searchableText } from "../../../model/text.js";
 import type { TreeNode } from "../../../storage/contract.js";
 import { findMessageId } from "../../find.js";
 import { oneLine } from "../../text.js";
+import { showEarlier } from "../earlier-messages.js";
 import { runTurn } from "../turn.js";
 import type { Chat, SlashCommand } from "./slash-command.js";
 
@@ -19,6 +22,7 @@ export const branch: SlashCommand = {
   name: "branch",
   usage: "[@id] text",
   help: "say something else instead of message id (default: your last), on a branch beside it",
+  takesText: true,
   async run(chat, argument) {
     const [, id, text = ""] = /^(?:@(\S+)\s*)?(.*)$/su.exec(argument) ?? [];
     if (text === "") throw invalid("Write what to say instead: /branch [@id] text");
@@ -27,8 +31,34 @@ export const branch: SlashCommand = {
       throw invalid("You can replace only your own messages. To go to another message, use /goto.");
     const message = { id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] };
     await runTurn(chat, async () => {
-      await chat.conversation.session.session.appendMessage(message, instead.parentId);
+      await chat.conversation.session.session.editMessage(instead.id, message);
     });
+  },
+};
+
+export const versions: SlashCommand = {
+  name: "versions",
+  usage: "[@id] [number]",
+  help: "the versions of message id (default: the last that has several); with a number: go on with that one",
+  async run(chat, argument) {
+    const [, id, number] = /^(?:@(\S+))?\s*(\d+)?$/u.exec(argument) ?? [];
+    if (argument !== "" && id === undefined && number === undefined)
+      throw invalid("Write a message, a number, or both: /versions [@id] [number]");
+    const { session } = chat.conversation.session;
+    const at = id === undefined ? await lastWithSiblings(chat) : (await find(chat, id)).id;
+    const siblings = await session.getSiblings(at);
+    if (number === undefined) {
+      const current = await onPath(chat, siblings);
+      siblings.forEach((message, index) => {
+        const mark = message.id === current ? "*" : " ";
+        chat.terminal.line(`${mark} ${index + 1}  ${message.role}: ${oneLine(searchableText(message)) || "(no text)"}`);
+      });
+      return;
+    }
+    const chosen = siblings[Number(number) - 1];
+    if (chosen === undefined) throw invalid(`There are ${siblings.length} versions; /versions shows them.`);
+    await session.selectBranch(chosen.id);
+    await showEarlier(chat);
   },
 };
 
@@ -61,6 +91,28 @@ async function lastOfUser({ conversation }: Chat): Promise<TreeNode> {
     if (node.role === "user") return node;
   }
   throw invalid("You have not said anything here yet.");
+}
+
+/** The last message on the way to where the conversation is that has others beside it. */
+async function lastWithSiblings({ conversation }: Chat): Promise<string> {
+  const { session } = conversation.session;
+  const nodes = await session.getTree();
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const children = new Map<string | null, number>();
+  for (const { parentId } of nodes) children.set(parentId, (children.get(parentId) ?? 0) + 1);
+  const leaf = await session.getLatestLeaf();
+  for (let node = byId.get(leaf?.id ?? ""); node !== undefined; node = byId.get(node.parentId ?? "")) {
+    if ((children.get(node.parentId) ?? 0) > 1) return node.id;
+  }
+  throw invalid("No message here has another version: /retry and /branch make one.");
+}
+
+/** Which of the messages the conversation goes through; undefined when none. */
+async function onPath({ conversation }: Chat, messages: readonly SessionMessage[]): Promise<string | undefined> {
+  const ids = new Set(messages.map(({ id }) => id));
+  const { session } = conversation.session;
+  for await (const { id } of session.history({ newestFirst: true, summaries: false })) if (ids.has(id)) return id;
+  return undefined;
 }
 
 function invalid(message: string): StemmaError {

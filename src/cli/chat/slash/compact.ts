@@ -6,7 +6,8 @@ export const compact: SlashCommand = {
   usage: "",
   help: "lay a summary over the older messages; they stay, and can be searched",
   async run({ conversation, terminal }) {
-    const done = await conversation.compact();
+    terminal.busy("summarising");
+    const done = await conversation.compact().finally(() => terminal.busy(null));
     if (done === null)
       return terminal.line(
         "Nothing was compacted: there is too little to summarise, or a message was edited meanwhile.",

@@ -8,6 +8,7 @@ export const context: SlashCommand = {
   async run({ conversation, terminal }) {
     const { session } = conversation.session;
     await session.freezeSystemPrompt();
-    terminal.line(session.getContextBlocks().map(renderBlock).join("\n\n"));
+    const blocks = session.getContextBlocks().map(renderBlock).join("\n\n");
+    terminal.line(blocks.replace(/^═+$/gmu, (rule) => rule.slice(0, terminal.width - 1)));
   },
 };

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../../errors.js";
-import { branch, goto, retry } from "./branches.js";
+import { wrapped } from "../../text.js";
+import { branch, goto, retry, versions } from "./branches.js";
 import { compact } from "./compact.js";
 import { context } from "./context.js";
 import { search } from "./search.js";
@@ -7,6 +8,9 @@ import { fork, newSession, sessions } from "./sessions.js";
 import type { SlashCommand } from "./slash-command.js";
 import { tree } from "./tree.js";
 import { usage } from "./usage.js";
+
+/** Columns below which a list in two columns cannot be read. */
+const NARROW = 70;
 
 const quit: SlashCommand = {
   name: "quit",
@@ -21,16 +25,23 @@ const help: SlashCommand = {
   help: "this list",
   run({ terminal }) {
     const lines = COMMANDS.map((command) => [`/${command.name} ${command.usage}`.trim(), command.help] as const);
-    const width = Math.max(...lines.map(([call]) => call.length));
-    for (const [call, what] of lines) terminal.line(`  ${call.padEnd(width)}  ${what}`);
+    const first = Math.max(...lines.map(([call]) => call.length)) + 4;
+    // On a narrow screen what a command does stands below it.
+    const [indent, apart] = terminal.width < NARROW ? [6, true] : [first, false];
+    for (const [call, what] of lines) {
+      const text = wrapped(what, terminal.width - indent - 1).map((line) => " ".repeat(indent) + line);
+      if (apart) terminal.line([`  ${call}`, ...text].join("\n"));
+      else terminal.line(`  ${call}`.padEnd(indent) + text.join("\n").trimStart());
+    }
   },
 };
 
 /** Every command, in the order of `/help`. */
-const COMMANDS: readonly SlashCommand[] = [
+export const COMMANDS: readonly SlashCommand[] = [
   tree,
   retry,
   branch,
+  versions,
   goto,
   compact,
   context,
@@ -43,10 +54,15 @@ const COMMANDS: readonly SlashCommand[] = [
   quit,
 ];
 
-/** The command that a line names. Errors: `INVALID_ARGUMENT`. */
-export function findCommand(line: string): SlashCommand {
-  const name = /^\/(\S*)/u.exec(line)?.[1] ?? "";
+/**
+ * The command that an entry names; null for a message. An entry of several lines is a message, unless it names a command that
+ * takes a text. Errors: `INVALID_ARGUMENT`.
+ */
+export function findCommand(entry: string): SlashCommand | null {
+  if (!entry.startsWith("/")) return null;
+  const name = /^\/(\S*)/u.exec(entry)?.[1] ?? "";
   const found = COMMANDS.find((command) => command.name === (name === "exit" ? "quit" : name));
+  if (entry.includes("\n") && !found?.takesText) return null;
   if (found !== undefined) return found;
   throw new StemmaError("INVALID_ARGUMENT", { name }, `There is no command /${name}; /help lists them.`);
 }

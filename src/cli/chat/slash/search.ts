@@ -1,4 +1,4 @@
-import { formatHits } from "../../../tools/session-search.js";
+import { renderHit } from "../../render-hit.js";
 import type { SlashCommand } from "./slash-command.js";
 
 export const search: SlashCommand = {
@@ -8,6 +8,7 @@ export const search: SlashCommand = {
   async run({ conversation, terminal }, query) {
     if (query === "") return terminal.line("Write what to look for: /search words");
     const hits = await conversation.manager.search(query, { limit: 10 });
-    terminal.line(hits.length === 0 ? "No message matches." : formatHits(hits, query));
+    if (hits.length === 0) terminal.line("No message matches.");
+    for (const hit of hits) terminal.styled(renderHit(hit, query, terminal.style));
   },
 };

@@ -1,5 +1,6 @@
 import { findSession } from "../../find.js";
 import { columns, count, localTime, oneLine, shortIds } from "../../text.js";
+import { showEarlier } from "../earlier-messages.js";
 import type { SlashCommand } from "./slash-command.js";
 
 const SHOWN = 20;
@@ -8,12 +9,15 @@ export const sessions: SlashCommand = {
   name: "sessions",
   usage: "[id or name]",
   help: "the latest conversations; with an id or a name: go to that one",
-  async run({ conversation, terminal }, argument) {
+  async run(chat, argument) {
+    const { conversation, terminal } = chat;
     const { manager } = conversation;
     if (argument !== "") {
-      await conversation.enter((await findSession(manager, argument)).id);
+      await conversation.resume(await findSession(manager, argument));
       const messages = await conversation.session.session.getPathLength();
-      return terminal.line(`In ${oneLine(await conversation.name())} (${count(messages, "message")}).`);
+      terminal.line(`In ${oneLine(await conversation.name())} (${count(messages, "message")}).`);
+      if (terminal.interactive) await showEarlier(chat);
+      return;
     }
     const page = await manager.listPage({ limit: SHOWN });
     const short = shortIds((await manager.list()).map(({ id }) => id));

@@ -1,5 +1,5 @@
 import type { Conversation } from "../conversation.js";
-import type { Terminal } from "../terminal.js";
+import type { Terminal } from "../terminal/terminal.js";
 
 /** A chat that is running. */
 export interface Chat {
@@ -15,5 +15,7 @@ export interface SlashCommand {
   /** What stands behind the name, as `/help` shows it. */
   readonly usage: string;
   readonly help: string;
+  /** What stands behind the name is a text for the model, which may have several lines. */
+  readonly takesText?: true;
   run(chat: Chat, argument: string): void | Promise<void>;
 }

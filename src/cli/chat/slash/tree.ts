@@ -1,4 +1,5 @@
 import { drawTree } from "../../draw-tree.js";
+import { toolLines } from "../../tool-lines.js";
 import type { SlashCommand } from "./slash-command.js";
 
 export const tree: SlashCommand = {
@@ -10,6 +11,8 @@ export const tree: SlashCommand = {
     const [messages, compactions] = await Promise.all([session.getTree(), session.getCompactions()]);
     const activeLeafId = (await session.getLatestLeaf())?.id ?? null;
     if (activeLeafId === null) return terminal.line("No messages yet.");
-    for (const line of drawTree({ messages, compactions, activeLeafId, width: terminal.width })) terminal.line(line);
+    const tools = await toolLines(conversation.store.session(conversation.session.id), terminal.width);
+    const drawing = drawTree({ messages, compactions, activeLeafId, tools, width: terminal.width });
+    terminal.line([...drawing].join("\n"));
   },
 };

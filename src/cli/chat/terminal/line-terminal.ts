@@ -1,45 +1,50 @@
 import { createInterface, type Interface } from "node:readline";
-import { printable } from "../text.js";
+import { type Style, styleFor } from "../../style.js";
+import { printable } from "../../text.js";
+import { StyledTerminal } from "./styled-terminal.js";
+import type { Terminal } from "./terminal.js";
 
-/** Lines in, text out; on a terminal with a prompt and colour. */
-export class Terminal {
-  /** A person sits there. */
+/** A chat in lines: each line of the input is a message. For pipes, and terminals that cannot move the cursor. */
+export class LineTerminal extends StyledTerminal implements Terminal {
   readonly interactive: boolean;
+  readonly style: Style;
   readonly #lines: Interface;
-  readonly #colour: boolean;
   #column = 0;
+  #hinted = false;
   #onInterrupt: () => void = () => {};
   readonly #interrupt = () => this.#onInterrupt();
-  /** Set by `close`. */
   closed = false;
 
   constructor(
     private readonly input: NodeJS.ReadStream,
     private readonly output: NodeJS.WriteStream,
   ) {
+    super();
     this.interactive = input.isTTY === true && output.isTTY === true;
-    this.#colour = output.isTTY === true && !process.env.NO_COLOR;
+    this.style = styleFor(output.isTTY === true);
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
     this.#lines.on("SIGINT", this.#interrupt);
     process.on("SIGINT", this.#interrupt);
   }
 
-  /** Columns that a line may take. */
   get width(): number {
     return this.output.columns ?? 100;
   }
 
-  /** What Ctrl-C does. */
+  get hinted(): boolean {
+    return this.#hinted;
+  }
+
   onInterrupt(handler: () => void): void {
     this.#onInterrupt = handler;
   }
 
-  /** The lines that are typed, until the end of the input or `close`. None is lost while one is worked on. */
-  async *lines(): AsyncGenerator<string> {
+  async *entries(): AsyncGenerator<string> {
     const waiting: string[] = [];
     let ended = false;
     let wake = () => {};
     this.#lines.on("line", (line) => {
+      this.#hinted = false;
       waiting.push(line);
       wake();
     });
@@ -56,14 +61,13 @@ export class Terminal {
         continue;
       }
       if (ended) return;
-      this.prompt();
+      this.#prompt();
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   }
 
-  /** Ends `lines`; what is typed already is dropped. */
   close(): void {
     this.closed = true;
     process.off("SIGINT", this.#interrupt);
@@ -72,42 +76,44 @@ export class Terminal {
     this.input.destroy();
   }
 
-  /** Writes text that came from anywhere: nothing in it can steer the terminal. */
-  write(text: string): void {
-    const shown = printable(text);
-    if (shown === "") return;
-    this.output.write(shown);
-    this.#column = shown.endsWith("\n") ? 0 : 1;
+  async end(): Promise<void> {
+    this.close();
   }
 
-  /** Ends a line that is begun. */
+  write(text: string): void {
+    this.#put(printable(text));
+  }
+
   endLine(): void {
     if (this.#column > 0) this.output.write("\n");
     this.#column = 0;
   }
 
-  line(text = ""): void {
-    this.endLine();
-    this.write(`${text}\n`);
+  earlier(text: string): void {
+    this.line(`> ${text}`);
   }
 
-  /** Shows the prompt again after a line that came in between. */
-  prompt(): void {
+  styled(text: string): void {
+    this.endLine();
+    this.#put(`${text}\n`);
+  }
+
+  hint(text: string): void {
+    this.note(text);
+    this.#hinted = true;
+    this.#prompt();
+  }
+
+  /** Not shown: it would stand among the lines. */
+  busy(): void {}
+
+  #put(text: string): void {
+    if (text === "") return;
+    this.output.write(text);
+    this.#column = text.endsWith("\n") ? 0 : 1;
+  }
+
+  #prompt(): void {
     if (this.interactive) this.#lines.prompt();
-  }
-
-  /** A line beside the conversation. */
-  note(text: string): void {
-    this.#styled(text, 2);
-  }
-
-  warn(text: string): void {
-    this.#styled(text, 33);
-  }
-
-  #styled(text: string, code: number): void {
-    this.endLine();
-    const shown = printable(text);
-    this.output.write(this.#colour ? `\u001b[${code}m${shown}\u001b[0m\n` : `${shown}\n`);
   }
 }

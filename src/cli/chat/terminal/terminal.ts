@@ -1,0 +1,40 @@
+import type { Style } from "../../style.js";
+
+/** Where a chat is read and shown: a screen for a person, or lines for a pipe. Nothing that is shown can steer the terminal. */
+export interface Terminal {
+  /** A person sits there. */
+  readonly interactive: boolean;
+  /** Columns that a line may take. */
+  readonly width: number;
+  readonly style: Style;
+  /** Set by `close`. */
+  readonly closed: boolean;
+  /** True from `hint` on, until something is typed. */
+  readonly hinted: boolean;
+
+  /** What Ctrl-C does. On a screen it first empties a prompt that holds text. */
+  onInterrupt(handler: () => void): void;
+  /** The messages and commands that are typed, until the end of the input or `close`. What is typed while one is worked on waits. */
+  entries(): AsyncGenerator<string>;
+  /** Ends `entries`; what waits is dropped. */
+  close(): void;
+  /** Gives the terminal back, at the end of the chat. */
+  end(): Promise<void>;
+
+  /** A piece of the model's answer: Markdown, which a screen draws as it comes. */
+  write(text: string): void;
+  /** Ends the answer. */
+  endLine(): void;
+  /** A message of the user from earlier. */
+  earlier(text: string): void;
+  line(text?: string): void;
+  /** A line with styles, whose other parts went through `printable`. */
+  styled(text: string): void;
+  /** A line beside the conversation. */
+  note(text: string): void;
+  warn(text: string): void;
+  /** A note at the prompt, until something is typed. */
+  hint(text: string): void;
+  /** What is being done, shown with the seconds since something is, and whether Ctrl-C stops it; null when nothing is. */
+  busy(what: string | null, canStop?: boolean): void;
+}

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Session, type SessionMessage } from "stemma";
+import { sqlite } from "stemma/sqlite";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { bundle } from "../runner/bundle.js";
+import { textOf } from "./chat.js";
+import { RandomChat } from "./random-chat.js";
+import { Servers } from "./servers.js";
+
+/** Chats; `npm run test:chats` makes them 1,000. */
+const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
+const ACTIONS = 6;
+const AT_ONCE = CHATS > 100 ? 40 : 20;
+/** Milliseconds between two kills, on the average. */
+const PACE = CHATS > 100 ? 5000 : 2000;
+
+let folder: string;
+let program: string;
+
+beforeAll(async () => {
+  program = join(await bundle("chats", ["test/ai-sdk/server-child.ts"]), "server-child.mjs");
+  folder = mkdtempSync(join(tmpdir(), "stemma-chats-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it(`loses no message and answers none twice, in ${CHATS} chats with anything at any time`, async () => {
+  const database = join(folder, "chats.db");
+  const servers = new Servers(program, [database, "700"]);
+  await Promise.all([servers.start(), servers.start()]);
+  let isOver = false;
+  const killer = (async () => {
+    while (!isOver) {
+      await new Promise((wake) => setTimeout(wake, PACE * (0.5 + Math.random())));
+      if (!isOver) await servers.restart();
+    }
+  })();
+  const left = Array.from({ length: CHATS }, (_, index) => `chat${index}`);
+  const chats: RandomChat[] = [];
+  const faults: string[] = [];
+  const worker = async () => {
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
+      const chat = new RandomChat(id, servers, Math.random);
+      chats.push(chat);
+      try {
+        for (let action = 0; action < ACTIONS; action += 1) await chat.act();
+        await chat.finish();
+      } catch (error) {
+        faults.push(`${id}: ${error instanceof Error ? error.stack : error}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  isOver = true;
+  await killer;
+  await servers.stop();
+  const store = sqlite(database);
+  const counts: Record<string, number> = {};
+  for (const chat of chats) {
+    const session = Session.create(store).forSession(chat.id);
+    const tree = await session.getTree();
+    const stored = new Map<string, Stored>();
+    for (const { id, parentId } of tree) {
+      stored.set(id, { message: (await session.getMessage(id)) as SessionMessage, parentId });
+    }
+    faults.push(...faultsOf(chat, stored));
+    for (const { message } of stored.values()) count(counts, message);
+  }
+  expect([...faults, ...servers.complaints].slice(0, 5).map((fault) => fault.slice(0, 2000))).toEqual([]);
+  expect((await store.check?.())?.problems).toEqual([]);
+  await store.close();
+  console.log(`${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
+}, 3_600_000);
+
+interface Stored {
+  readonly message: SessionMessage;
+  readonly parentId: string | null;
+}
+
+function count(counts: Record<string, number>, { role, metadata, parts }: SessionMessage): void {
+  const { interrupted } = (metadata ?? {}) as { interrupted?: string };
+  const tools = parts.filter(({ type }) => type.startsWith("tool-")).map(({ type, state }) => `${type} ${state}`);
+  for (const name of [role, ...(interrupted === undefined ? [] : [interrupted]), ...tools])
+    counts[name] = (counts[name] ?? 0) + 1;
+}
+
+function faultsOf(chat: RandomChat, stored: ReadonlyMap<string, Stored>): string[] {
+  const faults: string[] = [];
+  const all = [...stored.values()];
+  const textsOfUser = new Set(
+    all.filter(({ message }) => message.role === "user").map(({ message }) => textOf(message as never)),
+  );
+  for (const text of chat.acknowledged) if (!textsOfUser.has(text)) faults.push(`${chat.id} lost the question ${text}`);
+  for (const [id, text] of chat.answers) {
+    const answer = stored.get(id)?.message;
+    if (answer === undefined || !textOf(answer as never).includes(text))
+      faults.push(`${chat.id} lost the answer ${id}: ${text}`);
+  }
+  for (const { message, parentId } of all) {
+    if (message.role === "assistant" && stored.get(parentId ?? "")?.message.role !== "user") {
+      faults.push(`${chat.id}: the answer ${message.id} stands below no question`);
+    }
+    if (message.role === "assistant" && message.parts.every(({ type }) => type === "step-start")) {
+      faults.push(`${chat.id}: the answer ${message.id} is empty`);
+    }
+  }
+  const isAnswer = ({ message }: Stored) => message.role === "assistant";
+  const answered = new Set(all.filter(isAnswer).map(({ parentId }) => parentId));
+  const more = all.filter(isAnswer).length - answered.size;
+  if (more > chat.regenerated)
+    faults.push(`${chat.id}: ${more} answers more than questions, of ${chat.regenerated} asked for`);
+  return faults;
+}
