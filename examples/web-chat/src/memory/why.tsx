@@ -11,10 +11,10 @@ export function Why({ origin }: { origin: Origin | null }) {
       <summary>Why do you know that?</summary>
       <p>{origin === null ? "That was noted too long ago to say." : reasonOf(origin)}</p>
       {origin?.message ? (
-        <Link href={pathTo(origin.message.chatId, origin.message.messageId)}>
+        <Link href={pathTo(origin.message.chatId, origin.message.messageId)} title={origin.message.chatName}>
           <q>{origin.message.text}</q>
           <span>
-            <CornerDownRight aria-hidden /> {origin.message.chatName || "Go to the message"}
+            <CornerDownRight aria-hidden /> Go to the message
           </span>
         </Link>
       ) : null}
