@@ -77,7 +77,7 @@ try {
       return session.getHistory();
     }`;
   // The types of these are made of the AI SDK's, which do not pass without skipLibCheck themselves.
-  const own = specifiers.filter((specifier) => !["stemma/agent", "stemma/ai-sdk"].includes(specifier));
+  const own = specifiers.filter((specifier) => !["stemma/agent", "stemma/ai-sdk", "stemma/react"].includes(specifier));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
   for (const [module, moduleResolution, name] of [
     ["node16", "node16", "sample.mts"],

@@ -45,7 +45,8 @@ function bun() {
 
 function aiSdk7() {
   const cwd = installPackage("ai7", ["--omit=optional", "ai@7", "zod@4"]);
-  for (const name of ["ai-sdk-7.mjs", "chat-ai-sdk-7.mjs"]) copyFileSync(`test/runtimes/${name}`, join(cwd, name));
+  for (const name of ["ai-sdk-7.mjs", "chat-ai-sdk-7.mjs", "runner-ai-sdk-7.mjs"])
+    copyFileSync(`test/runtimes/${name}`, join(cwd, name));
   return [installNode(22, join(folder, "node22-ai7")), ["--no-warnings", "ai-sdk-7.mjs"], cwd];
 }
 

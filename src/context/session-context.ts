@@ -306,7 +306,7 @@ export class SessionContext implements ContextAccess {
     const block = this.#find(label);
     await this.#writes.entryByModel(block, entry, action, call);
     await block.readAfterWrite();
-    this.#told(block.folded, block.snapshot().content);
+    if (block.text !== null) this.#told(block.folded, block.text);
   }
 
   lists(label: string, key: string): boolean {

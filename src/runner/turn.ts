@@ -57,7 +57,7 @@ export interface TurnLog {
  * middle, what was finished is stored and no call is left without a result.
  */
 export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerator<AgentEvent, void, undefined> {
-  const { stepCountIs, streamText: stream } = await loadAiSdk();
+  const { streamText: stream } = await loadAiSdk();
   const { signal, prices, maxTurns } = options;
   const steps = new Gates();
   // Of one step: a model may use the id of an earlier step's call again.
@@ -77,7 +77,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     ...promptOf(await log.request()),
     tools: guardTools(options.tools, ready, options.approve) as ToolSet,
     allowSystemInMessages: true,
-    stopWhen: stepCountIs(maxTurns) as StopCondition<ToolSet>,
+    stopWhen: (({ steps }) => steps.length >= maxTurns) as StopCondition<ToolSet>,
     abortSignal: signal,
     prepareStep: async ({ stepNumber, messages }: { stepNumber: number; messages: ModelMessage[] }) => {
       if (stepNumber > 0) await unlessAborted(steps.pass(String(stepNumber)), signal);

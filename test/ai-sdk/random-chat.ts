@@ -4,7 +4,7 @@ import { Chat, textOf } from "./chat.js";
 import type { Servers } from "./servers.js";
 
 const KINDS = ["plain", "plain", "count", "remove", "ask", "fails"];
-const PATIENCE = 60_000;
+const PATIENCE = 120_000;
 
 interface ToolPart {
   readonly type: string;

@@ -12,7 +12,9 @@ import { Servers } from "./servers.js";
 /** Chats; `npm run test:chats` makes them 1,000. */
 const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
 const ACTIONS = 6;
-const AT_ONCE = CHATS > 100 ? 40 : 20;
+const AT_ONCE = 16;
+/** Long enough that a server on a busy machine says in time that it lives. */
+const LEASE = "1500";
 /** Milliseconds between two kills, on the average. */
 const PACE = CHATS > 100 ? 5000 : 2000;
 
@@ -27,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it(`loses no message and answers none twice, in ${CHATS} chats with anything at any time`, async () => {
   const database = join(folder, "chats.db");
-  const servers = new Servers(program, [database, "700"]);
+  const servers = new Servers(program, [database, LEASE]);
   await Promise.all([servers.start(), servers.start()]);
   let isOver = false;
   const killer = (async () => {
@@ -67,10 +69,12 @@ it(`loses no message and answers none twice, in ${CHATS} chats with anything at 
     faults.push(...faultsOf(chat, stored));
     for (const { message } of stored.values()) count(counts, message);
   }
-  expect([...faults, ...servers.complaints].slice(0, 5).map((fault) => fault.slice(0, 2000))).toEqual([]);
+  console.log(`${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
+  // What was lost says more than who waited.
+  const all = [...faults, ...servers.complaints].reverse().map((fault) => fault.slice(0, 1500));
+  expect({ faults: all.length, first: all.slice(0, 8) }).toEqual({ faults: 0, first: [] });
   expect((await store.check?.())?.problems).toEqual([]);
   await store.close();
-  console.log(`${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
 }, 3_600_000);
 
 interface Stored {

@@ -63,3 +63,4 @@ assert.equal(session.getContextBlock("memory").content, "Likes tea.");
 console.log("1 passed, 0 failed");
 
 await import("./chat-ai-sdk-7.mjs");
+await import("./runner-ai-sdk-7.mjs");

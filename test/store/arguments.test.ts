@@ -44,6 +44,7 @@ const SESSION: Record<string, unknown[]> = {
   onLearning: [async () => [], {}],
   withTitle: [async () => ""],
   close: [],
+  explainContext: ["m"],
   readContextValue: ["memory"],
   patchContextBlock: ["memory", {}],
   getBlockHistory: ["memory", {}],
