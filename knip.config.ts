@@ -9,6 +9,7 @@ export default {
     ...entryPoints(manifest).map(({ source }) => source),
     "scripts/*.mjs",
     "test/**/*.mjs",
+    "examples/web-chat/scripts/*.mjs",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
     "test/docs/scripted-model.ts",
     "test/runtimes/better-sqlite3.ts",

@@ -32,6 +32,7 @@ const SLOW = {
     "src/model/{quoted-results,shapes}.test.ts",
     "src/runner/tools/attacks.test.ts",
     "test/**/*processes.test.ts",
+    "test/examples/*.test.ts",
     "test/runner/{chat,chat-screen,commit,examples,kill,long,memory}.test.ts",
     "test/cli/{process,real-data}.test.ts",
     "test/postgres/durability.test.ts",

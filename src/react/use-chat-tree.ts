@@ -41,12 +41,20 @@ export interface ChatTree<M extends UIMessage = UIMessage> extends Omit<UseChatH
   /** True when there are messages before those shown. */
   readonly hasPrevious: boolean;
   readonly loadPrevious: () => Promise<void>;
+  /** The summaries that stand for older messages in what the model sees, those of other branches too; oldest first. */
+  readonly compactions: ChatPage<M>["compactions"];
+  /**
+   * Shows the chat as it is stored now, and the answer that is under way: after another tab wrote, or the connection was lost.
+   * Does nothing while this tab receives an answer. Errors: as the server answers.
+   */
+  readonly reload: () => Promise<void>;
 }
 
 interface Tree {
   readonly chatId: string;
   readonly isLoading: boolean;
   readonly siblings: Readonly<Record<string, readonly string[]>>;
+  readonly compactions: ChatPage["compactions"];
   readonly previous: string | null;
   readonly error: Error | undefined;
 }
@@ -74,7 +82,7 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
     transport,
     ...(throttle === undefined ? {} : { experimental_throttle: throttle }),
   });
-  const { id: chatId, status, setMessages, resumeStream } = chat;
+  const { id: chatId, status, setMessages, resumeStream, clearError } = chat;
   const [held, setTree] = useState<Tree>(() => emptyTree(chatId, options.id !== undefined));
   const tree = held.chatId === chatId ? held : emptyTree(chatId, options.id !== undefined);
   const isBusy = status === "submitted" || status === "streaming";
@@ -86,37 +94,43 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
   };
 
   const show = useCallback(
-    ({ messages, siblings, previous }: ChatPage<M>) => {
+    ({ messages, siblings, compactions, previous }: ChatPage<M>) => {
       setMessages([...messages]);
-      setTree({ chatId, isLoading: false, siblings, previous, error: undefined });
+      setTree({ chatId, isLoading: false, siblings, compactions, previous, error: undefined });
     },
     [chatId, setMessages],
   );
 
-  // The stored chat, and the answer that is under way.
+  // The stored chat, and the answer that is under way. Of several readings the one that began last counts.
+  const readings = useRef(0);
+  const load = useCallback(async () => {
+    const reading = ++readings.current;
+    const page = await readChat<M>({ ...latest.current, api }, chatId, null);
+    if (reading !== readings.current) return;
+    clearError();
+    if (page === null) return setTree(emptyTree(chatId, false));
+    const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
+    if (page.run === null || !isUnderWay) return show(page);
+    runs.begin(chatId, { runId: page.run.runId, edited: null });
+    // The stream brings the answer whole.
+    const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
+    show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
+    // What it fails with is the chat's error.
+    resumeStream().catch(() => {});
+  }, [api, chatId, runs, show, resumeStream, clearError]);
+
   const isStored = options.id !== undefined;
   useEffect(() => {
     if (!isStored) return;
     let left = false;
-    const load = async () => {
-      const page = await readChat<M>({ ...latest.current, api }, chatId, null);
-      if (left) return;
-      if (page === null) return setTree(emptyTree(chatId, false));
-      const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
-      if (page.run === null || !isUnderWay) return show(page);
-      runs.begin(chatId, { runId: page.run.runId, edited: null });
-      // The stream brings the answer whole.
-      const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
-      show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
-      await resumeStream();
-    };
     load().catch((error: Error) => {
       if (!left) setTree({ ...emptyTree(chatId, false), error });
     });
     return () => {
       left = true;
+      readings.current += 1;
     };
-  }, [api, chatId, isStored, runs, show, resumeStream]);
+  }, [chatId, isStored, load]);
 
   // An answer that ended has made siblings.
   const wasBusy = useRef(false);
@@ -130,7 +144,8 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
         if (page === null) return;
         setTree((before) => {
           const known = before.chatId === chatId ? before : emptyTree(chatId, false);
-          return { ...known, isLoading: false, siblings: { ...known.siblings, ...page.siblings } };
+          const { compactions } = page;
+          return { ...known, isLoading: false, siblings: { ...known.siblings, ...page.siblings }, compactions };
         });
       },
       // The next answer tells them.
@@ -176,11 +191,15 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
     stop,
     hasPrevious: tree.previous !== null,
     loadPrevious,
+    compactions: tree.compactions,
+    reload: async () => {
+      if (!isBusy) await load();
+    },
   };
 }
 
 function emptyTree(chatId: string, isLoading: boolean): Tree {
-  return { chatId, isLoading, siblings: {}, previous: null, error: undefined };
+  return { chatId, isLoading, siblings: {}, compactions: [], previous: null, error: undefined };
 }
 
 function placeOf(messageId: string, ids: readonly string[] = [messageId]): Siblings {

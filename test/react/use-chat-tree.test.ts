@@ -132,6 +132,32 @@ describe("useChatTree", () => {
     expect(screen.lines()).toEqual(other.lines());
   });
 
+  it("shows what another tab wrote, and the answer that it waits for, when it is loaded again", async () => {
+    const { show, manager } = await start((text) => ({ slow: `you said ${text} some time ago`, pause: 40 }));
+    const [screen, other] = [await show("c"), await show("c")];
+    await say(screen, "hello");
+    await other.until(answered, () => other.chat.reload());
+    expect(other.lines()).toEqual(screen.lines());
+    await screen.until(
+      ({ messages }) => messages.length === 4,
+      () => screen.chat.sendMessage({ text: "more" }),
+    );
+    await other.until(
+      (chat) => answered(chat) && chat.messages.length === 4,
+      () => other.chat.reload(),
+    );
+    await screen.until(answered);
+    expect(other.lines()).toEqual(screen.lines());
+    const [first, second] = await manager.getHistory("c");
+    await manager.addCompaction("c", "A greeting.", first?.id as string, second?.id as string);
+    await other.until(
+      ({ compactions }) => compactions.length === 1,
+      () => other.chat.reload(),
+    );
+    expect(other.chat.compactions).toMatchObject([{ summary: "A greeting.", toMessageId: second?.id }]);
+    expect(other.chat.messages).toHaveLength(4);
+  });
+
   it("stops an answer that it resumed", async () => {
     const { show } = await start(() => ({ slow: "one two three four five six seven eight", pause: 60 }));
     const screen = await show("c");

@@ -1,0 +1,11 @@
+// The example uses the package of this repository, which a fresh clone has not built yet.
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+if (!existsSync(`${root}/dist/ai-sdk.js`)) {
+  console.log("Building stemma once …");
+  execFileSync("npm", ["ci"], { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+  if (!existsSync(`${root}/dist/ai-sdk.js`)) execFileSync("npm", ["run", "build"], { cwd: root, stdio: "inherit" });
+}

@@ -1,0 +1,30 @@
+import { generateText, type LanguageModel } from "ai";
+import type { TitleFunction } from "stemma";
+import { resolveModel } from "stemma/agent";
+import type { ChatContext } from "stemma/ai-sdk";
+import { offlineModel } from "./offline/model";
+import { offlineSummary, offlineTitle } from "./offline/summary";
+
+export interface ChatModel {
+  /** Null for the offline responder. */
+  readonly name: string | null;
+  readonly forChat: (context: ChatContext) => LanguageModel;
+  readonly summarize: (prompt: string) => string | Promise<string>;
+  readonly title: TitleFunction;
+}
+
+/** The model that STEMMA_MODEL and STEMMA_BASE_URL name, as for `stemma chat`; without them the offline responder. */
+export async function chooseModel(): Promise<ChatModel> {
+  const { STEMMA_MODEL: name, STEMMA_BASE_URL: baseURL } = process.env;
+  if (!name) {
+    return {
+      name: null,
+      forChat: ({ session }) => offlineModel(session),
+      summarize: offlineSummary,
+      title: offlineTitle,
+    };
+  }
+  const model = (await resolveModel(name, { baseURL: baseURL || undefined })) as LanguageModel;
+  const ask = async (prompt: string) => (await generateText({ model, prompt })).text;
+  return { name, forChat: () => model, summarize: ask, title: ask };
+}

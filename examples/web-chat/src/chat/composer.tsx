@@ -1,0 +1,52 @@
+import { ArrowUp, Square } from "lucide-react";
+import { type FormEvent, type KeyboardEvent, useRef, useState } from "react";
+import { GrowingText } from "./growing-text";
+
+interface ComposerProps {
+  isBusy: boolean;
+  onSend: (text: string) => void;
+  onStop: () => void;
+}
+
+export function Composer({ isBusy, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const send = (event?: FormEvent) => {
+    event?.preventDefault();
+    // What is typed while an answer is written stays until it has ended.
+    if (isBusy || text.trim() === "") return;
+    onSend(text.trim());
+    setText("");
+    field.current?.focus();
+  };
+  const press = (event: KeyboardEvent) => {
+    // Whoever composes a character of an Eastern script ends it with Enter.
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form className="composer" onSubmit={send}>
+      <GrowingText
+        value={text}
+        onChange={setText}
+        onKeyDown={press}
+        label="Message"
+        placeholder="Write a message"
+        place={field}
+        isFocused
+      />
+      {isBusy ? (
+        <button type="button" className="round" onClick={onStop} title="Stop (Esc)">
+          <Square aria-hidden fill="currentColor" />
+          <span className="unseen">Stop</span>
+        </button>
+      ) : (
+        <button type="submit" className="round" disabled={text.trim() === ""} title="Send (Enter)">
+          <ArrowUp aria-hidden />
+          <span className="unseen">Send</span>
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,17 @@
+import { X } from "lucide-react";
+import type { Fact } from "../../shared/api";
+import { forgetFact } from "../api";
+import { Why } from "./why";
+
+export function FactItem({ fact, isNew }: { fact: Fact; isNew: boolean }) {
+  return (
+    <li className="fact" data-new={isNew}>
+      <span>{fact.text}</span>
+      <button type="button" className="icon small" onClick={() => void forgetFact(fact.text)} title="Forget this">
+        <X aria-hidden />
+        <span className="unseen">Forget “{fact.text}”</span>
+      </button>
+      <Why origin={fact.origin} />
+    </li>
+  );
+}
