@@ -236,6 +236,10 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       await ask(page, "How does this work?");
       await page.getByRole("heading", { name: "Messages form a tree" }).waitFor();
+      // The first closes what is open, the second stops the answer.
+      await page.getByRole("button", { name: "Memory" }).click();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Stop" }).click({ trial: true });
       await page.keyboard.press("Escape");
       await page.getByText("You stopped this answer.").waitFor();
       for (const width of [390, 768, 1280]) {

@@ -37,7 +37,11 @@ function Desk({ user, model }: { user: string; model: string | null }) {
 
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key === "Escape") setDrawer(null);
+      if (event.key === "Escape" && drawer !== null) {
+        // In the chat it would stop the answer.
+        event.stopImmediatePropagation();
+        setDrawer(null);
+      }
       const isNew = (event.ctrlKey || event.metaKey) && event.shiftKey && event.key.toLowerCase() === "o";
       const isSearch = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
       if (!isNew && !isSearch) return;
@@ -46,9 +50,9 @@ function Desk({ user, model }: { user: string; model: string | null }) {
       else setDrawer("chats");
       if (isSearch) document.getElementById("search")?.focus();
     };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
+    window.addEventListener("keydown", press, true);
+    return () => window.removeEventListener("keydown", press, true);
+  }, [drawer]);
 
   return (
     <div className="desk" data-drawer={drawer ?? "none"}>

@@ -15,7 +15,9 @@ export function SideBar({ user, chatId, onNew }: SideBarProps) {
   const [query, setQuery] = useState("");
   const sought = useDeferredValue(query.trim());
   const leave = (event: KeyboardEvent) => {
-    if (event.key === "Escape") setQuery("");
+    if (event.key !== "Escape" || query === "") return;
+    event.stopPropagation();
+    setQuery("");
   };
   return (
     <aside className="side-bar" aria-label="Chats">
