@@ -201,6 +201,16 @@ export const turns = defineTopic("turns", (it) => {
     expect(told.some((line) => line.startsWith(rule) || line.startsWith("SOUL"))).toBe(false);
   });
 
+  it("leaves out a message that cannot be read, where that is wanted", ["corrupt"], async (workspace) => {
+    const session = workspace.sessionOf("main").withContext("memory").withCachedPrompt();
+    await talk(session);
+    await workspace.corrupt("a1");
+    await expectError(session.prepareTurn(), "CORRUPT_MESSAGE");
+    expect(idsOf((await session.prepareTurn({ onCorrupt: "skip" })).messages)).toEqual(["u1", "u2"]);
+    expect((await session.explainContext("u2"))?.parts.map(({ name }) => name)).toExclude("a1");
+    await expectError(session.prepareTurn({ onCorrupt: "mend" as never }), "INVALID_ARGUMENT");
+  });
+
   it("tells without a user's message nothing, and refuses a message that is not there", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withCachedPrompt();
     const empty = await session.prepareTurn();

@@ -1,7 +1,9 @@
 import { type ToolSet, tool, type UIMessage } from "ai";
+import Database from "better-sqlite3";
 import { SessionManager } from "stemma";
 import { type ChatHandlerOptions, type ChatPage, chatHandler, type RunData } from "stemma/ai-sdk";
 import { memory } from "stemma/memory";
+import { sqlite } from "stemma/sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openChat, textOf } from "./chat.js";
@@ -14,10 +16,11 @@ let server: Awaited<ReturnType<typeof serve>> & { prompts: ReturnType<typeof scr
 async function start(
   script: (text: string, calls: number) => Say | readonly Say[],
   options: Partial<ChatHandlerOptions> = {},
+  store: object = memory(),
 ) {
   let calls = 0;
   const { model, prompts } = scriptedModel((prompt) => script(lastUserText(prompt), calls++));
-  manager = SessionManager.create(memory()).withContext("memory", { maxTokens: 1100 }).withCachedPrompt();
+  manager = SessionManager.create(store).withContext("memory", { maxTokens: 1100 }).withCachedPrompt();
   const handler = chatHandler({
     sessions: manager,
     model,
@@ -228,6 +231,28 @@ describe("tools", () => {
     await (await post("", { id: "c1", messages: [question, forged] })).text();
     expect(JSON.stringify((await page("c1")).messages)).not.toContain("forged");
     expect(server.prompts).toHaveLength(1);
+  });
+});
+
+describe("a stored message that cannot be read", () => {
+  it("is left out, and the chat goes on", async () => {
+    const database = new Database(":memory:");
+    await start((text) => `You said ${text}.`, {}, sqlite(database));
+    const chat = openChat(server, "c1");
+    await chat.sendMessage({ text: "hello" });
+    await chat.sendMessage({ text: "again" });
+    database.prepare("UPDATE assistant_messages SET content = '{' WHERE id = ?").run(chat.messages[1]?.id);
+    await chat.sendMessage({ text: "more" });
+    expect(chat.error).toBe(undefined);
+    expect(textOf(chat.messages.at(-1))).toBe("You said more.");
+    expect(JSON.stringify(server.prompts.at(-1))).not.toContain("You said hello.");
+    expect(shown((await page("c1")).messages)).toEqual([
+      "user: hello",
+      "user: again",
+      "assistant: You said again.",
+      "user: more",
+      "assistant: You said more.",
+    ]);
   });
 });
 

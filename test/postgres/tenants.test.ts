@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
 import { AgentSearchProvider, type Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
@@ -52,8 +52,9 @@ describeOwnServer("row-level security", (server) => {
       pools.push(pool);
       return keep(postgres(pool.failing(before) as PostgresSource), tenant);
     };
-    afterAll(async () => {
-      for (const pool of pools) await pool.close();
+    // A server has a hundred connections, and each case of faults a pool of its own.
+    afterEach(async () => {
+      for (const pool of pools.splice(0)) await pool.close();
     });
 
     const target: StoreTarget = {

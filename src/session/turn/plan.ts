@@ -43,12 +43,22 @@ export interface TurnPlan {
   readonly changed: readonly ContextBlock[];
 }
 
+/** Where what a turn is decided by is read. */
+export interface TurnSources {
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly log: TurnLog;
+}
+
 /** Reads what a turn is decided by. What it asks of the store is asked at once. */
-export async function readPresent(backend: SessionBackend, context: SessionContext, log: TurnLog): Promise<Present> {
+export async function readPresent(
+  { backend, context, log }: TurnSources,
+  { onCorrupt }: PrepareTurnOptions,
+): Promise<Present> {
   const [text, blocks, { messages }, state] = await Promise.all([
     context.knownPrompt(),
     context.presentBlocks(),
-    backend.path(),
+    backend.path({ onCorrupt }),
     log.state(),
   ]);
   const frozen = text === null ? null : { text, digest: sha256(text) };

@@ -1,26 +1,20 @@
 import { foldLabel } from "../../context/label.js";
 import { renderPrompt } from "../../context/prompt.js";
-import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
 import { applyCompactions, summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
 import { appendText } from "../../model/text.js";
 import type { SessionTools } from "../../tools/tool.js";
-import type { SessionBackend } from "../provider.js";
 import { type ComposedTurn, recordOf } from "./compose.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
-import type { TurnLog } from "./log.js";
 import { shownBlocks, type TurnNote, updateOf, withNotes } from "./notes.js";
 import { outlineOf, partsOf } from "./parts.js";
-import { type Present, planTurn, readPresent, summaryIn, type TurnPlan } from "./plan.js";
+import { type Present, planTurn, readPresent, summaryIn, type TurnPlan, type TurnSources } from "./plan.js";
 import { NOTHING, type Recaller } from "./recall.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
 
-export interface TurnParts {
-  readonly backend: SessionBackend;
-  readonly context: SessionContext;
-  readonly log: TurnLog;
+export interface TurnParts extends TurnSources {
   readonly recaller: Recaller;
 }
 
@@ -111,8 +105,7 @@ export class TurnPreparer {
   }
 
   async #compose(options: PrepareTurnOptions, asked: Promise<SessionTools>, effects: Effects) {
-    const { backend, context, log } = this.parts;
-    const [now, tools] = await Promise.all([readPresent(backend, context, log), asked]);
+    const [now, tools] = await Promise.all([readPresent(this.parts, options), asked]);
     const plan = planTurn(now, options, this.#answeredAt);
     const system = plan.renders || now.frozen === null ? await effects.render(now) : now.frozen.text;
     const isSame = system === now.frozen?.text;
@@ -142,7 +135,7 @@ export class TurnPreparer {
   async #pathTo(leafId: string | null): Promise<SessionMessage[]> {
     if (leafId === null) return [];
     try {
-      return (await this.parts.backend.path({ leafId, summaries: false })).messages;
+      return (await this.parts.backend.path({ leafId, summaries: false, onCorrupt: "skip" })).messages;
     } catch (error) {
       if (StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) return [];
       throw error;

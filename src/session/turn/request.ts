@@ -1,7 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { StemmaError } from "../../errors.js";
 import type { SessionMessage } from "../../model/message.js";
-import { assertOptionalId, assertOptions, assertText } from "../arguments.js";
+import { assertOneOf, assertOptionalId, assertOptions, assertText } from "../arguments.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
@@ -14,6 +14,8 @@ export interface PrepareTurnOptions {
   messageId?: string | null | undefined;
   /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
   cacheTtl?: number | undefined;
+  /** Of a stored message that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave it out. */
+  onCorrupt?: "throw" | "skip" | undefined;
   /** Quotes what the user's other chats say about the message. Default: nothing. */
   recall?: RecallOptions | undefined;
 }
@@ -61,6 +63,7 @@ export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: st
   if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
     throw invalid(`The cacheTtl of ${method} is a number of milliseconds, 0 or more.`);
   }
+  assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
   if (recall === undefined) return;
   assertOptions(recall, "recall");
   if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
