@@ -9,7 +9,7 @@ export type TurnRecords = Pick<RecordStore, "get" | "set" | "delete" | "list">;
 /** How long notes and records of turns are kept, in milliseconds: longer than any provider keeps a prefix. */
 const KEPT_FOR = 30 * 24 * 60 * 60 * 1000;
 
-const STATE = "state";
+const STATE = "last";
 const ALL = Number.MAX_SAFE_INTEGER;
 const noteKey = (prompt: string, messageId = "") => `note/${prompt}/${messageId}`;
 const turnKey = (messageId: string | null) => `turn/${messageId ?? ""}`;
