@@ -65,7 +65,8 @@ export class RandomChat {
       const page = await this.#page();
       if (page?.run?.status === "completed" && textOf(page.messages.at(-1)).includes(text)) return page;
     }
-    throw new Error(`Chat ${this.id} was not answered: ${JSON.stringify(await this.#page())}`);
+    const { run, messages = [] } = (await this.#page()) ?? {};
+    throw new Error(`Chat ${this.id} was not answered: ${JSON.stringify({ run, end: messages.slice(-3) })}`);
   }
 
   async #submit(): Promise<void> {

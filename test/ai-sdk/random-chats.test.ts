@@ -71,7 +71,7 @@ it(`loses no message and answers none twice, in ${CHATS} chats with anything at 
   }
   console.log(`${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
   // What was lost says more than who waited.
-  const all = [...faults, ...servers.complaints].reverse().map((fault) => fault.slice(0, 1500));
+  const all = [...faults, ...servers.complaints].reverse().map((fault) => fault.slice(0, 4000));
   expect({ faults: all.length, first: all.slice(0, 8) }).toEqual({ faults: 0, first: [] });
   expect((await store.check?.())?.problems).toEqual([]);
   await store.close();
@@ -112,7 +112,17 @@ function faultsOf(chat: RandomChat, stored: ReadonlyMap<string, Stored>): string
   const isAnswer = ({ message }: Stored) => message.role === "assistant";
   const answered = new Set(all.filter(isAnswer).map(({ parentId }) => parentId));
   const more = all.filter(isAnswer).length - answered.size;
-  if (more > chat.regenerated)
-    faults.push(`${chat.id}: ${more} answers more than questions, of ${chat.regenerated} asked for`);
+  if (more > chat.regenerated) {
+    const shown = all.map(({ message, parentId }) => [
+      message.id,
+      parentId,
+      message.role,
+      message.metadata,
+      textOf(message as never),
+    ]);
+    faults.push(
+      `${chat.id}: ${more} answers more than questions, of ${chat.regenerated} asked for: ${JSON.stringify(shown)}`,
+    );
+  }
   return faults;
 }

@@ -62,7 +62,7 @@ async function placeResults(
   tools: ToolSet,
 ): Promise<Placed> {
   const stored = await session.getMessage<UIMessage>(given.id);
-  if (stored === null) return placeAgain(session, submission);
+  if (stored === null) return placeUnanswered(session, submission);
   if (stored.role !== "assistant") throw invalid(`Message "${given.id}" is not the assistant's.`);
   const merged = mergeResults(stored, given.parts, tools);
   if (merged !== stored) await session.updateMessage(unmarked(merged));
@@ -75,11 +75,22 @@ async function placeResults(
   return begin(parent?.id ?? null, { answerId: stored.id, base: unmarked(merged), clientHolds: true });
 }
 
+// Of an answer that broke off before it said anything nothing is stored. Its question is repeated, not answered twice.
+async function placeUnanswered(session: Session, submission: Submission): Promise<Placed> {
+  const { messages } = submission;
+  const at = messages.findLastIndex(({ role }) => role === "user");
+  const asked = messages[at];
+  if (asked !== undefined) return placed(session, await placeQuestion(session, asked, messages.slice(0, at + 1)));
+  const { question } = await questionOf(session, submission);
+  if (question === null) throw nothingToAnswer();
+  return placed(session, { question, isNew: false, edited: null });
+}
+
 /** Asks a question again. An answer that was interrupted goes on; beside any other one comes a sibling. */
 async function placeAgain(session: Session, submission: Submission): Promise<Placed> {
   const { question, answer } = await questionOf(session, submission);
   if (answer !== null && isBroken(answer)) return goOn(session, question?.id ?? null, answer);
-  if (question === null) throw new StemmaError("MESSAGE_NOT_FOUND", {}, "There is no message to answer.");
+  if (question === null) throw nothingToAnswer();
   const leaf = await session.getLatestLeaf();
   await activate(session, question.id);
   return begin(question.id, { leafBefore: leaf?.id === question.id ? null : (leaf?.id ?? null) });
@@ -111,6 +122,10 @@ async function newestAnswer(session: Session, questionId: string): Promise<UIMes
 // One that the user stopped is as the user wants it.
 function isBroken(answer: UIMessage): boolean {
   return isInterrupted(answer) && fieldsOf(answer.metadata).interrupted !== "aborted";
+}
+
+function nothingToAnswer(): StemmaError {
+  return new StemmaError("MESSAGE_NOT_FOUND", {}, "There is no message to answer.");
 }
 
 function invalid(message: string): StemmaError {
