@@ -61,9 +61,11 @@ export class RandomChat {
       await this.#reload();
       const known = this.#chat.messages.some(({ id }) => id === question.id);
       if (!known) await this.#chat.sendMessage({ ...question, parts: [...question.parts] });
-      else await this.#chat.regenerate({ messageId: this.#chat.messages.at(-1)?.id as string });
+      else await this.#chat.regenerate({ messageId: question.id });
       const page = await this.#page();
-      if (page?.run?.status === "completed" && textOf(page.messages.at(-1)).includes(text)) return page;
+      // A message of another tab that had waited may come behind it.
+      const at = page?.messages.findIndex(({ id }) => id === question.id) ?? -1;
+      if (page?.run?.status === "completed" && at >= 0 && textOf(page.messages[at + 1]).includes(text)) return page;
     }
     const { run, messages = [] } = (await this.#page()) ?? {};
     throw new Error(`Chat ${this.id} was not answered: ${JSON.stringify({ run, end: messages.slice(-3) })}`);
