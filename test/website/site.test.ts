@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { GUIDE } from "../../website/guide.mjs";
 import { hasChromium, startChromium } from "../helpers/browser.js";
 import { ROOT } from "../package/manifest.js";
@@ -74,8 +74,16 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
 
   it("finds a method by its name, and leads to its page", async () => {
     const page = await open("/");
-    await page.keyboard.press("/");
-    await page.locator(".VPLocalSearchBox input").fill("explainContext");
+    const input = page.locator(".VPLocalSearchBox input");
+    // The key is heard once the page's script runs, which "load" does not wait for.
+    await vi.waitFor(
+      async () => {
+        await page.keyboard.press("/");
+        await input.waitFor({ timeout: 2000 });
+      },
+      { timeout: 60_000 },
+    );
+    await input.fill("explainContext");
     const first = page.locator(".VPLocalSearchBox .result").first();
     await first.waitFor();
     await first.click();
@@ -83,7 +91,7 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
     expect(await page.locator("main").innerText()).toContain("explainContext");
     await page.close();
     expect(failures).toEqual([]);
-  });
+  }, 120_000);
 
   it("has a page of the reference for the session, with what its methods fail with", async () => {
     const page = await open("/reference/session/classes/Session");
