@@ -54,10 +54,31 @@ export interface BlockStore {
   append(key: BlockKey, text: string, options: AppendTextOptions): Promise<StoredBlock>;
   /** Removes a block and its versions. */
   delete(key: BlockKey): Promise<void>;
+  /** The blocks of a session, of its user or of a key, in the order of their labels; no prompts. */
+  list(scope: MemoryScope): Promise<ListedBlock[]>;
+  /** The users, or the keys, that have blocks or entries, in the order of their UTF-8 bytes. One user's store knows only that user. */
+  owners(kind: "user" | "key", options?: ListOptions): Promise<string[]>;
   /** The versions that are kept, the newest first; the present one is among them. A prompt has none but that. */
   versions(key: BlockKey): Promise<StoredVersion[]>;
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
   importVersions(key: BlockKey, versions: readonly StoredVersion[]): Promise<void>;
+}
+
+/** Names all that is kept for a session, for its user or for a key, as `BlockKey` names one block. */
+export type MemoryScope = Pick<BlockKey, "sessionId" | "scope">;
+
+export interface ListedBlock extends StoredBlock {
+  readonly label: string;
+  /** ISO time. */
+  readonly updatedAt: string;
+}
+
+/** A page of a list that is in the order of its names. */
+export interface ListOptions {
+  /** Only names behind this one. */
+  readonly after?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
 }
 
 /** Names a collection of searchable entries, as `BlockKey` names a block. */
@@ -72,8 +93,24 @@ export interface StoredEntry {
   content: string;
 }
 
+export interface ListedEntry extends StoredEntry {
+  /** ISO time. */
+  readonly createdAt: string;
+  /** ISO time. */
+  readonly updatedAt: string;
+}
+
+export interface ListEntriesOptions extends ListOptions {
+  /** Only keys that begin with this. */
+  readonly prefix?: string | undefined;
+}
+
 /** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
 export interface EntryStore {
+  /** The labels under which there are entries of a session, of its user or of a key, and how many, in the order of the labels. */
+  labels(scope: MemoryScope): Promise<{ label: string; count: number }[]>;
+  /** Entries in the order of the UTF-8 bytes of their keys. */
+  list(scope: EntryScope, options?: ListEntriesOptions): Promise<ListedEntry[]>;
   count(scope: EntryScope): Promise<number>;
   get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
   /** Writes an entry, in place when the key is known. */

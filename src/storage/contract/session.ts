@@ -2,6 +2,7 @@ import type { HistoryMessage, SessionMessage } from "../../model/message.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { SearchHit, SearchRequest } from "./search.js";
 import type { NewSession } from "./sessions.js";
+import type { RememberedVersion } from "./versions.js";
 
 /**
  * One session of a store: its messages, what is read of them, its compactions and its loaded skills. A session exists from
@@ -64,10 +65,10 @@ export interface SessionStore {
   /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   path(options?: ReadOptions): Promise<PathRead>;
   /**
-   * The same, page by page, never holding more than a page; oldest first, or newest first. Reading begins with the call:
-   * it sees what was written before, also if the pages are asked for later.
+   * The same, page by page, never holding more than a page. Reading begins with the call: it sees what was written before,
+   * also if the pages are asked for later. Errors: also `MESSAGE_NOT_FOUND` for an `after` that is not visible there.
    */
-  stream(options?: ReadOptions & { newestFirst?: boolean | undefined }): AsyncIterable<SessionMessage>;
+  stream(options?: StreamOptions): AsyncIterable<SessionMessage>;
   /** The newest messages of the visible history whose sizes as JSON fit `maxBytes`, and at least `minMessages` of them. */
   recent(maxBytes: number, options: ReadOptions & { minMessages: number }): Promise<RecentHistory>;
   /** The size of each stored message on the path, oldest first, without its content; summaries hide nothing. */
@@ -78,6 +79,8 @@ export interface SessionStore {
   tokens(leafId?: string): Promise<number>;
   /** Every message's place in the tree, in the order they were written. */
   tree(): Promise<TreeNode[]>;
+  /** The same, newest first and page by page. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`. */
+  treePage(options?: TreePageOptions): Promise<TreePage>;
   /** Every message of every branch as stored, in the order they were written, page by page. Errors: `CORRUPT_MESSAGE`. */
   messages(): AsyncIterable<StoredMessage>;
   /** Ranked messages that match, best first. Errors: `SEARCH_UNAVAILABLE`, `MESSAGE_NOT_FOUND` for `leafId`. */
@@ -104,6 +107,17 @@ export interface SessionStore {
   skills(): Promise<SkillState>;
   /** Notes a load or an unload. Resolves to false when there was nothing to unload. */
   changeSkills(change: SkillChange): Promise<boolean>;
+
+  // ── What becomes of it ──
+
+  /**
+   * A text that is another one after each write to the session: its messages, compactions, active leaf, skills, blocks,
+   * entries, and its registry entry. One small read, whatever the session's length. What is kept for the user in all
+   * sessions, and records, do not count.
+   */
+  change(): Promise<string>;
+  /** Every version of a block or an entry that was written in this session and comes from message `messageId`, oldest first. */
+  writes(messageId: string): Promise<RememberedVersion[]>;
 }
 
 /** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
@@ -157,6 +171,26 @@ export interface ReadOptions {
    * stored messages as they are.
    */
   summaries?: boolean | undefined;
+}
+
+export interface StreamOptions extends ReadOptions {
+  /** Default: oldest first. */
+  newestFirst?: boolean | undefined;
+  /** Begins behind this message, in the direction of reading. It is one that the read would give: of what lies under a summary, the summary's. */
+  after?: string | undefined;
+}
+
+export interface TreePageOptions {
+  /** Only messages that were written before this one. Default: from the newest on. */
+  readonly after?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface TreePage {
+  readonly nodes: TreeNode[];
+  /** Pass it as `after` to get the page behind this one; null when there is none. */
+  readonly next: string | null;
 }
 
 export interface PathRead {

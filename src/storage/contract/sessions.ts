@@ -47,8 +47,32 @@ export interface SessionFilter {
   readonly userId?: string | undefined;
   /** Only ids that begin with this. */
   readonly idPrefix?: string | undefined;
+  /** Only names that hold this text; letters from A to Z match in both cases. */
+  readonly nameContains?: string | undefined;
   /** Only sessions whose metadata has these fields with these values; null stands for a field that is not there. */
   readonly metadata?: Readonly<Record<string, MetadataValue>> | undefined;
+}
+
+/** Which usage is summed up: whatever is left out does not narrow it. */
+export interface UsageRequest {
+  readonly by: "day" | "model" | "session";
+  readonly sessionId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The first day, as `2026-11-22`. */
+  readonly from?: string | undefined;
+  /** The last day. */
+  readonly to?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+export interface UsageSum {
+  /** The day, the model ("" where it is not known), or the session's id. */
+  readonly name: string;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
 }
 
 /** A session that goes on with another one. */
@@ -71,8 +95,13 @@ export interface SessionRegistry {
   update(id: string, change: SessionChange): Promise<SessionInfo>;
   /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
   delete(id: string): Promise<void>;
-  /** Adds to the session's counters. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`. */
-  addUsage(id: string, inputTokens: number, outputTokens: number, cost: number): Promise<void>;
+  /**
+   * Counts one request: adds to the session's counters, and to those of the session, the present day (UTC) and the model, ""
+   * where it is not known. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.
+   */
+  addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
+  /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
+  usage(request: UsageRequest): Promise<UsageSum[]>;
   /** Copies the path to `atMessageId` with its compactions, blocks, frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`; user and metadata are its too. Errors: `SESSION_NOT_FOUND`. */

@@ -38,3 +38,14 @@ export interface StoredVersion {
   readonly messageIds: readonly string[];
   readonly toolCallId: string | null;
 }
+
+/** Whose a block or an entry is: a session's, a user's in all sessions of the user, or that of all who name a key. */
+export type MemoryOwner = { readonly session: string } | { readonly user: string } | { readonly key: string };
+
+/** A version of a block or an entry, with where it stands. */
+export interface RememberedVersion extends StoredVersion {
+  readonly owner: MemoryOwner;
+  readonly label: string;
+  /** The entry's key; null for a block. */
+  readonly key: string | null;
+}

@@ -10,6 +10,7 @@ export const TABLES = [
   "assistant_fts",
   "assistant_records",
   "assistant_versions",
+  "assistant_usage",
   "cf_agents_context_blocks",
   "cf_agents_search_entries",
   "cf_agents_search_fts",

@@ -4,6 +4,7 @@ import { indexTerms } from "./002-index-terms.js";
 import { createRecords } from "./003-records.js";
 import { addOwners } from "./004-owners.js";
 import { createVersions } from "./005-versions.js";
+import { addChangesAndUsage } from "./006-changes-and-usage.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -12,4 +13,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   createRecords,
   addOwners,
   createVersions,
+  addChangesAndUsage,
 ];
