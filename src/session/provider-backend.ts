@@ -116,11 +116,17 @@ export function providerBackend(
     id: sessionId,
     message: reading(message),
     path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
-    stream: ({ leafId, newestFirst, summaries } = {}) => {
-      const messages = queue.read("", () => read(leafId, summaries));
+    stream: ({ leafId, newestFirst = false, summaries, after } = {}) => {
+      const messages = queue.read("", async () => {
+        const path = await read(leafId, summaries);
+        const ordered = newestFirst ? path.reverse() : path;
+        const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
+        if (after !== undefined && start === 0) throw noMessage(sessionId, after);
+        return ordered.slice(start);
+      });
       // Whoever iterates is told of a failure; perhaps nobody does.
       messages.catch(() => {});
-      return streamOf(messages, newestFirst ?? false);
+      return streamOf(messages);
     },
     recent: reading(async (maxBytes, { minMessages, leafId }) => {
       if (provider.getRecentHistory !== undefined) {
@@ -241,8 +247,8 @@ export function providerBackend(
   };
 }
 
-async function* streamOf(messages: Promise<SessionMessage[]>, newestFirst: boolean): AsyncIterable<SessionMessage> {
-  yield* newestFirst ? (await messages).reverse() : await messages;
+async function* streamOf(messages: Promise<SessionMessage[]>): AsyncIterable<SessionMessage> {
+  yield* await messages;
 }
 
 function unsupported(what: string): StemmaError {

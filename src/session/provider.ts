@@ -73,13 +73,15 @@ export interface AppendedMessage<M extends SessionMessage = HistoryMessage> {
 }
 
 /** How `Session.getHistory` reads. */
-export type ReadHistoryOptions = Omit<HistoryOptions, "leafId" | "newestFirst">;
+export type ReadHistoryOptions = Omit<HistoryOptions, "leafId" | "newestFirst" | "after">;
 
 /** How `Session.history` reads. */
 export interface HistoryOptions {
   /** The last message of the path; null and nothing are the active leaf. */
   leafId?: string | null | undefined;
   newestFirst?: boolean | undefined;
+  /** Begins behind this message, in the direction of reading; it is one of those that would be read. Unknown: `MESSAGE_NOT_FOUND`. */
+  after?: string | undefined;
   onCorrupt?: "skip" | "throw" | undefined;
   /** False: the stored messages in place of summaries. */
   summaries?: boolean | undefined;
@@ -95,7 +97,10 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
  * What a session needs of its store, or of a provider that a user wrote. How skills and imported trees are kept is the
  * store's alone.
  */
-export type SessionBackend = Omit<SessionStore, "importTree" | "skills" | "changeSkills" | "messages" | "rowStats"> & {
+export type SessionBackend = Omit<
+  SessionStore,
+  "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "treePage" | "change" | "writes"
+> & {
   /** Null where nobody can tell. */
   rowStats(leafId?: string): Promise<HistoryRowStat[] | null>;
 };

@@ -1,6 +1,7 @@
 import { StemmaError } from "../errors.js";
 import { assertStorableText } from "../model/text.js";
 import type { BlockScope } from "./contract/blocks.js";
+import type { MemoryOwner } from "./contract/versions.js";
 
 /** The session id below which an upgrade keeps the blocks and entries that `agents` wrote. No session has it. */
 export const UPGRADED_ROWS = "agents_before_upgrade";
@@ -8,11 +9,21 @@ export const UPGRADED_ROWS = "agents_before_upgrade";
 /** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
 const SCOPES = "stemma:";
 
+/** What they begin with, by whose they are. */
+export const MEMORY_SCOPES = { user: `${SCOPES}user:`, key: `${SCOPES}key:` } as const;
+
 /** Where the blocks and entries of a user are kept: all of them have this in the column `session_id`. */
-export const userScope = (userId: string) => `${SCOPES}user:${userId}`;
+export const userScope = (userId: string) => MEMORY_SCOPES.user + userId;
 
 /** Where those are kept that several share under a key. */
-export const keyScope = (key: string) => `${SCOPES}key:${key}`;
+export const keyScope = (key: string) => MEMORY_SCOPES.key + key;
+
+/** Whose blocks and entries are kept under `sessionId`. */
+export function memoryOwner(sessionId: string): MemoryOwner {
+  if (sessionId.startsWith(MEMORY_SCOPES.user)) return { user: sessionId.slice(MEMORY_SCOPES.user.length) };
+  if (sessionId.startsWith(MEMORY_SCOPES.key)) return { key: sessionId.slice(MEMORY_SCOPES.key.length) };
+  return { session: sessionId };
+}
 
 /** True for what `userScope` and `keyScope` give. */
 export const isScope = (sessionId: string) => sessionId.startsWith(SCOPES);

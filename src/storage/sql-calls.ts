@@ -1,4 +1,4 @@
-import type { BlockScope, SearchHit, SearchRequest } from "./contract.js";
+import type { BlockScope, MemoryScope, SearchHit, SearchRequest } from "./contract.js";
 import type { Dialect } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
@@ -22,6 +22,8 @@ export interface SqlCalls {
   readKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** The same in a transaction that sees one state. */
   searchKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+  /** Reads of all that is kept for a session or in another scope. */
+  listKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
   writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** Several of them in one transaction. */
   writeAllKept(writes: readonly WriteOfKept[]): Promise<void>;
@@ -97,6 +99,11 @@ export function sqlCalls(
     },
     searchKept: (kind, key, operation) =>
       turns.readPart(partOf(key, kind), () => runner.read(readingKept(key, operation))),
+    listKept: (scope, operation) => {
+      const work = () => runner.read(readingKept({ ...scope, label: "" }, operation));
+      // Of no session, it waits for the writes to each part.
+      return scope.sessionId === "" ? turns.hold({ write: [""] }, work) : turns.read(scope.sessionId, work);
+    },
     writeKept: (kind, key, operation) =>
       turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
     writeAllKept: (writes) =>

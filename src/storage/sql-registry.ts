@@ -9,6 +9,7 @@ import { claimSessions } from "./operations/claim.js";
 import * as fork from "./operations/fork.js";
 import { owned } from "./operations/owners.js";
 import * as sessions from "./operations/sessions.js";
+import { readUsage, readUsageRows } from "./operations/usage.js";
 import { userScope } from "./session-id.js";
 
 /** The registry of a SQL store, for a user where there is one. */
@@ -39,7 +40,20 @@ export function sqlRegistry(
     count: () => runner.single(() => sessions.countSessions(userId)),
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
     delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
-    addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost, userId)),
+    addUsage: (id, input, output, cost, model) =>
+      write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
+    usageRows: (id) =>
+      turns.read(id, () =>
+        runner.read(function* () {
+          const isThere = userId === undefined || (yield* sessions.readSession(id, userId)) !== null;
+          return isThere ? yield* readUsageRows(sql, id) : [];
+        }),
+      ),
+    importUsage: (id, total, rows) => write([id], () => sessions.importUsage(id, total, { rows, userId })),
+    usage: async (request) => {
+      if (userId !== undefined && (request.userId ?? userId) !== userId) return [];
+      return runner.single(() => readUsage({ ...request, userId: request.userId ?? userId }));
+    },
     fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),
     split: async (id, opening, next) => {
       const encoded = encodeMessage(opening);

@@ -10,6 +10,7 @@ import * as compactions from "./operations/compactions.js";
 import { deleteMessages } from "./operations/delete-messages.js";
 import * as history from "./operations/history.js";
 import { importTree } from "./operations/import-tree.js";
+import { readWrites } from "./operations/memory-lists.js";
 import * as messages from "./operations/messages.js";
 import * as sessions from "./operations/sessions.js";
 import { streamMessages, streamPath } from "./operations/stream.js";
@@ -84,13 +85,15 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const found = await (isNative ? readEither(() => native.path(id, path, userId), shared) : read(shared));
       return { messages: found, corrupt };
     },
-    stream: ({ newestFirst, ...options } = {}) => streamPath(read, id, { ...pathOptions(options).path, newestFirst }),
+    stream: ({ newestFirst, after, ...options } = {}) =>
+      streamPath(read, id, { ...pathOptions(options).path, newestFirst, after }),
     recent: (maxBytes, { minMessages, ...options }) =>
       read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
     rowStats: (leafId) => read(() => history.rowStats(sql, id, leafId)),
     length: (leafId) => read(() => history.pathLength(sql, id, leafId)),
     tokens: (leafId) => write(() => history.visibleTokens(sql, id, leafId), "idempotent"),
     tree: () => read(() => history.readTree(id)),
+    treePage: ({ after, limit = 100 } = {}) => read(() => history.readTreePage(id, { after, limit })),
     messages: () => streamMessages(read, id),
     search: (query, request) => calls.search(query, { ...request, sessionId: id }),
 
@@ -103,6 +106,9 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
     skills: () => readOne(() => sessions.readSkills(id)),
     changeSkills: (change) => write(() => sessions.changeSkills(id, change)),
+
+    change: () => readOne(() => sessions.readChange(id)),
+    writes: (messageId) => readOne(() => readWrites(id, messageId)),
   };
 }
 

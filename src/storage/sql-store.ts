@@ -8,6 +8,7 @@ import { createRunner, type Runner } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
+import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
 import * as versions from "./operations/versions.js";
@@ -54,7 +55,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { readKept, searchKept, writeKept, writeAllKept } = calls;
+    const { listKept, readKept, searchKept, writeKept, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -78,6 +79,12 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           await writeKept(key.kind, key, blocks.deleteBlock);
         },
         versions: (key) => searchKept(key.kind, key, blocks.readBlockVersions),
+        list: (scope) => listKept(scope, (place) => lists.listBlocks(sql, place)),
+        owners: async (kind, listOptions = {}) => {
+          // Which keys there are is not one user's business.
+          if (userId !== undefined && kind === "key") return [];
+          return runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId }));
+        },
         importVersions: (key, found) =>
           writeKept(key.kind, key, (place) => versions.importVersions(blocks.versionPlace(place), found)),
       },
@@ -99,6 +106,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         importVersions: (scope, key, found) =>
           writeKept("entries", scope, (place) => versions.importVersions(entries.entryPlace(place, key), found)),
         versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(place, key)),
+        labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
+        list: (scope, listOptions = {}) =>
+          searchKept("entries", scope, (place) => lists.listEntries(sql, place, listOptions)),
         search: (scope, query, { limit }) =>
           searchKept("entries", scope, (place) => entries.searchEntries(sql, place, parseQuery(query), limit)),
       },

@@ -13,10 +13,12 @@ import { forks } from "./forks.js";
 import { history } from "./history.js";
 import { isolation } from "./isolation.js";
 import { learning } from "./learning.js";
+import { memoryLists } from "./memory-lists.js";
 import { messages } from "./messages.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
+import { paging } from "./paging.js";
 import { recall } from "./recall.js";
 import { records } from "./records.js";
 import { schemaBlocks } from "./schema-blocks.js";
@@ -28,6 +30,7 @@ import { titles } from "./titles.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
+import { usage } from "./usage.js";
 import { versions } from "./versions.js";
 import { Workspace } from "./workspace.js";
 
@@ -44,6 +47,9 @@ const TOPICS: readonly Topic[] = [
   turns,
   recall,
   explanations,
+  memoryLists,
+  paging,
+  usage,
   versions,
   schemaBlocks,
   learning,

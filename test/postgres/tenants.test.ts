@@ -101,6 +101,7 @@ describeOwnServer("row-level security", (server) => {
       await set_context?.execute({ label: "facts", content: CANARY, metadata: { title: CANARY } });
       await session.freezeSystemPrompt();
       await acme.records.set({ sessionId: "main", label: "runs" }, CANARY, new TextEncoder().encode(CANARY));
+      await acme.sessions.addUsage("main", 1, 1, 0, CANARY);
       await SessionManager.create(acme).create(CANARY, { id: "main" });
     });
 

@@ -119,5 +119,6 @@ async function saveUsage(store: Store, id: string, usage: ExtendedUsageInfo): Pr
   const input = totalInput(usage) - totalInput(before);
   const output = usage.output_tokens - before.output_tokens;
   const cost = (usage.total_cost_usd ?? 0) - (before.total_cost_usd ?? 0);
-  if (input !== 0 || output !== 0 || cost !== 0) await store.sessions.addUsage(id, input, output, cost);
+  if (input !== 0 || output !== 0 || cost !== 0)
+    await store.sessions.importUsage(id, { inputTokens: input, outputTokens: output, cost });
 }

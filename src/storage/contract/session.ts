@@ -79,7 +79,7 @@ export interface SessionStore {
   tokens(leafId?: string): Promise<number>;
   /** Every message's place in the tree, in the order they were written. */
   tree(): Promise<TreeNode[]>;
-  /** The same, newest first and page by page. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`. */
+  /** The same, newest first and page by page. Errors: `MESSAGE_NOT_FOUND` for `after`. */
   treePage(options?: TreePageOptions): Promise<TreePage>;
   /** Every message of every branch as stored, in the order they were written, page by page. Errors: `CORRUPT_MESSAGE`. */
   messages(): AsyncIterable<StoredMessage>;

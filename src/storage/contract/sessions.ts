@@ -66,13 +66,25 @@ export interface UsageRequest {
   readonly limit?: number | undefined;
 }
 
-export interface UsageSum {
-  /** The day, the model ("" where it is not known), or the session's id. */
-  readonly name: string;
-  readonly requests: number;
+export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
+}
+
+/** What a session used on one day of one model. */
+export interface UsageRow extends Usage {
+  /** In UTC, as `2026-11-22`. */
+  readonly day: string;
+  /** "" where it is not known. */
+  readonly model: string;
+  readonly requests: number;
+}
+
+export interface UsageSum extends Usage {
+  /** The day, the model ("" where it is not known), or the session's id. */
+  readonly name: string;
+  readonly requests: number;
 }
 
 /** A session that goes on with another one. */
@@ -100,6 +112,10 @@ export interface SessionRegistry {
    * where it is not known. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.
    */
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
+  /** What a session used: a row for each day and model, by day, then model. */
+  usageRows(id: string): Promise<UsageRow[]>;
+  /** Brings along what was counted elsewhere: adds `total` to the session's counters, and writes `rows` where there is none of that day and model. Errors: `SESSION_NOT_FOUND`. */
+  importUsage(id: string, total: Usage, rows?: readonly UsageRow[]): Promise<void>;
   /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
   usage(request: UsageRequest): Promise<UsageSum[]>;
   /** Copies the path to `atMessageId` with its compactions, blocks, frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */

@@ -118,9 +118,15 @@ export function versionPlace({ sessionId, label }: BlockKey): VersionPlace {
   return { sessionId, kind: "block", label, key: "" };
 }
 
-/** See `BlockStore.delete`. Gives whether it was there. */
-export function* deleteBlock(key: BlockKey): Operation<boolean> {
+/** See `BlockStore.delete`. */
+export function* deleteBlock(key: BlockKey): Operation<void> {
+  if ((yield* findBlock(key)) !== undefined) yield* dateSession(key.sessionId);
   if (key.kind === "block") yield* removeVersions(versionPlace(key));
+  yield* removeBlock(key);
+}
+
+/** Removes a block without its versions, or a prompt. Gives whether it was there. */
+export function* removeBlock(key: BlockKey): Operation<boolean> {
   const query = `DELETE FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
   return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;

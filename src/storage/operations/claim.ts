@@ -13,7 +13,10 @@ const CLAIMED: VersionNote = { writtenIn: null };
 /** See `SessionRegistry.claim`. */
 export function* claimSessions(sql: Dialect, from: string, to: string): Operation<number> {
   if (from === to) return 0;
-  const sessions = yield* count("UPDATE assistant_sessions SET user_id = ? WHERE user_id = ?", [to, from]);
+  const sessions = yield* count("UPDATE assistant_sessions SET user_id = ?, changes = changes + 1 WHERE user_id = ?", [
+    to,
+    from,
+  ]);
   yield* claimBlocks(sql, userScope(from), userScope(to));
   yield* claimEntries(sql, userScope(from), userScope(to));
   yield* removeAllVersions(userScope(from));

@@ -154,6 +154,7 @@ export function* appendEntry(
 /** See `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: VersionNote): Operation<void> {
   const present = yield* findRow(scope, key);
+  if (present !== null) yield* dateSession(scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
   if (note.keepVersions === 0) yield* removeVersions(entryPlace(scope, key));
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {

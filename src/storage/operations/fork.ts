@@ -51,7 +51,12 @@ export function* splitSession(
   userId?: string,
 ): Operation<SessionInfo> {
   const source = yield* getSession(id, userId);
-  yield* run("UPDATE assistant_sessions SET end_reason = ?, updated_at = ? WHERE id = ?", "compaction", isoNow(), id);
+  yield* run(
+    "UPDATE assistant_sessions SET end_reason = ?, updated_at = ?, changes = changes + 1 WHERE id = ?",
+    "compaction",
+    isoNow(),
+    id,
+  );
   yield* continueSession(source, { ...continuation, name: continuation.name ?? source.name });
   yield* appendMessages(sql, continuation.id, [opening], null);
   yield* copyBlocks(sql, id, continuation.id);

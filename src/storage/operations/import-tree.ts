@@ -4,7 +4,7 @@ import type { Operation } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
 import { openSessionHead, touchSession } from "./session-head.js";
-import { addUsage, createSession, getSession, readSession, writeSkills } from "./sessions.js";
+import { createSession, getSession, importUsage, readSession, writeSkills } from "./sessions.js";
 
 /** What a session row says where no message is its active leaf. */
 const NO_LEAF = 0;
@@ -24,13 +24,13 @@ export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree):
     yield* touchSession(no, NO_LEAF, stale);
   } else if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
   if (tree.skills !== undefined) yield* writeSkills((yield* openSessionHead(sessionId)).no, tree.skills);
-  if (tree.usage !== undefined) yield* importUsage(sessionId, tree.usage);
+  if (tree.usage !== undefined) yield* importFirstUsage(sessionId, tree.usage);
   return { inserted };
 }
 
 // A session that counts already was imported before, or has gone on since.
-function* importUsage(sessionId: string, usage: NonNullable<ImportedTree["usage"]>): Operation<void> {
+function* importFirstUsage(sessionId: string, usage: NonNullable<ImportedTree["usage"]>): Operation<void> {
   const { input_tokens, output_tokens, estimated_cost } = yield* getSession(sessionId);
   if (input_tokens !== 0 || output_tokens !== 0 || estimated_cost !== 0) return;
-  yield* addUsage(sessionId, usage.inputTokens, usage.outputTokens, usage.cost);
+  yield* importUsage(sessionId, usage);
 }

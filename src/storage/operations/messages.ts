@@ -5,7 +5,7 @@ import { searchDocument } from "../../model/text.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
-import { deleteBlock } from "./blocks.js";
+import { removeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storeContent } from "./content.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
@@ -113,7 +113,7 @@ export function* setActiveLeaf(sessionId: string, messageId: string): Operation<
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
   const { no: sessionNumber } = yield* openSessionHead(sessionId);
-  const wasFrozen = yield* deleteBlock(promptKey(sessionId));
+  const wasFrozen = yield* removeBlock(promptKey(sessionId));
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, sessionNumber);
   yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", sessionNumber);

@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, first, type Operation, run } from "../engine/operation.js";
+import { orderedPage } from "./ordered-page.js";
 
 interface RecordRow {
   readonly key: string;
@@ -12,7 +13,6 @@ interface RecordRow {
 
 const IN_SCOPE = "session_id = ? AND label = ?";
 const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
-const DEFAULT_LIMIT = 100;
 
 /** A write takes away so many records whose time has come. */
 const SWEPT = 16;
@@ -68,26 +68,16 @@ export function* deleteRecord(
 }
 
 /** See `RecordStore.list`. */
-export function* listRecords(
-  sql: Dialect,
-  scope: RecordScope,
-  { prefix = "", after, limit = DEFAULT_LIMIT }: ListRecordsOptions,
-): Operation<StoredRecord[]> {
-  const key = sql.bytes.ordered("key");
-  const bounds = [
-    [">=", prefix],
-    [">", after],
-    ["<", prefixEnd(prefix)],
-  ] as const;
-  const given = bounds.filter(([, value]) => value !== undefined);
+export function* listRecords(sql: Dialect, scope: RecordScope, options: ListRecordsOptions): Operation<StoredRecord[]> {
+  const page = orderedPage(sql, "key", options);
   const rows = yield* all<RecordRow>(
     `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND ${given.map(([is]) => `${key} ${is} ?`).join(" AND ")} AND ${PRESENT} ORDER BY ${key} LIMIT ?`,
+     WHERE ${IN_SCOPE} AND ${page.condition} AND ${PRESENT} ${page.order}`,
     scope.sessionId,
     scope.label,
-    ...given.map(([, value]) => value as string),
+    ...page.values,
     Date.now(),
-    limit,
+    page.limit,
   );
   return rows.map((row) => recordOf(sql, row));
 }
@@ -142,16 +132,4 @@ function recordOf(sql: Dialect, { key, value, version, expires_at }: RecordRow):
     version: Number(version),
     expiresAt: expires_at === null ? null : Number(expires_at),
   };
-}
-
-// The first key behind all that begin with the prefix; undefined where none is.
-function prefixEnd(prefix: string): string | undefined {
-  const letters = Array.from(prefix);
-  for (let last = letters.pop(); last !== undefined; last = letters.pop()) {
-    const code = last.codePointAt(0) as number;
-    if (code === 0x10ffff) continue;
-    // Half a surrogate pair is no character.
-    return letters.join("") + String.fromCodePoint(code === 0xd7ff ? 0xe000 : code + 1);
-  }
-  return undefined;
 }

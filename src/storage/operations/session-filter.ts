@@ -3,9 +3,10 @@ import type { Condition, Dialect } from "../engine/dialect.js";
 
 /** A condition on sessions `s`, which pass each of the filters. */
 export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]): Condition {
-  const conditions = filters.flatMap(({ userId, idPrefix, metadata = {} }) => [
+  const conditions = filters.flatMap(({ userId, idPrefix, nameContains, metadata = {} }) => [
     ...(userId === undefined ? [] : [{ condition: "s.user_id = ?", values: [userId] }]),
     ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(idPrefix)]),
+    ...(nameContains === undefined || nameContains === "" ? [] : [hasName(nameContains)]),
     ...Object.entries(metadata).map(([name, value]) => hasField(sql, name, value)),
   ]);
   if (conditions.length === 0) return { condition: "1 = 1", values: [] };
@@ -14,6 +15,12 @@ export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]
     values: conditions.flatMap(({ values }) => values),
   };
 }
+
+// Not LIKE: some engines take short patterns only.
+const hasName = (text: string): Condition => ({
+  condition: "replace(lower(s.name), lower(?), '') <> lower(s.name)",
+  values: [text],
+});
 
 // Engines count characters, not the halves of surrogate pairs.
 function hasPrefix(prefix: string): Condition {

@@ -75,7 +75,10 @@ export function* openSessionHead(sessionId: string): Operation<SessionHead> {
  */
 export function* dateSession(sessionId: string): Operation<void> {
   if (isScope(sessionId)) return;
-  const dated = yield* count("UPDATE assistant_sessions SET updated_at = ? WHERE id = ?", [isoNow(), sessionId]);
+  const dated = yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", [
+    isoNow(),
+    sessionId,
+  ]);
   if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
 }
 
@@ -152,7 +155,7 @@ export function assertWithin(
 /** Stores what changed in a session's row other than by a plain append. */
 export function* touchSession(sessionNumber: number, leaf: number | null, stale: number | null): Operation<void> {
   yield* run(
-    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ? WHERE no = ?",
+    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1 WHERE no = ?",
     leaf,
     stale,
     isoNow(),

@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/session-metadata.js";
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
-import type { NewSession, SessionChange, SessionFilter, SessionInfo } from "../contract.js";
+import type { NewSession, SessionChange, SessionFilter, SessionInfo, Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
@@ -15,6 +15,7 @@ import { SESSION_RANGE } from "./row-id.js";
 import { sessionFilter } from "./session-filter.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
+import { countRequest, exactSum, insertUsageRows, removeUsage } from "./usage.js";
 import { removeAllVersions } from "./versions.js";
 
 // A plain append does not touch the session's row: the newest message tells when it was.
@@ -107,7 +108,7 @@ export function* updateSession(id: string, change: SessionChange, userId?: strin
   const { name, metadata } = present;
   if (change.expectedName !== undefined && change.expectedName !== name) return present;
   yield* run(
-    "UPDATE assistant_sessions SET name = ?, metadata = ?, updated_at = ? WHERE id = ?",
+    "UPDATE assistant_sessions SET name = ?, metadata = ?, updated_at = ?, changes = changes + 1 WHERE id = ?",
     change.name ?? name,
     storedForm(mergeMetadata(metadata, change.metadata ?? {})),
     isoNow(),
@@ -119,27 +120,35 @@ export function* updateSession(id: string, change: SessionChange, userId?: strin
 /** See `SessionRegistry.addUsage`. */
 export function* addUsage(
   id: string,
-  inputTokens: number,
-  outputTokens: number,
-  cost: number,
-  userId?: string,
+  usage: Usage,
+  { model = "", userId }: { readonly model?: string | undefined; readonly userId?: string | undefined },
 ): Operation<void> {
   yield* getSession(id, userId);
+  yield* countRequest(id, model, usage);
+  yield* addToTotal(id, usage);
+}
+
+/** See `SessionRegistry.importUsage`. */
+export function* importUsage(
+  id: string,
+  total: Usage,
+  { rows = [], userId }: { readonly rows?: readonly UsageRow[] | undefined; readonly userId?: string | undefined } = {},
+): Operation<void> {
+  yield* getSession(id, userId);
+  yield* insertUsageRows(id, rows);
+  yield* addToTotal(id, total);
+}
+
+function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
   yield* run(
     `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
-       estimated_cost = estimated_cost + ?, updated_at = ? WHERE id = ?`,
+       estimated_cost = estimated_cost + ?, updated_at = ?, changes = changes + 1 WHERE id = ?`,
     ...[inputTokens, inputTokens, inputTokens],
     ...[outputTokens, outputTokens, outputTokens],
     cost,
     isoNow(),
     id,
   );
-}
-
-// The sum of a column and a value that is passed three times. It stops where numbers are no longer exact.
-function exactSum(column: string): string {
-  const most = Number.MAX_SAFE_INTEGER;
-  return `CASE WHEN ${column} + ? > ${most} THEN ${most} WHEN ${column} + ? < -${most} THEN -${most} ELSE ${column} + ? END`;
 }
 
 /** See `SessionRegistry.delete`. */
@@ -153,7 +162,19 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   yield* removeUpgradedBlocks(id);
   yield* removeAllVersions(id);
   yield* removeRecords(id);
+  yield* removeUsage(id);
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
+}
+
+/** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
+export function* readChange(id: string): Operation<string> {
+  const row = yield* first<{ no: number; changes: number; newest: number | null }>(
+    `SELECT s.no AS no, s.changes AS changes,
+       (SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS newest
+     FROM assistant_sessions s WHERE s.id = ?`,
+    id,
+  );
+  return row === undefined ? "" : `${row.no}.${row.changes}.${row.newest ?? 0}`;
 }
 
 /** See `SessionStore.skills`. */
@@ -174,7 +195,7 @@ export function* changeSkills(id: string, change: SkillChange): Operation<boolea
 /** Notes which skills a session has loaded and unloaded. */
 export function* writeSkills(sessionNumber: number, state: SkillState): Operation<void> {
   yield* run(
-    "UPDATE assistant_sessions SET skills = ?, updated_at = ? WHERE no = ?",
+    "UPDATE assistant_sessions SET skills = ?, updated_at = ?, changes = changes + 1 WHERE no = ?",
     JSON.stringify(state),
     isoNow(),
     sessionNumber,

@@ -1,22 +1,20 @@
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { StoredMessage } from "../contract.js";
+import type { StoredMessage, StreamOptions } from "../contract.js";
 import type { PathOptions } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { type ContentRow, readRows } from "./content.js";
 import { rowAfter } from "./damage.js";
 import { openView, readPage, type View } from "./history.js";
-import type { PathSpan } from "./path.js";
+import type { PathSpan, Segment } from "./path.js";
 import { ceilingOf, floorOf } from "./row-id.js";
-import { findSessionHead } from "./session-head.js";
+import { findPosition, findSessionHead, messageNotFound } from "./session-head.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
 const MAX_PAGE = 512;
 
-export interface StreamOptions extends PathOptions {
-  readonly newestFirst?: boolean | undefined;
-}
+type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
 
 type Read = <T>(operation: () => Operation<T>) => Promise<T>;
 
@@ -35,7 +33,7 @@ interface Page {
 export function streamPath(
   read: Read,
   sessionId: string,
-  options: StreamOptions,
+  options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
   const first = read(() => openStream(sessionId, options));
   // Whoever iterates is told of a failure; perhaps nobody does.
@@ -46,7 +44,7 @@ export function streamPath(
 async function* streamPages(
   read: Read,
   first: Promise<Page | null>,
-  options: StreamOptions,
+  options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
   let page = await first;
   for (let limit = FIRST_PAGE; page !== null; ) {
@@ -60,11 +58,33 @@ async function* streamPages(
   }
 }
 
-function* openStream(sessionId: string, options: StreamOptions): Operation<Page | null> {
+function* openStream(sessionId: string, options: StreamPathOptions): Operation<Page | null> {
   const view = yield* openView(sessionId, options);
   if (view === null) return null;
-  const spans = options.newestFirst ? view.spans : view.spans.slice().reverse();
-  return yield* readPieces(view, spans, FIRST_PAGE, options);
+  const { newestFirst = false, after } = options;
+  const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
+  return yield* readPieces(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
+}
+
+// What is left of a path to read behind one of the messages that it shows. Errors: `MESSAGE_NOT_FOUND`.
+function* spansBehind(
+  sessionId: string,
+  spans: readonly PathSpan[],
+  after: string,
+  newestFirst: boolean,
+): Operation<readonly PathSpan[]> {
+  const summary = spans.findIndex((span) => "compaction" in span && summaryMessage(span.compaction).id === after);
+  if (summary >= 0) return newestFirst ? spans.slice(0, summary) : spans.slice(summary + 1);
+  const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
+  const at = spans.findIndex(
+    (span) =>
+      "range" in span && span.range.branch === place.branch && span.range.lo <= place.n && place.n <= span.range.hi,
+  );
+  if (at < 0) return messageNotFound(sessionId, after);
+  const { range } = spans[at] as { readonly range: Segment };
+  const rest = newestFirst ? { ...range, hi: place.n - 1 } : { ...range, lo: place.n + 1 };
+  const own = rest.lo > rest.hi ? [] : [{ range: rest }];
+  return newestFirst ? [...spans.slice(0, at), ...own] : [...own, ...spans.slice(at + 1)];
 }
 
 // Reads `limit` messages, of as many spans as it takes.
@@ -72,7 +92,7 @@ function* readPieces(
   view: View,
   spans: readonly PathSpan[],
   limit: number,
-  { newestFirst = false, onCorrupt }: StreamOptions,
+  { newestFirst = false, onCorrupt }: StreamPathOptions,
 ): Operation<Page> {
   const rest = spans.slice();
   const messages: SessionMessage[] = [];

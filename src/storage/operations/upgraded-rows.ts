@@ -30,6 +30,24 @@ export function* adoptBlocks(sessionId: string): Operation<void> {
   for (const label of yield* labelsOf(sessionId)) yield* adopt(label, sessionId);
 }
 
+/** The blocks that `agents` kept for a session, by the labels that they have there, with `columns` of their rows. */
+export function* upgradedBlocks<Row>(sessionId: string, columns: string): Operation<(Row & { label: string })[]> {
+  if (isScope(sessionId)) return [];
+  const found: (Row & { label: string })[] = [];
+  for (const upgraded of yield* labelsOf(sessionId)) {
+    const label = nameOf(upgraded, sessionId);
+    if (label === OLD_PROMPT) continue;
+    const query = `SELECT ${columns} FROM cf_agents_context_blocks WHERE session_id = ? AND kind = 'block' AND label = ?`;
+    for (const row of yield* all<Row>(query, UPGRADED_ROWS, upgraded)) found.push({ ...row, label });
+  }
+  return found;
+}
+
+// The label that a block of `agents` has in a session.
+function nameOf(upgraded: string, sessionId: string): string {
+  return sessionId === "" ? upgraded : upgraded.slice(0, -sessionId.length - 1);
+}
+
 /**
  * Removes what `agents` kept for a session. A label can be the name of a block of several sessions: each of the others takes
  * it over before.
@@ -71,7 +89,7 @@ function owners(label: string, sessions: ReadonlySet<string>): string[] {
 }
 
 function* adopt(upgraded: string, sessionId: string): Operation<void> {
-  const name = sessionId === "" ? upgraded : upgraded.slice(0, -sessionId.length - 1);
+  const name = nameOf(upgraded, sessionId);
   const isPrompt = name === OLD_PROMPT;
   yield* run(
     `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)

@@ -23,11 +23,17 @@ const placeOf = ({ sessionId, kind, label, key }: VersionPlace) => [sessionId, k
 /** The versions that are kept, newest first. */
 export function* readVersions(place: VersionPlace): Operation<StoredVersion[]> {
   const rows = yield* all<VersionRow>(
-    `SELECT version, content, written_at, author, written_in, message_ids, tool_call_id
-     FROM assistant_versions WHERE ${AT} ORDER BY version DESC`,
+    `SELECT ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT} ORDER BY version DESC`,
     ...placeOf(place),
   );
-  return rows.map((row) => ({
+  return rows.map(versionOf);
+}
+
+/** What of a row makes a version. */
+export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
+
+export function versionOf(row: VersionRow): StoredVersion {
+  return {
     version: Number(row.version),
     content: row.content,
     writtenAt: row.written_at,
@@ -35,10 +41,10 @@ export function* readVersions(place: VersionPlace): Operation<StoredVersion[]> {
     sessionId: row.written_in,
     messageIds: row.message_ids === null ? [] : JSON.parse(row.message_ids),
     toolCallId: row.tool_call_id,
-  }));
+  };
 }
 
-interface VersionRow {
+export interface VersionRow {
   readonly version: number;
   readonly content: string | null;
   readonly written_at: string;

@@ -58,7 +58,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
         return request.sessionId === undefined ? held.readAll(search) : held.read(request.sessionId, search);
       },
       sessions: registryOf(held, own),
-      blocks: blocksOf(places, own),
+      blocks: blocksOf(places, held, own),
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
       writeTogether: (writes) =>
@@ -81,7 +81,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   return store;
 }
 
-function blocksOf(places: Places, { blocks }: Store): Store["blocks"] {
+function blocksOf(places: Places, held: HeldSessions, { blocks }: Store): Store["blocks"] {
   const noting = <T>(key: BlockKey, write: () => Promise<T>) =>
     places.write(key, async (keys) => {
       const written = await write();
@@ -99,6 +99,8 @@ function blocksOf(places: Places, { blocks }: Store): Store["blocks"] {
         keys.blocks.delete(blockName(key));
       }),
     versions: (key) => places.read(key, () => blocks.versions(key)),
+    list: (scope) => places.read(scope, () => blocks.list(scope)),
+    owners: (kind, options) => held.readAll(() => blocks.owners(kind, options)),
     importVersions: (key, versions) => noting(key, () => blocks.importVersions(key, versions)),
   };
 }
@@ -120,6 +122,8 @@ function entriesOf(places: Places, { entries }: Store): Store["entries"] {
       }),
     delete: (scope, key, version) => places.write(scope, () => entries.delete(scope, key, version)),
     versions: (scope, key) => places.read(scope, () => entries.versions(scope, key)),
+    labels: (scope) => places.read(scope, () => entries.labels(scope)),
+    list: (scope, options) => places.read(scope, () => entries.list(scope, options)),
     importVersions: (scope, key, versions) =>
       places.write(scope, async (keys) => {
         await entries.importVersions(scope, key, versions);

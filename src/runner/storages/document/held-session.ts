@@ -8,6 +8,10 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
   const { id } = session;
   const read = <T>(work: () => Promise<T>): Promise<T> => held.read(id, work);
   const write = <T>(work: () => Promise<T>): Promise<T> => held.write([id], work);
+  const dated = <T extends { id: string; createdAt: string }>(node: T): T => ({
+    ...node,
+    createdAt: held.timeOf(id, node.id) ?? node.createdAt,
+  });
   const rewritten = (message: SessionMessage) => held.rewritten(id, message.id, message.createdAt !== undefined);
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
@@ -60,15 +64,17 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     rowStats: (leafId) => read(() => session.rowStats(leafId)),
     length: (leafId) => read(() => session.length(leafId)),
     tokens: (leafId) => read(() => session.tokens(leafId)),
-    tree: () =>
-      read(async () =>
-        (await session.tree()).map((node) => ({ ...node, createdAt: held.timeOf(id, node.id) ?? node.createdAt })),
-      ),
+    tree: () => read(async () => (await session.tree()).map(dated)),
+    treePage: (options) =>
+      read(async () => {
+        const { nodes, next } = await session.treePage(options);
+        return { nodes: nodes.map(dated), next };
+      }),
     messages: () => streamed(() => datedBy(held, session)),
     search: (query, request) =>
       read(async () => {
         const hits = await session.search(query, request);
-        return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(id, hit.id) ?? hit.createdAt }));
+        return hits.map(dated);
       }),
 
     compactions: () => read(() => session.compactions()),
@@ -77,6 +83,9 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     originals: (compactionId) => read(() => session.originals(compactionId)),
     skills: () => read(() => session.skills()),
     changeSkills: (change) => write(() => session.changeSkills(change)),
+
+    change: () => read(() => session.change()),
+    writes: (messageId) => read(() => session.writes(messageId)),
   };
 }
 

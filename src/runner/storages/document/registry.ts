@@ -32,7 +32,13 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
       if (userId !== undefined && (await read(id, () => sessions.get(id))) === null) return;
       await held.remove(id);
     },
-    addUsage: (id, input, output, cost) => write([id], () => sessions.addUsage(id, input, output, cost)),
+    addUsage: (id, input, output, cost, model) => write([id], () => sessions.addUsage(id, input, output, cost, model)),
+    usageRows: (id) => read(id, () => sessions.usageRows(id)),
+    importUsage: (id, total, rows) => write([id], () => sessions.importUsage(id, total, rows)),
+    usage: (request) =>
+      request.sessionId === undefined
+        ? readAll(() => sessions.usage(request))
+        : read(request.sessionId, () => sessions.usage(request)),
     fork: async (id, atMessageId, next) => {
       const fork = async () => {
         const info = await sessions.fork(id, atMessageId, next);

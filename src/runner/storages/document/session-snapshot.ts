@@ -1,7 +1,14 @@
 import { fromBase64, toBase64 } from "../../../model/base64.js";
 import type { SessionMessage } from "../../../model/message.js";
 import type { SkillState } from "../../../model/skills.js";
-import type { BlockKey, ImportedTree, Store, StoredCompaction, StoredVersion } from "../../../storage/contract.js";
+import type {
+  BlockKey,
+  ImportedTree,
+  Store,
+  StoredCompaction,
+  StoredVersion,
+  UsageRow,
+} from "../../../storage/contract.js";
 import { isScope } from "../../../storage/session-id.js";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
@@ -36,6 +43,8 @@ interface Snapshot {
   /** Of the block `label`, or of its entry `key`, the newest first. */
   versions?: { label: string; key?: string; kept: StoredVersion[] }[];
   skills?: SkillState;
+  /** What was used, by day and model. */
+  usage?: UsageRow[];
   /** Their bytes as base64. */
   records?: { label: string; key: string; value: string; version: number; expiresAt: number | null }[];
 }
@@ -129,6 +138,7 @@ export async function exportSession(
     ...nonEmpty("blocks", await readBlocks(store, id, keys)),
     ...nonEmpty("entries", await readEntries(store, id, keys)),
     ...nonEmpty("versions", await readVersions(store, id, keys)),
+    ...nonEmpty("usage", await store.sessions.usageRows(id)),
     ...nonEmpty("records", await readRecords(store, id, keys)),
     ...skills,
   };
@@ -160,8 +170,10 @@ export async function importSession(store: Store, id: string, state: SessionStat
     });
   }
   const { usage } = state;
-  if (usage && id !== "")
-    await store.sessions.addUsage(id, totalInput(usage), usage.output_tokens, usage.total_cost_usd ?? 0);
+  if (usage && id !== "") {
+    const { output_tokens: outputTokens, total_cost_usd: cost = 0 } = usage;
+    await store.sessions.importUsage(id, { inputTokens: totalInput(usage), outputTokens, cost }, ours.usage);
+  }
   await writeExtras(store, id, usage, metadata);
   return keys;
 }

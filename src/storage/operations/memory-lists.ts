@@ -1,0 +1,114 @@
+import type {
+  EntryScope,
+  ListEntriesOptions,
+  ListedBlock,
+  ListedEntry,
+  ListOptions,
+  MemoryScope,
+  RememberedVersion,
+} from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { isScope, MEMORY_SCOPES, memoryOwner, UPGRADED_ROWS } from "../session-id.js";
+import { orderedPage } from "./ordered-page.js";
+import { inScope, upgradedBlocks } from "./upgraded-rows.js";
+import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
+
+interface BlockRow {
+  readonly label: string;
+  readonly content: string;
+  readonly version: number;
+  readonly updated_at: string;
+}
+
+/** See `BlockStore.list`. */
+export function* listBlocks(sql: Dialect, { sessionId }: MemoryScope): Operation<ListedBlock[]> {
+  const rows = yield* all<BlockRow>(
+    `SELECT label, content, version, updated_at FROM cf_agents_context_blocks
+     WHERE session_id = ? AND kind = 'block' ORDER BY ${sql.bytes.ordered("label")}`,
+    sessionId,
+  );
+  const own = new Set(rows.map(({ label }) => label));
+  const upgraded = (yield* upgradedBlocks<BlockRow>(sessionId, "content, version, updated_at")).filter(
+    ({ label }) => !own.has(label),
+  );
+  return [...rows, ...upgraded].map(({ label, content, version, updated_at }) => ({
+    label,
+    content,
+    version: Number(version),
+    updatedAt: updated_at,
+  }));
+}
+
+/** See `BlockStore.owners`. */
+export function* listOwners(
+  sql: Dialect,
+  kind: "user" | "key",
+  { only, ...options }: ListOptions & { readonly only?: string | undefined },
+): Operation<string[]> {
+  const scope = MEMORY_SCOPES[kind];
+  const after = options.after === undefined ? undefined : scope + options.after;
+  const page = orderedPage(sql, "session_id", { ...options, prefix: scope + (only ?? ""), after });
+  const rows = yield* all<{ session_id: string }>(
+    `SELECT session_id FROM (
+       SELECT session_id FROM cf_agents_context_blocks WHERE kind = 'block' UNION SELECT session_id FROM cf_agents_search_entries
+     ) AS owners WHERE ${page.condition} ${page.order}`,
+    ...page.values,
+    page.limit,
+  );
+  const owners = rows.map(({ session_id }) => session_id.slice(scope.length));
+  return only === undefined ? owners : owners.filter((owner) => owner === only);
+}
+
+/** See `EntryStore.labels`. */
+export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
+  const rows = yield* all<{ label: string; count: number }>(
+    `SELECT e.label AS label, count(*) AS count FROM cf_agents_search_entries e
+     WHERE e.session_id = ? OR e.session_id = ? AND NOT EXISTS (
+       SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key)
+     GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`,
+    sessionId,
+    // Whose memory is no session's has none of what an upgrade brought along.
+    isScope(sessionId) ? sessionId : UPGRADED_ROWS,
+    sessionId,
+  );
+  return rows.map(({ label, count }) => ({ label, count: Number(count) }));
+}
+
+/** See `EntryStore.list`. */
+export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
+  const { where, values } = inScope(scope);
+  const page = orderedPage(sql, "e.key", options);
+  const rows = yield* all<{ key: string; content: string; created_at: string; updated_at: string }>(
+    `SELECT e.key AS key, e.content AS content, e.created_at AS created_at, e.updated_at AS updated_at
+     FROM cf_agents_search_entries e WHERE ${where} AND ${page.condition} ${page.order}`,
+    ...values,
+    ...page.values,
+    page.limit,
+  );
+  return rows.map(({ key, content, created_at, updated_at }) => ({
+    key,
+    content,
+    createdAt: created_at,
+    updatedAt: updated_at,
+  }));
+}
+
+/** See `SessionStore.writes`. */
+export function* readWrites(sessionId: string, messageId: string): Operation<RememberedVersion[]> {
+  const rows = yield* all<VersionRow & { session_id: string; kind: string; label: string; key: string }>(
+    `SELECT session_id, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions
+     WHERE written_in = ? AND replace(message_ids, ?, '') <> message_ids
+     ORDER BY written_at, session_id, kind, label, key, version`,
+    sessionId,
+    JSON.stringify(messageId),
+  );
+  return rows
+    .map((row) => ({
+      ...versionOf(row),
+      owner: memoryOwner(row.session_id),
+      label: row.label,
+      key: row.kind === "block" ? null : row.key,
+    }))
+    .filter(({ messageIds }) => messageIds.includes(messageId));
+}
