@@ -97,6 +97,7 @@ export type {
   RefreshReason,
   TurnRequest,
 } from "./session/turn/request.js";
+export type { TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/turns.js";
 export type {
   AppendMessageOptions,
   Author,
@@ -107,9 +108,13 @@ export type {
   CheckRule,
   FoundMessage,
   HistoryRowStat,
+  ListedBlock,
+  ListedEntry,
+  MemoryOwner,
   MetadataValue,
   RecentHistory,
   RecentHistory as RecentHistoryResult,
+  RememberedVersion,
   SearchHit,
   SessionInfo,
   Store,
@@ -117,6 +122,10 @@ export type {
   StoredCompaction,
   StoredVersion,
   TreeNode,
+  TreePage,
+  UsageRequest,
+  UsageRow,
+  UsageSum,
   VersionOptions,
   WriteOrigin,
 } from "./storage/contract.js";

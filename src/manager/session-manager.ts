@@ -12,6 +12,7 @@ import {
   assertFunction,
   assertLimit,
   assertList,
+  assertOneOf,
   assertOptionalId,
   assertOptions,
   assertText,
@@ -35,6 +36,8 @@ import type {
   SessionInfo,
   Store,
   StoredCompaction,
+  UsageRequest,
+  UsageSum,
 } from "../storage/contract.js";
 import { assertSessionId, assertUserId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
@@ -94,6 +97,11 @@ export class SessionManager {
     this.#started = true;
     manager.#configure.push(...this.#configure);
     return manager;
+  }
+
+  /** The store that the sessions are in: of a manager of one user, that user's part of it. */
+  get store(): Store {
+    return this.#store;
   }
 
   // ── Configuration of all sessions ──
@@ -440,17 +448,36 @@ export class SessionManager {
   }
 
   /**
-   * Adds whole numbers of tokens and a cost to a session's counters. The counters of tokens stop at plus or minus
-   * `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`.
+   * Counts a request to a model: adds whole numbers of tokens and a cost to the session's counters, and to those of the session,
+   * the present day (UTC) and the model. The counters of tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`.
+   * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`.
    */
-  async addUsage(sessionId: string, inputTokens: number, outputTokens: number, cost = 0): Promise<void> {
+  async addUsage(
+    sessionId: string,
+    inputTokens: number,
+    outputTokens: number,
+    cost = 0,
+    model?: string,
+  ): Promise<void> {
     assertText(sessionId, ID);
     const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
     if (!countable || typeof cost !== "number" || !(Math.abs(cost) <= MAX_COST)) {
       const message = "addUsage() takes whole numbers of input and output tokens, and a cost if you have one.";
       throw new StemmaError("INVALID_ARGUMENT", { inputTokens, outputTokens, cost }, message);
     }
-    await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost);
+    if (model !== undefined) assertText(model, "The model of addUsage()");
+    await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
+  }
+
+  /**
+   * What the sessions used, summed up by day, model or session: days newest first, the others by cost, highest first. Days are
+   * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
+   */
+  async getUsage(request: UsageRequest): Promise<UsageSum[]> {
+    assertOptions(request, "getUsage()");
+    assertOneOf(request.by, ["day", "model", "session"], "by");
+    if (request.limit !== undefined) assertLimit(request.limit);
+    return this.#store.sessions.usage(request);
   }
 
   // ── Across sessions ──

@@ -30,6 +30,7 @@ import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
   assertFunction,
+  assertLimit,
   assertList,
   assertOneOf,
   assertOptionalId,
@@ -81,6 +82,7 @@ import {
 import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 import type { ContextExplanation } from "./turn/explain.js";
 import { assertPrepareTurnOptions, type PrepareTurnOptions, type TurnRequest } from "./turn/request.js";
+import type { TurnPage, TurnPageOptions } from "./turn/turns.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
@@ -424,6 +426,7 @@ export class Session {
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
     assertOptions(options, "history()");
     assertOptionalId(options.leafId, LEAF);
+    if (options.after !== undefined) assertText(options.after, "The message id of after");
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
     return this.#started.backend.stream({ ...options, leafId: options.leafId ?? undefined }) as AsyncIterable<M>;
@@ -695,6 +698,16 @@ export class Session {
     assertPrepareTurnOptions(turn, "explainContext()");
     const tools = this.tools();
     return this.#inContext(() => turns.explainNext(turn, tools));
+  }
+
+  /**
+   * What is kept of the requests that `prepareTurn` made for messages of the active branch in the last 30 days, newest first.
+   * A page may hold fewer than `limit`. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`.
+   */
+  async getTurns(options: TurnPageOptions = {}): Promise<TurnPage> {
+    assertOptions(options, "getTurns()");
+    if (options.limit !== undefined) assertLimit(options.limit);
+    return this.#started.turns.list(options);
   }
 
   /** The AI SDK tools with which the model reads and writes the blocks. They change only when the set of blocks changes. Errors: `PROVIDER_FAILED`. */

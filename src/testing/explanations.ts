@@ -50,6 +50,28 @@ export const explanations = defineTopic("explanations", (it) => {
     expect(await session.explainContext("unknown")).toBe(null);
   });
 
+  it("lists the requests of which something is kept, newest first and page by page", async ({ sessionOf }) => {
+    const session = sessionOf("main").withContext("memory").withCachedPrompt();
+    expect(await session.getTurns()).toEqual({ turns: [], next: null });
+    for (const turn of [1, 2, 3]) {
+      await session.appendMessage(message(`u${turn}`));
+      await session.prepareTurn();
+      await session.appendMessage(answer(`a${turn}`));
+    }
+    const ids = async (options: { after?: string; limit?: number }) => {
+      const { turns, next } = await session.getTurns(options);
+      return [turns.map(({ messageId }) => messageId), next];
+    };
+    expect(await ids({})).toEqual([["u3", "u2", "u1"], null]);
+    expect(await ids({ limit: 2 })).toEqual([["u3", "u2"], "u2"]);
+    expect(await ids({ after: "u2" })).toEqual([["u1"], null]);
+    const [last] = (await session.getTurns({ limit: 1 })).turns;
+    const told = await session.explainContext("u3");
+    expect([last?.tokens, last?.bytes, last?.prefixHash]).toEqual([told?.tokens, told?.bytes, told?.prefixHash]);
+    await session.setActiveLeaf("a1");
+    expect(await ids({})).toEqual([["u1"], null]);
+  });
+
   it("foretells a refresh without making one", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withCachedPrompt();
     const first = await session.explainContext();

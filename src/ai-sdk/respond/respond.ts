@@ -14,7 +14,7 @@ import { withStoredIds } from "../receive/renamed.js";
 import { leaveAtAnswer } from "../run/recover.js";
 import { type Turn, takeTurn } from "../turn.js";
 import { StepWriter } from "./keep-steps.js";
-import { Usage } from "./usage.js";
+import { AnswerUsage } from "./usage.js";
 
 export interface RespondOptions {
   /** What the platform gives to keep a request's work alive after its response, as a Worker's `ctx`. */
@@ -61,7 +61,7 @@ export function respond(session: Session, result: StreamResult, options: Respond
 
 class Answer {
   readonly #steps: StepWriter;
-  readonly #usage: Usage;
+  readonly #usage: AnswerUsage;
   #latest: UIMessage | null = null;
   #failed = false;
   #told = new Set<string>();
@@ -72,7 +72,7 @@ class Answer {
     private readonly options: RespondOptions,
   ) {
     this.#steps = new StepWriter(session, turn.placed.questionId);
-    this.#usage = new Usage(options.cost);
+    this.#usage = new AnswerUsage(options.cost);
   }
 
   /** Never rejects: what fails is told to the client. */

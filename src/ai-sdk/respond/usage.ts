@@ -1,26 +1,27 @@
 import type { LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
-import type { Store } from "../../storage/contract.js";
+import type { Store, Usage } from "../../storage/contract.js";
 
-/** What the steps of an answer used. */
-export class Usage {
-  #input = 0;
-  #output = 0;
-  #cost = 0;
+/** What the steps of an answer used: each is one request to the model. */
+export class AnswerUsage {
+  readonly #steps: (Usage & { readonly model: string })[] = [];
 
   constructor(private readonly costOf: ((usage: LanguageModelUsage) => number) | undefined) {}
 
   see(part: TextStreamPart<ToolSet>): void {
     if (part.type !== "finish-step") return;
-    this.#input += part.usage.inputTokens ?? 0;
-    this.#output += part.usage.outputTokens ?? 0;
-    this.#cost += this.costOf?.(part.usage) ?? 0;
+    const { inputTokens = 0, outputTokens = 0 } = part.usage;
+    if (inputTokens + outputTokens === 0) return;
+    const cost = this.costOf?.(part.usage) ?? 0;
+    this.#steps.push({ inputTokens, outputTokens, cost, model: part.response.modelId });
   }
 
   /** Counts it for a session, unless that is gone. */
   async add(store: Store | null, sessionId: string): Promise<void> {
-    if (store === null || this.#input + this.#output === 0) return;
+    if (store === null) return;
     try {
-      await store.sessions.addUsage(sessionId, this.#input, this.#output, this.#cost);
+      for (const { inputTokens, outputTokens, cost, model } of this.#steps) {
+        await store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
+      }
     } catch {
       // The answer is stored all the same.
     }

@@ -13,6 +13,7 @@ import { outlineOf, partsOf } from "./parts.js";
 import { type Present, planTurn, readPresent, summaryIn, type TurnPlan, type TurnSources } from "./plan.js";
 import { NOTHING, type Recaller } from "./recall.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
+import { readTurns, type TurnPage, type TurnPageOptions } from "./turns.js";
 
 export interface TurnParts extends TurnSources {
   readonly recaller: Recaller;
@@ -102,6 +103,11 @@ export class TurnPreparer {
     const visible = compactions.filter((compaction) => turn.summaryIds.includes(summaryMessage(compaction).id));
     const messages = applyCompactions(await this.#pathTo(turn.leafId), visible);
     return explainTurn(turn, { messages, blocks: context.toolBlocks(), compactions });
+  }
+
+  /** See `Session.getTurns`. */
+  list(options: TurnPageOptions): Promise<TurnPage> {
+    return readTurns(this.parts.backend, this.parts.log, options);
   }
 
   async #compose(options: PrepareTurnOptions, asked: Promise<SessionTools>, effects: Effects) {
