@@ -31,6 +31,8 @@ export interface SessionListOptions {
   userId?: string | undefined;
   /** Only ids that begin with this. */
   idPrefix?: string | undefined;
+  /** Only names that hold this text; letters from A to Z match in both cases. */
+  nameContains?: string | undefined;
   /** Only sessions whose metadata has each of these fields with just this value; null for a field that is not there. */
   metadata?: Record<string, MetadataValue> | undefined;
   /** Default 50. */

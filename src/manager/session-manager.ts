@@ -209,14 +209,17 @@ export class SessionManager {
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     assertOptions(options, "listPage()");
-    const { limit = 50, cursor, userId, idPrefix, metadata } = options;
+    const { limit = 50, cursor, userId, idPrefix, nameContains, metadata } = options;
     assertLimit(limit);
     assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
     if (userId !== undefined) assertUserId(userId);
-    if (idPrefix !== undefined) assertText(idPrefix, "idPrefix");
-    if (idPrefix !== undefined) assertStorableText(idPrefix, "idPrefix");
+    for (const [name, text] of Object.entries({ idPrefix, nameContains })) {
+      if (text === undefined) continue;
+      assertText(text, name);
+      assertStorableText(text, name);
+    }
     if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
-    return this.#store.sessions.list({ userId, idPrefix, metadata, limit, cursor: cursor ?? undefined });
+    return this.#store.sessions.list({ userId, idPrefix, nameContains, metadata, limit, cursor: cursor ?? undefined });
   }
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
