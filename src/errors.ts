@@ -59,6 +59,7 @@ export const ERROR_CODES = {
   DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
+  REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",
