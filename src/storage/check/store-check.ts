@@ -7,15 +7,18 @@ import { NO_WAIT, type Turns } from "../engine/turns.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
 import type { OpenStore } from "../sql-store.js";
-import { checkKept, checkUnregistered, checkVectors, repairKept, repairUnregistered, repairVectors } from "./beside.js";
+import { BLOCKS } from "./blocks.js";
 import type { CheckDialect, EngineFault } from "./dialect.js";
+import { ENTRIES } from "./entries.js";
 import { type Finding, Findings } from "./findings.js";
 import { checkPlaces, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./places.js";
-import { checkRecords, repairRecords } from "./records.js";
+import { RECORDS } from "./records.js";
 import { repairSession } from "./repair-session.js";
 import { compareIndex, type Differing, repairIndex, windowEnd } from "./search-index.js";
 import { checkSession, type SessionRecord } from "./session.js";
-import { checkVersions, repairVersions } from "./versions.js";
+import { checkUnregistered, repairUnregistered } from "./unregistered.js";
+import { checkVectors, repairVectors } from "./vectors.js";
+import { VERSIONS } from "./versions.js";
 
 /** A store that checks itself. */
 export function checkable(open: OpenStore, check: CheckDialect): OpenStore {
@@ -63,20 +66,12 @@ class StoreCheck {
       () => this.#repairPlaces(),
     );
     await this.#checkSessions();
-    for (const kind of ["block", "entry"] as const) {
+    for (const rows of [BLOCKS, ENTRIES, VERSIONS, RECORDS]) {
       await this.#step(
-        (found) => checkKept(kind, sessionId, found),
-        () => this.#write("", () => repairKept(kind, sessionId)),
+        (found) => rows.check(sessionId, found),
+        () => this.#write("", () => rows.repair(sessionId)),
       );
     }
-    await this.#step(
-      (found) => checkVersions(sessionId, found),
-      () => this.#write("", () => repairVersions(sessionId)),
-    );
-    await this.#step(
-      (found) => checkRecords(sessionId, found),
-      () => this.#write("", () => repairRecords(sessionId)),
-    );
     if (sessionId === undefined) {
       await this.#step(
         (found) => checkVectors(sql, this.check, found),
