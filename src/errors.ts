@@ -95,6 +95,16 @@ export function quote(text: string): string {
   return quoted.replace(/[\u007f-\u009f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** What a value is, as an error names what it got. */
+export function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+}
+
+/** What an error says; of what is no error, its text. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function detailOf(value: unknown): unknown {
   if (typeof value === "string") return shorten(value, MAX_DETAIL);
   return Array.isArray(value) ? value.slice(0, MAX_LISTED).map(detailOf) : value;

@@ -1,8 +1,9 @@
 import { quote } from "../errors.js";
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
 import { deriveId } from "./identity.js";
-import { areParts, type FileInfo, type ImportFormat, type JsonObject, type ParsedSession } from "./session-file.js";
+import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "./session-file.js";
 
 /** Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged; one without an id gets one. */
 export const uiMessages: ImportFormat = {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "./json-object.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { sha256 } from "./sha256.js";
 import { isoTime, searchableText, senderName } from "./text.js";
@@ -129,10 +130,10 @@ export class PendingMessage {
 /** Gives back a message as it was given to `encodeMessage`, or what must be read first. Throws what `JSON.parse` throws. */
 export function decodeMessage(content: string): SessionMessage | PendingMessage {
   const message = JSON.parse(content);
-  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
+  if (!isJsonObject(message) || !Array.isArray(message.parts)) {
     throw new SyntaxError("The stored content is not a message.");
   }
-  if (!Object.hasOwn(message, MARKER)) return message;
+  if (!Object.hasOwn(message, MARKER)) return message as unknown as SessionMessage;
   const marker: unknown = message[MARKER];
   if (!isMarker(marker)) throw new SyntaxError("What the message says of its storage cannot be read.");
   if (marker.media !== undefined || marker.split !== undefined) return new PendingMessage(marker, content);
@@ -151,7 +152,7 @@ export function foreignContent(content: string): { content: string; message: Ses
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) return null;
+  if (!isJsonObject(message) || !Array.isArray(message.parts)) return null;
   const read = message as unknown as SessionMessage;
   if (!Object.hasOwn(message, MARKER)) return { content, message: read };
   const { [MARKER]: own, ...fields } = message;

@@ -1,5 +1,5 @@
 // Longer than most: one check is one object, whose steps share what they found to be broken.
-import { StemmaError } from "../../errors.js";
+import { reasonOf, StemmaError } from "../../errors.js";
 import type { CheckOptions, CheckProblem, CheckReport, Store } from "../contract.js";
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
@@ -100,7 +100,7 @@ class StoreCheck {
   async #step(look: Look, mend: (found: Findings) => Promise<void>, sessionId?: string): Promise<void> {
     const before = await this.#look(look, sessionId);
     if (before.problems.length === 0 || !this.#mayRepair) return this.#report(before, null);
-    const failure = await mend(before).then(() => null, messageOf);
+    const failure = await mend(before).then(() => null, reasonOf);
     const after = await this.#look(look, sessionId);
     if (failure !== null) after.add("engine", "", null, null, `The repair was refused: ${failure}`);
     this.#report(before, after);
@@ -116,7 +116,7 @@ class StoreCheck {
       if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
       // Whatever is wrong with the rows is a finding, and the rest is looked at all the same.
       this.#isBroken = true;
-      found.add("engine", "", null, null, `The rows could not be read: ${messageOf(error)}`);
+      found.add("engine", "", null, null, `The rows could not be read: ${reasonOf(error)}`);
     }
     return found;
   }
@@ -181,7 +181,7 @@ class StoreCheck {
     try {
       return await this.open.runner.read(integrity);
     } catch (error) {
-      return [{ message: messageOf(error), mend: "nothing" }];
+      return [{ message: reasonOf(error), mend: "nothing" }];
     }
   }
 
@@ -329,9 +329,7 @@ function indexFindings(index: SearchIndex, seen: Differing[] | Error): Findings 
 const keyOf = ({ rule, table, sessionId, id, message }: Finding) =>
   JSON.stringify([rule, table, sessionId, id, message]);
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 function engineProblem(table: string, error: unknown): CheckProblem {
-  const message = `The rows could not be read: ${messageOf(error)}`;
+  const message = `The rows could not be read: ${reasonOf(error)}`;
   return { rule: "engine", table, sessionId: null, id: null, message, repaired: false };
 }
