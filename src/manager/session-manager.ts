@@ -53,6 +53,7 @@ import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
 const ID = "A session id";
+const NAME = "A session's name";
 const MAX_COST = 1e15;
 
 type Configure = (session: Session, sessionId: string, store: Store) => void;
@@ -213,10 +214,8 @@ export class SessionManager {
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
   async rename(sessionId: string, name: string): Promise<void> {
-    assertText(sessionId, ID);
-    assertText(name, "A session's name");
-    assertStorableText(name, "A session's name");
-    await this.#store.sessions.update(sessionId, { name });
+    assertText(name, NAME);
+    await this.update(sessionId, { name });
   }
 
   /**
@@ -228,8 +227,8 @@ export class SessionManager {
     assertText(sessionId, ID);
     assertOptions(change, "update()");
     const { name, metadata } = change;
-    if (name !== undefined) assertText(name, "A session's name");
-    if (name !== undefined) assertStorableText(name, "A session's name");
+    if (name !== undefined) assertText(name, NAME);
+    if (name !== undefined) assertStorableText(name, NAME);
     return this.#store.sessions.update(sessionId, {
       name,
       metadata: metadata === undefined ? undefined : givenMetadata(metadata),
