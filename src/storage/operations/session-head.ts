@@ -123,17 +123,24 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   return head.newest;
 }
 
-/** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
-export function* resolveLeaf(
+/**
+ * A session's row, and the message that a read of it ends with: `leafId`, or the active leaf. Null in a session without an
+ * active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+ */
+export function* findLeaf(
   sessionId: string,
-  head: SessionHead,
   leafId: string | undefined,
   onCorrupt?: CorruptHandler,
-): Operation<MessagePosition | null> {
-  if (leafId === undefined) return yield* activeLeaf(head, onCorrupt);
-  const place = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  assertWithin(head, place);
-  return place;
+): Operation<{ readonly head: SessionHead; readonly leaf: MessagePosition } | null> {
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
+  if (leafId === undefined) {
+    const leaf = yield* activeLeaf(head, onCorrupt);
+    return leaf === null ? null : { head, leaf };
+  }
+  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  assertWithin(head, leaf);
+  return { head, leaf };
 }
 
 /** Errors: `CORRUPT_MESSAGE` for a row of a session that stands among those of another number. */

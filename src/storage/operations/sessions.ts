@@ -7,13 +7,13 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
-import { skillsOf } from "./history.js";
 import { removeRows } from "./messages.js";
 import { adoptSession, ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { sessionFilter } from "./session-filter.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
+import { skillsOf } from "./skill-state.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
 import { removeAllVersions } from "./versions.js";
 
