@@ -1,8 +1,11 @@
+import { automaticCompaction } from "./automatic-compaction.js";
 import { branches } from "./branches.js";
 import { capabilities } from "./capabilities.js";
 import { check } from "./check.js";
 import { compacting } from "./compacting.js";
 import { compaction } from "./compaction.js";
+import { compactionRaces } from "./compaction-races.js";
+import { compactionTimeLimits } from "./compaction-time-limits.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
 import { embeddings } from "./embeddings.js";
@@ -25,6 +28,7 @@ import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
 import { titles } from "./titles.js";
+import { tokenCounting } from "./token-counting.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
@@ -39,6 +43,10 @@ const TOPICS: readonly Topic[] = [
   history,
   compaction,
   compacting,
+  compactionRaces,
+  compactionTimeLimits,
+  automaticCompaction,
+  tokenCounting,
   context,
   tools,
   turns,
