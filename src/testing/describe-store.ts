@@ -1,4 +1,5 @@
 import { automaticCompaction } from "./automatic-compaction.js";
+import { blockScopes } from "./block-scopes.js";
 import { branches } from "./branches.js";
 import { capabilities } from "./capabilities.js";
 import { check } from "./check.js";
@@ -8,6 +9,7 @@ import { compactionRaces } from "./compaction-races.js";
 import { compactionTimeLimits } from "./compaction-time-limits.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
+import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
 import { explanations } from "./explanations.js";
 import { faults } from "./faults.js";
@@ -17,6 +19,7 @@ import { history } from "./history.js";
 import { isolation } from "./isolation.js";
 import { learning } from "./learning.js";
 import { messages } from "./messages.js";
+import { metadata } from "./metadata.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
@@ -38,6 +41,7 @@ import { Workspace } from "./workspace.js";
 const TOPICS: readonly Topic[] = [
   capabilities,
   messages,
+  deleting,
   fidelity,
   branches,
   history,
@@ -59,6 +63,8 @@ const TOPICS: readonly Topic[] = [
   sessions,
   forks,
   owners,
+  metadata,
+  blockScopes,
   records,
   search,
   searchOptions,
