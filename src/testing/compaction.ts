@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { digestMessage, digestRange } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateTokens } from "../model/tokens.js";
