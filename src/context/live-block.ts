@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { kindOf, StemmaError } from "../errors.js";
 import { assertBudget } from "../model/budget.js";
+import { foldLabel } from "../model/fold-label.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { StoredBlock, VersionOptions } from "../storage/contract.js";
@@ -8,7 +9,6 @@ import type { ToolBlock } from "../tools/access.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
 import { BlockContent, type Reading } from "./block-content.js";
 import { BlockDocument } from "./block-document.js";
-import { foldLabel } from "./label.js";
 import {
   type ContextBlockProvider,
   isKeyed,

@@ -1,5 +1,6 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
@@ -9,7 +10,7 @@ import { notLoaded } from "./block-content.js";
 import { BlockWrites } from "./block-writes.js";
 import { listsKey, loadEntry, searchEntries } from "./entries.js";
 import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
-import { assertNewLabel, foldLabel } from "./label.js";
+import { assertNewLabel } from "./label.js";
 import { LiveBlock } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";

@@ -1,6 +1,6 @@
 import type { BlockDocument } from "../context/block-document.js";
-import { foldLabel } from "../context/label.js";
 import { reasonOf, StemmaError } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { keyOfTitle } from "../tools/entry-key.js";

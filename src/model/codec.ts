@@ -1,4 +1,5 @@
 import { isJsonObject } from "./json-object.js";
+import { mayHoldMedia } from "./media.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { sha256 } from "./sha256.js";
 import { isoTime, searchableText, senderName } from "./text.js";
@@ -190,10 +191,6 @@ function unmarked(message: Record<string, unknown>, marker: Marker): SessionMess
   if (marker.own !== undefined) message[MARKER] = marker.own;
   if (marker.date) message.createdAt = new Date(message.createdAt as string);
   return message as unknown as SessionMessage;
-}
-
-function mayHoldMedia(content: string): boolean {
-  return content.includes('"data:') || /"(?:mediaType|mimeType|media_type)":/.test(content);
 }
 
 // Takes data: URLs, and base64 that stands beside its media type, out of the parts.

@@ -1,9 +1,9 @@
-import { foldLabel } from "../../context/label.js";
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
 import { type AppliedEdits, applyEdits } from "../../learning/apply.js";
 import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
 import type { LearnFunction } from "../../learning/learn.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Store } from "../../storage/contract.js";

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { SearchIndex } from "../engine/dialect.js";
-import { first } from "../engine/operation.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
+import { findSessionNumber } from "../operations/session-head.js";
 import type { CheckRun } from "./check-run.js";
 import { Findings } from "./findings.js";
 import { compareIndex, type Differing, repairIndex, windowEnd } from "./search-index.js";
@@ -14,10 +14,8 @@ export async function checkIndex(run: CheckRun): Promise<void> {
   const { runner } = run.open;
   const { sessionId } = run.options;
   if (sessionId !== undefined) {
-    const session = await runner.read(() =>
-      first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId),
-    );
-    if (session !== undefined) await checkWindow(run, "messages", floorOf(session.no), ceilingOf(session.no));
+    const number = await runner.read(() => findSessionNumber(sessionId));
+    if (number !== null) await checkWindow(run, "messages", floorOf(number), ceilingOf(number));
     return;
   }
   for (const index of ["messages", "entries"] as const) {

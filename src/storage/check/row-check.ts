@@ -1,6 +1,6 @@
 import type { CheckRule } from "../contract.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { assertOrder } from "../operations/damage.js";
+import { watchEnds } from "../operations/damage.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import type { Findings } from "./findings.js";
 
@@ -67,7 +67,7 @@ function* findFaulty<R extends KeyedRow>(
   const faulty: R[] = [];
   let looked = 0;
   let after: SqlValue[] = [];
-  const ends = new Set<string>();
+  const endsAt = watchEnds();
   for (;;) {
     const conditions = ["1 = 1"];
     if (sessionId !== undefined) conditions.push("t.session_id = ?");
@@ -84,10 +84,7 @@ function* findFaulty<R extends KeyedRow>(
     const last = rows.at(-1);
     if (last === undefined) return { looked, faulty };
     after = key.map((name) => last[name] as SqlValue);
-    // Engines order texts each in their own way, so only an end that comes twice tells.
-    const end = JSON.stringify(after);
-    assertOrder(!ends.has(end));
-    ends.add(end);
+    endsAt(after);
   }
 }
 
