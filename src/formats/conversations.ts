@@ -34,11 +34,24 @@ export function findFirstMessage(first: unknown): JsonObject | null {
   return list !== undefined && typeof list.role === "string" ? list : null;
 }
 
+/** The sessions of a file that holds conversations, each read by `readSession`, which is told its number, from 1. */
+export async function* readSessions(
+  items: AsyncIterable<Item>,
+  file: FileInfo,
+  readSession: (conversation: Conversation, file: FileInfo, number: number) => ParsedSession,
+): AsyncGenerator<ParsedSession> {
+  let number = 0;
+  for await (const conversation of readConversations(items)) {
+    number += 1;
+    yield readSession(conversation, file, number);
+  }
+}
+
 /**
  * Groups a file's values into conversations: messages that stand by themselves, one after the other, are one; a list of
  * messages, or an object that holds one under `messages`, `traj` or `conversation`, is one by itself.
  */
-export async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
+async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
   let loose = emptyConversation();
   for await (const item of items) {
     if (item.kind === "listEnd") {

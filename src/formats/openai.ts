@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
+import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
 import { findJson, outputOfText, partsOfContent } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
@@ -16,13 +16,7 @@ export const openai: ImportFormat = {
     const message = findFirstMessage(first);
     return message !== null && !("parts" in message);
   },
-  async *read(items, file) {
-    let number = 0;
-    for await (const conversation of readConversations(items)) {
-      number += 1;
-      yield readSession(conversation, file, number);
-    }
-  },
+  read: (items, file) => readSessions(items, file, readSession),
 };
 
 /** A message whose calls wait for their results. */

@@ -87,11 +87,20 @@ export function encodeMessage(given: unknown): EncodedMessage {
     id: message.id,
     role: message.role,
     content,
+    ...measureMessage(message),
+    media: [...media].map(([hash, data]) => ({ hash, data })),
+  };
+}
+
+/** What is written beside a message's content. */
+export function measureMessage(
+  message: SessionMessage,
+): Pick<EncodedMessage, "text" | "name" | "tokens" | "createdAt"> {
+  return {
     text: searchableText(message),
     name: senderName(message),
     tokens: estimateMessageTokens(message),
     createdAt: isoTime(message.createdAt),
-    media: [...media].map(([hash, data]) => ({ hash, data })),
   };
 }
 

@@ -3,6 +3,7 @@ import { isStoredMetadata } from "../../model/session-metadata.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
+import type { CompactionRow } from "../operations/compactions.js";
 import { measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
 import { parseSkills } from "../operations/skill-state.js";
@@ -32,16 +33,8 @@ export interface SessionRecord {
   readonly skills: string | null;
 }
 
-export interface SummaryRow {
-  readonly n: number;
-  readonly id: string;
+export interface SummaryRow extends CompactionRow {
   readonly session_id: string;
-  readonly summary: string;
-  readonly from_message_id: string;
-  readonly to_message_id: string;
-  readonly created_at: string;
-  readonly from_n: number | null;
-  readonly to_n: number | null;
   readonly tokens: number;
 }
 

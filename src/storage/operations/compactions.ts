@@ -22,7 +22,7 @@ import {
 } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
 
-interface CompactionRow {
+export interface CompactionRow {
   readonly n: number;
   readonly id: string;
   readonly summary: string;

@@ -96,7 +96,7 @@ function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchR
   return path !== null || [role, after, before, metadata].some((filter) => filter !== undefined);
 }
 
-interface CheckedRow extends ContentRow {
+export interface CheckedRow extends ContentRow {
   readonly branch: number;
   readonly role: string;
   readonly dated_at: string | null;
