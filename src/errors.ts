@@ -59,6 +59,7 @@ export const ERROR_CODES = {
   DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
+  REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",
   // session runner and its storages
   SESSION_BUSY: "The session is answering: a second turn was started, or a message was sent, before the turn ended.",
   SESSION_CLOSED: "The session was closed.",
@@ -92,6 +93,16 @@ export function shorten(text: string, length: number = MAX_ECHO): string {
 export function quote(text: string): string {
   const quoted = JSON.stringify(shorten(text));
   return quoted.replace(/[\u007f-\u009f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** What a value is, as an error names what it got. */
+export function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+}
+
+/** What an error says; of what is no error, its text. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function detailOf(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
-import { StemmaError } from "./errors.js";
+import { reasonOf, StemmaError } from "./errors.js";
 import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
@@ -72,7 +72,7 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
     // yet: to open and close a file ends the locks that other connections of this process hold on it.
     if (path !== ":memory:" && !existsSync(path)) closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });
   }
   let client: ReturnType<OpenDatabase> | undefined;

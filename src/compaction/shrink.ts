@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isInlineMedia, mediaTypeOf } from "../model/media.js";
 
 /** Where an object says that it was cut. */
@@ -9,8 +10,6 @@ const MIN_CHARS = 16;
 /** Keys that a cut object keeps at least: enough for every wrapper the AI SDK puts around a value. */
 const MIN_KEYS = 4;
 const WRAPPERS = new Set(["text", "json", "content", "error-text", "error-json"]);
-
-type JsonObject = Record<string, unknown>;
 
 /** The first `end` UTF-16 units of a text, less one if that would leave half a surrogate pair. */
 export function sliceWhole(text: string, end: number): string {
@@ -49,7 +48,7 @@ export function shrinkJson(value: unknown, maxChars: number): unknown {
 export function withNote(value: unknown, note: string): unknown {
   if (typeof value === "string") return `${value}\n${note}`;
   if (Array.isArray(value)) return [...value, noteItem(value, note)];
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return isWrapper(value) ? { ...value, value: withNote(value.value, note) } : { ...value, [NOTE_KEY]: note };
 }
 
@@ -110,13 +109,13 @@ function shrinkString(text: string, chars: number): string {
 function emptied(value: unknown): unknown {
   const note = truncationNote(jsonLength(value));
   if (Array.isArray(value)) return [noteItem(value, note)];
-  if (!isObject(value)) return typeof value === "string" ? note : value;
+  if (!isJsonObject(value)) return typeof value === "string" ? note : value;
   return isWrapper(value) ? { type: value.type, value: emptied(value.value) } : { [NOTE_KEY]: note };
 }
 
 // Content blocks stay content blocks, and objects objects: whoever reads the items expects them all alike.
 function noteItem(items: readonly unknown[], note: string): unknown {
-  if (items.length === 0 || !items.every(isObject)) return note;
+  if (items.length === 0 || !items.every(isJsonObject)) return note;
   return items.every(({ type }) => typeof type === "string") ? { type: "text", text: note } : { [NOTE_KEY]: note };
 }
 
@@ -132,10 +131,6 @@ export function truncationNote(characters: number): string {
 
 function isWrapper(value: JsonObject): boolean {
   return typeof value.type === "string" && WRAPPERS.has(value.type) && "value" in value;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasToJson(value: object): value is { toJSON(): unknown } {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { StemmaError } from "../errors.js";
-import { applyMergePatch, isJsonObject, type JsonObject } from "../model/merge-patch.js";
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { applyMergePatch } from "../model/merge-patch.js";
 
 /** How much of what does not fit is told. */
 const MAX_ISSUES = 10;

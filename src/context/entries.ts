@@ -18,10 +18,14 @@ export async function writeEntry(
   if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
-  const about = block.isOwn ? [description, block.noted(options)] : description === undefined ? [] : [description];
+  const about = block.turns.isOwn
+    ? [description, block.noted(options)]
+    : description === undefined
+      ? []
+      : [description];
   const set = (whole: string) => callProvider(label, "set", () => provider.set?.(key, whole, ...(about as [string])));
   if (action === "replace") {
-    await block.writing(() => set(content));
+    await block.turns.writing(() => set(content));
   } else {
     await appendEntry(block, provider, entry, set, options);
   }
@@ -35,14 +39,14 @@ async function appendEntry(
   options: VersionOptions,
 ): Promise<void> {
   const { label } = block;
-  const bounds = block.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
+  const bounds = block.turns.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
   const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
   if (!isSkill(provider)) {
     // What is there already is not known here: the provider begins the new line.
-    if (provider.append) return void (await block.writing(() => append(content)));
+    if (provider.append) return void (await block.turns.writing(() => append(content)));
     throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
   }
-  await block.writing(async () => {
+  await block.turns.writing(async () => {
     const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
     const whole = appendText(before, content);
     block.assertBudget(whole);
@@ -55,14 +59,14 @@ async function appendEntry(
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSkill(provider)) throw wrongKind(block, "has no documents to load");
-  return block.reading(() => readProvider(label, "load", () => provider.load(key)));
+  return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
   if (!isSearchable(provider)) throw wrongKind(block, "cannot be searched");
-  return block.reading(() => readProvider(label, "search", () => provider.search(query)));
+  return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */

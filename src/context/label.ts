@@ -1,16 +1,11 @@
 import { quote, StemmaError } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 
 /** The longest label of a block, in characters. */
 export const MAX_LABEL_LENGTH = 128;
 
 /** Every character that some reader takes for the end of a line. */
 export const LINE_BREAKS = "\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029";
-
-/** Two labels name the same block when their folded forms are equal. It is also how the prompt shows a label. */
-export function foldLabel(label: string): string {
-  // Not every host is compiled against our types; what is no text is no block's label.
-  return String(label).toUpperCase();
-}
 
 /** Throws `INVALID_LABEL` unless `label` can stand in a header of the prompt. */
 export function assertLabel(label: unknown): asserts label is string {

@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import { StemmaError } from "../errors.js";
+import { kindOf, StemmaError } from "../errors.js";
+import { assertBudget } from "../model/budget.js";
+import { foldLabel } from "../model/fold-label.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
-import { queueOf } from "../queue.js";
 import type { StoredBlock, VersionOptions } from "../storage/contract.js";
 import type { ToolBlock } from "../tools/access.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
+import { BlockContent, type Reading } from "./block-content.js";
 import { BlockDocument } from "./block-document.js";
-import { hostCallsOf } from "./host-calls.js";
-import { foldLabel } from "./label.js";
 import {
   type ContextBlockProvider,
   isKeyed,
@@ -19,9 +19,8 @@ import {
   type WritableContextProvider,
   type WriteOptions,
 } from "./provider.js";
-import { callProvider, once, readProvider } from "./provider-call.js";
-import { AgentSearchProvider } from "./providers/agent-search.js";
-import { StoreContextProvider } from "./providers/store-context.js";
+import { callProvider, readProvider } from "./provider-call.js";
+import { ProviderTurns } from "./provider-turns.js";
 
 /** How often a patch is applied anew because someone else wrote in between. */
 const MAX_PATCHES = 50;
@@ -35,19 +34,14 @@ export class LiveBlock {
   readonly shape: ProviderShape;
   /** The budget that applies, whether or not the prompt shows one. */
   readonly cap: number;
-  /** True for one of our own, which hands each call to its store at once; the store puts them in order. */
-  readonly isOwn: boolean;
-  /** Lets a provider of the host's prepare itself, once; a failed attempt is made again by the next call. */
-  readonly #ready: () => Promise<void>;
-  readonly #open: () => Promise<void>;
+  /** When the provider is called. */
+  readonly turns: ProviderTurns;
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
   readonly #schema: z.ZodObject | undefined;
   /** How many versions a provider that keeps them is to keep. */
   readonly keepVersions: number | undefined;
-  #content: Content | null = null;
-  #failure: unknown = null;
-  #clock = 0;
+  readonly #content = new BlockContent();
   #previewed = false;
   #preview: string | null = null;
 
@@ -58,9 +52,7 @@ export class LiveBlock {
     this.reminds = config.whenChanged === "remind";
     this.provider = provider;
     this.shape = shapeOf(provider);
-    this.isOwn = provider instanceof StoreContextProvider || provider instanceof AgentSearchProvider;
-    this.#open = open;
-    this.#ready = once(() => callProvider(this.label, "init", () => provider.init?.(this.label)));
+    this.turns = new ProviderTurns(config.label, provider, open);
     this.cap = config.maxTokens ?? DEFAULT_MAX_TOKENS;
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
@@ -74,17 +66,17 @@ export class LiveBlock {
 
   /** True once the provider has told the content, and has not failed to since. */
   get loaded(): boolean {
-    return this.#content !== null && this.#content.arrived > 0 && this.#failure === null;
+    return this.#content.loaded;
   }
 
   /** True once there is a content to show, or an error that says why there is none. */
   get tried(): boolean {
-    return this.#content !== null || this.#failure !== null;
+    return this.#content.tried;
   }
 
   /** The content as last read; null when there has been no good read. */
   get text(): string | null {
-    return this.#content?.text ?? null;
+    return this.#content.text;
   }
 
   /** What the model is told about the block; needs no content. */
@@ -104,9 +96,7 @@ export class LiveBlock {
 
   /** The block as last read. Throws what the read threw when there has been no good one. */
   snapshot(): ContextBlock {
-    if (this.#content !== null) return this.#show(this.#content);
-    if (this.#failure !== null) throw this.#failure;
-    throw notLoaded();
+    return this.#show(this.#content.get());
   }
 
   /** The block with this content. */
@@ -119,30 +109,28 @@ export class LiveBlock {
    * which changes nothing else. Null when it failed, and while it is asked: whoever calls then may be the provider.
    */
   async preview(): Promise<string | null> {
-    if (this.#content === null && !this.#previewed) {
+    if (this.text === null && !this.#previewed) {
       this.#previewed = true;
       try {
-        const fetch = () => this.#fetch();
-        const { text } = await (this.isOwn ? this.#prepared(fetch) : this.#prepare().then(fetch));
-        this.#preview = text;
+        this.#preview = (await this.turns.atOnce(() => this.#fetch())).text;
       } catch {
         // Whoever asks for the content itself is told.
       }
     }
-    return this.#content?.text ?? this.#preview;
+    return this.text ?? this.#preview;
   }
 
   /** Reads the content anew. Gives the block as this read found it, whatever is written meanwhile. */
   async read(): Promise<ContextBlock> {
-    const started = ++this.#clock;
+    const started = this.#content.start();
     try {
-      const found = await this.reading(() => this.#fetch());
-      this.#take(started, found);
+      const found = await this.turns.reading(() => this.#fetch());
+      this.#content.take(started, found);
       // Of a provider that keeps no versions, a write that was under way tells more than a read.
-      return this.isOwn ? this.#show(found) : this.snapshot();
+      return this.turns.isOwn ? this.#show(found) : this.snapshot();
     } catch (error) {
       // What the store refuses it is asked again, by whoever comes next.
-      if (!this.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#failure = error;
+      if (!this.turns.isOwn || StemmaError.isInstance(error, "PROVIDER_FAILED")) this.#content.fail(error);
       throw error;
     }
   }
@@ -150,12 +138,12 @@ export class LiveBlock {
   /** Reads the content anew. The write is done, so a failure is left to whoever asks for the content next. */
   async readAfterWrite(): Promise<void> {
     const [result] = await Promise.allSettled([this.read()]);
-    if (result.status === "rejected") this.#content = null;
+    if (result.status === "rejected") this.#content.forget();
   }
 
   /** Takes `text` for the content until the next read. */
   assume(text: string): void {
-    this.#content ??= { text, started: 0, arrived: 0, wrote: false };
+    this.#content.assume(text);
   }
 
   /** Gives the block as this write left it. */
@@ -167,7 +155,7 @@ export class LiveBlock {
       const message = `The provider of "${this.label}" keeps no versions; leave expectedVersion out.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
-    return this.writing(() => this.#set(provider, content, options));
+    return this.turns.writing(() => this.#set(provider, content, options));
   }
 
   /** The same for text at its end. */
@@ -175,7 +163,7 @@ export class LiveBlock {
     const provider = this.#writable();
     this.assertBudget(text);
     if (this.document !== null) throw this.#appendError();
-    return this.writing(async () => {
+    return this.turns.writing(async () => {
       if (isVersioned(provider)) {
         return this.#write(
           "append",
@@ -204,7 +192,7 @@ export class LiveBlock {
       const message = `"${this.label}" has no schema, so its content is not patched but replaced.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
-    return this.writing(async () => {
+    return this.turns.writing(async () => {
       for (let attempt = 1; ; attempt += 1) {
         const { text, version = 0 } = await this.#fetch();
         const content = document.patched(text, patch);
@@ -220,43 +208,6 @@ export class LiveBlock {
     });
   }
 
-  /**
-   * Runs calls of the provider that write. Those of a provider of the host's that keeps no versions run one after another,
-   * in the order of the calls of this method.
-   */
-  writing<T>(calls: () => Promise<T>): Promise<T> {
-    if (this.isOwn) return this.#prepared(calls);
-    const { provider } = this;
-    const work = async () => {
-      await this.#prepare();
-      return calls();
-    };
-    // It tells by its versions which of several writes was the last.
-    if (isVersioned(provider)) return work();
-    return queueOf(provider).write("", () => hostCallsOf(provider).run("", work));
-  }
-
-  /** Runs a call that reads: after the writes that `turn` waits for. No write waits for it. */
-  async reading<T>(call: () => Promise<T>): Promise<T> {
-    if (this.isOwn) return this.#prepared(call);
-    const turn = this.turn();
-    if (turn !== null) await turn;
-    await this.#prepare();
-    return call();
-  }
-
-  /**
-   * Waits for the writes to a provider of the host's that were called before. Null when there is nothing to wait for, or
-   * when this may be called from within such a write, which would wait for itself.
-   */
-  turn(): Promise<void> | null {
-    const { provider } = this;
-    const queue = queueOf(provider);
-    return this.isOwn || queue.size === 0 || hostCallsOf(provider).mayBeCalling("")
-      ? null
-      : queue.read("", async () => {});
-  }
-
   /** Options of a write, with how many versions the block is to keep. */
   noted<O extends VersionOptions>(options: O): O {
     return this.keepVersions === undefined ? options : { ...options, keepVersions: this.keepVersions };
@@ -265,16 +216,10 @@ export class LiveBlock {
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
     if (typeof content !== "string") {
-      const message = `The content of "${this.label}" is a text; got ${content === null ? "null" : typeof content}.`;
+      const message = `The content of "${this.label}" is a text; got ${kindOf(content)}.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
-    const tokens = estimateStringTokens(content);
-    if (tokens <= this.cap) return;
-    throw new StemmaError(
-      "BLOCK_OVER_BUDGET",
-      { label: this.label, tokens, maxTokens: this.cap },
-      `That would make ${tokens} tokens in "${this.label}", which holds ${this.cap}. Nothing was changed; write less, or replace the content with a shorter one.`,
-    );
+    assertBudget(this.label, content, this.cap);
   }
 
   readonlyError(): StemmaError {
@@ -304,9 +249,9 @@ export class LiveBlock {
     call: () => T | PromiseLike<T>,
     found: (stored: T) => Reading,
   ): Promise<ContextBlock> {
-    const started = ++this.#clock;
+    const started = this.#content.start();
     const stored = found(await callProvider(this.label, method, call));
-    this.#take(started, stored, true);
+    this.#content.take(started, stored, true);
     return this.#show(stored);
   }
 
@@ -314,17 +259,6 @@ export class LiveBlock {
     const { provider } = this;
     if (isVersioned(provider)) return reading(await callProvider(this.label, "read", () => provider.read()));
     return { text: (await readProvider(this.label, "get", () => provider.get())) ?? "" };
-  }
-
-  // Ours need no time to prepare themselves.
-  #prepared<T>(calls: () => Promise<T>): Promise<T> {
-    this.provider.init?.(this.label);
-    return calls();
-  }
-
-  async #prepare(): Promise<void> {
-    await this.#open();
-    await this.#ready();
   }
 
   #show({ text, version }: Reading): ContextBlock {
@@ -336,21 +270,6 @@ export class LiveBlock {
     };
   }
 
-  // Calls overlap and may end out of order. Of two that overlapped, the higher version is the later one; without
-  // versions a write counts more than a read, and a read that started later more than one that started earlier.
-  #take(started: number, { text, version }: Reading, wrote = false): void {
-    const shown = this.#content;
-    this.#failure = null;
-    if (shown && started <= shown.arrived) {
-      const versioned = version !== undefined || shown.version !== undefined;
-      const outdated = versioned
-        ? (version ?? 0) <= (shown.version ?? 0)
-        : !wrote && (shown.wrote || started < shown.started);
-      if (outdated) return;
-    }
-    this.#content = { text, version, started, arrived: ++this.#clock, wrote };
-  }
-
   #writable(): WritableContextProvider {
     const { provider } = this;
     if (isWritable(provider)) return provider;
@@ -360,24 +279,6 @@ export class LiveBlock {
   }
 }
 
-interface Reading {
-  readonly text: string;
-  readonly version?: number | undefined;
-}
-
-/** The content as shown, and when the call that brought it started and ended, on the block's own clock. */
-interface Content extends Reading {
-  readonly started: number;
-  readonly arrived: number;
-  readonly wrote: boolean;
-}
-
 function reading(stored: StoredBlock | null): Reading {
   return stored === null ? { text: "" } : { text: stored.content, version: stored.version };
-}
-
-export function notLoaded(): StemmaError {
-  const message =
-    "The context has not been read yet. Await an asynchronous call first, such as freezeSystemPrompt() or tools().";
-  return new StemmaError("CONTEXT_NOT_LOADED", {}, message);
 }

@@ -1,3 +1,4 @@
+import { foldLabel } from "../model/fold-label.js";
 import type { ContextBlock } from "./block.js";
 import {
   escapeBrackets,
@@ -7,7 +8,6 @@ import {
   unescapeLineBreaks,
   unescapeRuns,
 } from "./escape.js";
-import { foldLabel } from "./label.js";
 
 const RULE = "═".repeat(46);
 

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { kindOf, reasonOf, StemmaError } from "../errors.js";
 
 /**
  * Runs one call of a provider. What it throws comes out as `PROVIDER_FAILED` with the original as `cause`; errors of our
@@ -9,7 +9,7 @@ export async function callProvider<T>(label: string, method: string, call: () =>
     return await call();
   } catch (cause) {
     if (StemmaError.isInstance(cause)) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new StemmaError(
       "PROVIDER_FAILED",
       { label, method },
@@ -26,7 +26,7 @@ export async function readProvider(label: string, method: string, call: () => un
   const value = await callProvider(label, method, call);
   if (value === undefined || value === null) return null;
   if (typeof value === "string") return value;
-  const message = `The provider of "${label}" gave no text from ${method}(), but ${Array.isArray(value) ? "an array" : typeof value}.`;
+  const message = `The provider of "${label}" gave no text from ${method}(), but ${kindOf(value)}.`;
   throw new StemmaError("PROVIDER_FAILED", { label, method }, message);
 }
 

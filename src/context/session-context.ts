@@ -1,15 +1,17 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
 import { StemmaError } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import { createContextTools } from "../tools/registry.js";
 import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
+import { notLoaded } from "./block-content.js";
 import { BlockWrites } from "./block-writes.js";
 import { listsKey, loadEntry, searchEntries } from "./entries.js";
 import { FrozenPrompt, type PromptOrder, type PromptStore, type TimeLimit } from "./frozen-prompt.js";
-import { assertNewLabel, foldLabel } from "./label.js";
-import { LiveBlock, notLoaded } from "./live-block.js";
+import { assertNewLabel } from "./label.js";
+import { LiveBlock } from "./live-block.js";
 import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
 import { findVersion, versionsOf } from "./versions.js";
@@ -382,7 +384,7 @@ export class SessionContext implements ContextAccess {
   // Asks our own providers now. Those of the host's are asked when it comes to that, after the writes called before now.
   #ask(blocks: readonly LiveBlock[]): readonly Asked[] {
     return blocks.map((block) => {
-      if (!block.isOwn) return { block, content: null, turn: block.turn() };
+      if (!block.turns.isOwn) return { block, content: null, turn: block.turns.turn() };
       const content = block.read();
       // Told to whoever needs the content.
       content.catch(() => {});
@@ -414,14 +416,14 @@ export class SessionContext implements ContextAccess {
   }
 
   #calling<T>(asked: readonly { readonly block: LiveBlock }[], call: () => Promise<T>): Promise<T> {
-    return asked.every(({ block }) => block.isOwn) ? call() : this.#prompt.calling(call);
+    return asked.every(({ block }) => block.turns.isOwn) ? call() : this.#prompt.calling(call);
   }
 
   // What the host's providers hold is taken as the prompt shows it.
   async #adopt(prompt: string, asked: readonly Asked[] | null): Promise<void> {
     if (asked === null) return;
     const shown = new Map(parsePrompt(prompt).map((block) => [block.label, block.content]));
-    for (const { block } of asked) if (!block.isOwn) block.assume(shown.get(block.folded) ?? "");
+    for (const { block } of asked) if (!block.turns.isOwn) block.assume(shown.get(block.folded) ?? "");
     await all(asked.flatMap(({ content }) => content ?? []));
   }
 

@@ -11,12 +11,12 @@ export async function versionsOf(block: LiveBlock, key: string | undefined): Pro
   const { label, provider } = block;
   if (provider instanceof AgentSearchProvider) {
     if (key === undefined) throw wrong(label, "holds entries: name one, as { key }");
-    return block.reading(() => provider.versions(key));
+    return block.turns.reading(() => provider.versions(key));
   }
   if (key !== undefined) throw wrong(label, "keeps no versions of entries");
   if (!isVersioned(provider) || provider.versions === undefined)
     throw wrong(label, "has a provider that keeps no versions");
-  return block.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
+  return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
 }
 
 /** What a version says; null for an entry that was removed. Errors: `VERSION_NOT_FOUND`, `INVALID_ARGUMENT`. */
@@ -40,7 +40,7 @@ export async function restoreVersion(
   if (key === undefined || !(provider instanceof AgentSearchProvider)) return block.replace(content ?? "", options);
   if (content !== null) block.assertBudget(content);
   const noted = block.noted(options);
-  await block.writing(() =>
+  await block.turns.writing(() =>
     content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
   );
   return block.read();

@@ -1,16 +1,8 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isTooDeep } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { deriveSessionId, findName, nameFromText } from "./identity.js";
-import {
-  type FileInfo,
-  type Item,
-  isObject,
-  type JsonObject,
-  type ParsedSession,
-  type Position,
-  type Skipped,
-  TOO_DEEP,
-} from "./session-file.js";
+import { type FileInfo, type Item, type ParsedSession, type Position, type Skipped, TOO_DEEP } from "./session-file.js";
 
 /** A list of messages as it stands in a file, not yet understood. */
 export interface Conversation {
@@ -27,7 +19,7 @@ const LIST_FIELDS = ["messages", "traj", "conversation"];
 /** The list of messages that an object holds, or null. */
 export function findMessages(value: unknown): { key: string | null; messages: unknown[] } | null {
   if (Array.isArray(value)) return { key: null, messages: value };
-  if (!isObject(value)) return null;
+  if (!isJsonObject(value)) return null;
   for (const key of LIST_FIELDS) {
     const messages = value[key];
     if (Array.isArray(messages)) return { key, messages };
@@ -37,16 +29,29 @@ export function findMessages(value: unknown): { key: string | null; messages: un
 
 /** The first message of a file whose first value this is; null when it holds none. */
 export function findFirstMessage(first: unknown): JsonObject | null {
-  if (isObject(first) && typeof first.role === "string") return first;
-  const list = findMessages(first)?.messages.find(isObject);
+  if (isJsonObject(first) && typeof first.role === "string") return first;
+  const list = findMessages(first)?.messages.find(isJsonObject);
   return list !== undefined && typeof list.role === "string" ? list : null;
+}
+
+/** The sessions of a file that holds conversations, each read by `readSession`, which is told its number, from 1. */
+export async function* readSessions(
+  items: AsyncIterable<Item>,
+  file: FileInfo,
+  readSession: (conversation: Conversation, file: FileInfo, number: number) => ParsedSession,
+): AsyncGenerator<ParsedSession> {
+  let number = 0;
+  for await (const conversation of readConversations(items)) {
+    number += 1;
+    yield readSession(conversation, file, number);
+  }
 }
 
 /**
  * Groups a file's values into conversations: messages that stand by themselves, one after the other, are one; a list of
  * messages, or an object that holds one under `messages`, `traj` or `conversation`, is one by itself.
  */
-export async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
+async function* readConversations(items: AsyncIterable<Item>): AsyncGenerator<Conversation> {
   let loose = emptyConversation();
   for await (const item of items) {
     if (item.kind === "listEnd") {
@@ -62,13 +67,13 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
     const list = findMessages(value);
     if (list === null) {
       if (isTooDeep(value)) loose.skipped.push({ ...at, why: TOO_DEEP });
-      else if (isObject(value) && typeof value.role === "string") loose.messages.push({ value, at });
+      else if (isJsonObject(value) && typeof value.role === "string") loose.messages.push({ value, at });
       else loose.skipped.push({ ...at, why: "neither a message nor a list of messages" });
       continue;
     }
     const conversation = emptyConversation();
     conversation.key = list.key;
-    if (list.key !== null && isObject(value)) {
+    if (list.key !== null && isJsonObject(value)) {
       const { [list.key]: _, ...record } = value;
       if (isTooDeep(record)) conversation.skipped.push({ ...at, why: `what stands beside the messages: ${TOO_DEEP}` });
       else conversation.record = record;
@@ -77,7 +82,7 @@ export async function* readConversations(items: AsyncIterable<Item>): AsyncGener
     for (const [index, message] of list.messages.entries()) {
       const inList = { line: at.line, path: `${path}[${index}]` };
       if (isTooDeep(message)) conversation.skipped.push({ ...inList, why: TOO_DEEP });
-      else if (isObject(message) && typeof message.role === "string") {
+      else if (isJsonObject(message) && typeof message.role === "string") {
         conversation.messages.push({ value: message, at: inList });
       } else conversation.skipped.push({ ...inList, why: "not a message: it has no role" });
     }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { FileInfo, JsonObject } from "./session-file.js";
+import type { JsonObject } from "../model/json-object.js";
+import type { FileInfo } from "./session-file.js";
 
 /**
  * An id for a message (or a summary) whose file has none: made from the session, the message above it and its content, so

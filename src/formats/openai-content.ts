@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessagePart } from "../model/message.js";
-import { isObject, type JsonObject } from "./session-file.js";
 
 type Part = SessionMessagePart & JsonObject;
 
@@ -41,26 +41,26 @@ export function findJson(text: string): unknown {
 
 function partOfBlock(block: unknown): Part {
   const kept: Part = { type: "data-openai", data: block };
-  if (!isObject(block)) return kept;
+  if (!isJsonObject(block)) return kept;
   if (block.type === "text" && typeof block.text === "string") return { type: "text", text: block.text };
   if (block.type === "refusal" && typeof block.refusal === "string") {
     return { type: "text", text: block.refusal, providerMetadata: { openai: { refusal: true } } };
   }
   const { image_url: image, input_audio: audio, file } = block;
-  if (block.type === "image_url" && isObject(image) && typeof image.url === "string") {
+  if (block.type === "image_url" && isJsonObject(image) && typeof image.url === "string") {
     const part: Part = { type: "file", mediaType: mediaTypeOf(image.url, "image/*"), url: image.url };
     return image.detail === undefined ? part : { ...part, providerMetadata: { openai: { imageDetail: image.detail } } };
   }
   if (
     block.type === "input_audio" &&
-    isObject(audio) &&
+    isJsonObject(audio) &&
     typeof audio.data === "string" &&
     typeof audio.format === "string"
   ) {
     const mediaType = `audio/${audio.format}`;
     return { type: "file", mediaType, url: `data:${mediaType};base64,${audio.data}` };
   }
-  if (block.type === "file" && isObject(file) && typeof file.file_data === "string") {
+  if (block.type === "file" && isJsonObject(file) && typeof file.file_data === "string") {
     const part: Part = {
       type: "file",
       mediaType: mediaTypeOf(file.file_data, "application/octet-stream"),
@@ -73,11 +73,13 @@ function partOfBlock(block: unknown): Part {
 
 function blockOfPart(part: Part): JsonObject | null {
   const openai =
-    isObject(part.providerMetadata) && isObject(part.providerMetadata.openai) ? part.providerMetadata.openai : {};
+    isJsonObject(part.providerMetadata) && isJsonObject(part.providerMetadata.openai)
+      ? part.providerMetadata.openai
+      : {};
   if (part.type === "text") {
     return openai.refusal === true ? { type: "refusal", refusal: part.text } : { type: "text", text: part.text };
   }
-  if (part.type === "data-openai") return isObject(part.data) ? part.data : null;
+  if (part.type === "data-openai") return isJsonObject(part.data) ? part.data : null;
   if (part.type !== "file" || typeof part.url !== "string") return null;
   const type = String(part.mediaType ?? "");
   if (type.startsWith("image/")) {

@@ -1,8 +1,9 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
 import { contentOfParts, textOfOutput } from "./openai-content.js";
 import { findOrigin, inFileOrder, type OriginEntry, type Placed } from "./origin.js";
-import { isObject, type JsonObject } from "./session-file.js";
+
 import { splitSteps } from "./steps.js";
 
 /**
@@ -42,9 +43,9 @@ function rebuild({ rest, whole, part }: OriginEntry, message: SessionMessage): J
 }
 
 function recordOf(first: SessionMessage | undefined): { record: JsonObject; key: string } {
-  const metadata = first === undefined || !isObject(first.metadata) ? {} : first.metadata;
-  const { record, key } = isObject(metadata.openai) ? metadata.openai : {};
-  return { record: isObject(record) ? record : {}, key: typeof key === "string" ? key : "messages" };
+  const metadata = first === undefined || !isJsonObject(first.metadata) ? {} : first.metadata;
+  const { record, key } = isJsonObject(metadata.openai) ? metadata.openai : {};
+  return { record: isJsonObject(record) ? record : {}, key: typeof key === "string" ? key : "messages" };
 }
 
 function stepsOf(message: SessionMessage): JsonObject[] {
@@ -69,5 +70,5 @@ function resultOf({ output, errorText }: ToolPart): unknown {
 }
 
 function isContentBlock(value: unknown): boolean {
-  return isObject(value) && value.type === "text" && typeof value.text === "string";
+  return isJsonObject(value) && value.type === "text" && typeof value.text === "string";
 }

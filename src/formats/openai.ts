@@ -1,10 +1,11 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
+import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
 import { findJson, outputOfText, partsOfContent } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
 import { keep, type OriginEntry, without } from "./origin.js";
-import { type FileInfo, type ImportFormat, isObject, type JsonObject, type ParsedSession } from "./session-file.js";
+import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";
 
 /** Chat messages as OpenAI's completions take them. A tool's result goes into the assistant message that called it. */
 export const openai: ImportFormat = {
@@ -15,13 +16,7 @@ export const openai: ImportFormat = {
     const message = findFirstMessage(first);
     return message !== null && !("parts" in message);
   },
-  async *read(items, file) {
-    let number = 0;
-    for await (const conversation of readConversations(items)) {
-      number += 1;
-      yield readSession(conversation, file, number);
-    }
-  },
+  read: (items, file) => readSessions(items, file, readSession),
 };
 
 /** A message whose calls wait for their results. */
@@ -80,13 +75,13 @@ function readMessage(id: string, source: JsonObject, n: number, entries: OriginE
 }
 
 function callsOf(source: JsonObject): JsonObject[] {
-  if (Array.isArray(source.tool_calls)) return source.tool_calls.filter(isObject);
+  if (Array.isArray(source.tool_calls)) return source.tool_calls.filter(isJsonObject);
   // The form that came before tool_calls.
-  return isObject(source.function_call) ? [{ function: source.function_call }] : [];
+  return isJsonObject(source.function_call) ? [{ function: source.function_call }] : [];
 }
 
 function partOfCall(call: JsonObject): SessionMessagePart {
-  const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {};
+  const called = isJsonObject(call.function) ? call.function : isJsonObject(call.custom) ? call.custom : {};
   const toolName = String(called.name ?? "unknown");
   const text = String(called.arguments ?? called.input ?? "");
   return {

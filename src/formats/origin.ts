@@ -1,6 +1,6 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
-import { isObject, type JsonObject } from "./session-file.js";
 
 /**
  * One entry of the file that a message came from, kept in the message's metadata so that an export gives the file back.
@@ -19,8 +19,8 @@ export interface OriginEntry {
 
 /** The entries kept under `format` in a message's metadata; null for a message that is not from such a file. */
 export function findOrigin(message: SessionMessage, format: string): OriginEntry[] | null {
-  const origin = isObject(message.metadata) ? message.metadata[format] : undefined;
-  return isObject(origin) && Array.isArray(origin.entries) ? (origin.entries as OriginEntry[]) : null;
+  const origin = isJsonObject(message.metadata) ? message.metadata[format] : undefined;
+  return isJsonObject(origin) && Array.isArray(origin.entries) ? (origin.entries as OriginEntry[]) : null;
 }
 
 /** What to keep of `source`: `rest` when `rebuild` makes the source of it again, else the whole. */

@@ -1,8 +1,8 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessagePart } from "../model/message.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { textOfOutput } from "./openai-content.js";
 import { without } from "./origin.js";
-import { isObject, type JsonObject } from "./session-file.js";
 
 type Part = SessionMessagePart & JsonObject;
 
@@ -34,18 +34,20 @@ export function contentOfOutput(part: SessionMessagePart | undefined): unknown {
   const tool = part === undefined ? null : readToolPart(part);
   if (tool === null) return [];
   const { output, errorText } = tool;
-  if (Array.isArray(output) && output.every((block) => isObject(block) && typeof block.type === "string"))
+  if (Array.isArray(output) && output.every((block) => isJsonObject(block) && typeof block.type === "string"))
     return output;
   return [{ type: "text", text: errorText ?? textOfOutput(output) }];
 }
 
 function isText(block: unknown): block is { text: string } {
-  return isObject(block) && block.type === "text" && typeof block.text === "string" && Object.keys(block).length === 2;
+  return (
+    isJsonObject(block) && block.type === "text" && typeof block.text === "string" && Object.keys(block).length === 2
+  );
 }
 
 function partOfBlock(block: unknown): Part {
   const kept: Part = { type: "data-pi", data: block };
-  if (!isObject(block)) return kept;
+  if (!isJsonObject(block)) return kept;
   const { type, text, thinking, data, mimeType, id, name } = block;
   if (type === "text" && typeof text === "string") return withRest({ type: "text", text }, block, "text");
   if (type === "thinking" && typeof thinking === "string") {
@@ -84,7 +86,7 @@ function metadataField(part: SessionMessagePart): "callProviderMetadata" | "prov
 
 function blockOfPart(part: Part): JsonObject | null {
   const metadata = part[metadataField(part)];
-  const rest = isObject(metadata) && isObject(metadata.pi) ? metadata.pi : {};
+  const rest = isJsonObject(metadata) && isJsonObject(metadata.pi) ? metadata.pi : {};
   const tool = readToolPart(part);
   if (tool !== null)
     return { type: "toolCall", id: tool.toolCallId, name: tool.toolName, arguments: tool.input, ...rest };
@@ -94,7 +96,7 @@ function blockOfPart(part: Part): JsonObject | null {
     case "reasoning":
       return { type: "thinking", thinking: part.text, ...rest };
     case "data-pi":
-      return isObject(part.data) ? part.data : null;
+      return isJsonObject(part.data) ? part.data : null;
     case "file":
       return imageBlock(part, rest);
     default:

@@ -1,9 +1,10 @@
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { findOrigin, inFileOrder, type OriginEntry, without } from "./origin.js";
 import { contentOfOutput, contentOfParts } from "./pi-content.js";
 import { rebuildEntry } from "./pi-message.js";
 import { entriesOfMessage } from "./pi-native.js";
-import type { JsonObject } from "./session-file.js";
+
 import { pathOf, type StoredSession } from "./stored-session.js";
 
 /** An entry of the export. */

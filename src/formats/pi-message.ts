@@ -1,32 +1,32 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import { contentOfParts, partsOfContent } from "./pi-content.js";
-import { isObject, type JsonObject } from "./session-file.js";
 
 /** A pi entry read as a message; null when it is none (a change of model, a label, …). */
 export function readEntry(entry: JsonObject): Pick<SessionMessage, "role" | "parts" | "createdAt"> | null {
   const read = readParts(entry);
   if (read === null) return null;
-  const time = isObject(entry.message) ? entry.message.timestamp : undefined;
+  const time = isJsonObject(entry.message) ? entry.message.timestamp : undefined;
   const date = new Date((typeof time === "number" ? time : entry.timestamp) as number | string);
   return Number.isNaN(date.getTime()) ? read : { ...read, createdAt: date.toISOString() };
 }
 
 /** What to keep of an entry that became a message with these parts. */
 export function keepEntry(n: number, entry: JsonObject, parts: readonly SessionMessagePart[]): OriginEntry {
-  if (!isObject(entry.message)) return { n, whole: entry };
+  if (!isJsonObject(entry.message)) return { n, whole: entry };
   const rest = { ...entry, message: without(entry.message, "content") };
   return { n, ...keep(entry, rest, (kept) => rebuildEntry(kept, contentOfParts(parts))) };
 }
 
 /** An entry from what was kept of it and the content that the message's parts hold. */
 export function rebuildEntry(rest: JsonObject, content: unknown): JsonObject {
-  return { ...rest, message: { ...(isObject(rest.message) ? rest.message : {}), content } };
+  return { ...rest, message: { ...(isJsonObject(rest.message) ? rest.message : {}), content } };
 }
 
 /** True for an entry with the result of a tool call. */
 export function isToolResult(entry: JsonObject): entry is JsonObject & { message: JsonObject } {
-  return entry.type === "message" && isObject(entry.message) && entry.message.role === "toolResult";
+  return entry.type === "message" && isJsonObject(entry.message) && entry.message.role === "toolResult";
 }
 
 // What a user or an extension put into the conversation reaches pi's model as a user's message, and so it does here.
@@ -34,7 +34,7 @@ function readParts(entry: JsonObject): { role: string; parts: SessionMessagePart
   if (entry.type === "custom_message") return { role: "user", parts: partsOfContent(entry.content) };
   if (entry.type === "branch_summary") return summaryOf(entry);
   const { message } = entry;
-  if (entry.type !== "message" || !isObject(message)) return null;
+  if (entry.type !== "message" || !isJsonObject(message)) return null;
   switch (message.role) {
     case "user":
     case "assistant":

@@ -1,7 +1,8 @@
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { readToolPart } from "../model/tool-parts.js";
 import { contentOfOutput, contentOfParts } from "./pi-content.js";
-import type { JsonObject } from "./session-file.js";
+
 import { splitSteps } from "./steps.js";
 
 const NO_USAGE = {

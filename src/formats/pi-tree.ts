@@ -1,4 +1,5 @@
 import { quote } from "../errors.js";
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { isoTime } from "../model/text.js";
 import { deriveId } from "./identity.js";
@@ -6,7 +7,7 @@ import type { OriginEntry } from "./origin.js";
 import { keep, without } from "./origin.js";
 import { contentOfOutput, outputFields } from "./pi-content.js";
 import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
-import type { JsonObject, ParsedMessage, ParsedSession, Position, Skipped } from "./session-file.js";
+import type { ParsedMessage, ParsedSession, Position, Skipped } from "./session-file.js";
 
 /** An entry in pi's tree. */
 interface Node {

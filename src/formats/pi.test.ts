@@ -2,8 +2,9 @@
 import { convertToModelMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { asStored, jsonl, sessionOf } from "../../test/cli/read.js";
+import type { JsonObject } from "../model/json-object.js";
 import { toPi } from "./pi-export.js";
-import type { JsonObject, ParsedSession } from "./session-file.js";
+import type { ParsedSession } from "./session-file.js";
 import { pathOf } from "./stored-session.js";
 
 const time = "2026-01-01T00:00:00.000Z";

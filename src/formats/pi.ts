@@ -1,11 +1,10 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isTooDeep } from "../model/message.js";
 import { nameSession } from "./conversations.js";
 import { PiTree } from "./pi-tree.js";
 import {
   costOf,
   type ImportFormat,
-  isObject,
-  type JsonObject,
   type ParsedSession,
   type Skipped,
   TOO_DEEP,
@@ -17,14 +16,14 @@ import {
 export const pi: ImportFormat = {
   name: "pi",
   about: "pi session files (JSONL): a session header, then an entry per line",
-  recognises: (first) => isObject(first) && first.type === "session" && typeof first.id === "string",
+  recognises: (first) => isJsonObject(first) && first.type === "session" && typeof first.id === "string",
   async *read(items) {
     let tree: PiTree | null = null;
     let early: Skipped[] = [];
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
       const { at } = item;
-      if (item.kind === "problem" || !isObject(item.value) || typeof item.value.type !== "string") {
+      if (item.kind === "problem" || !isJsonObject(item.value) || typeof item.value.type !== "string") {
         const why = item.kind === "problem" ? item.why : "not an entry: it has no type";
         (tree?.skipped ?? early).push({ ...at, why });
         continue;
@@ -54,7 +53,7 @@ function closeSession(tree: PiTree): ParsedSession {
     type === "session_info" && typeof name === "string" ? [name] : [],
   );
   const replies = entries.flatMap(({ message }) =>
-    isObject(message) && message.role === "assistant" ? [message] : [],
+    isJsonObject(message) && message.role === "assistant" ? [message] : [],
   );
   const model = replies.findLast(({ model: used }) => typeof used === "string")?.model ?? header.modelId;
   return nameSession({
@@ -73,10 +72,10 @@ function closeSession(tree: PiTree): ParsedSession {
 function sumUsage(replies: readonly JsonObject[]): Usage {
   const total: Usage = { inputTokens: 0, outputTokens: 0, cost: 0 };
   for (const { usage } of replies) {
-    if (!isObject(usage)) continue;
+    if (!isJsonObject(usage)) continue;
     total.inputTokens += tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
     total.outputTokens += tokensOf(usage.output);
-    if (isObject(usage.cost)) total.cost += costOf(usage.cost.total);
+    if (isJsonObject(usage.cost)) total.cost += costOf(usage.cost.total);
   }
   return total;
 }

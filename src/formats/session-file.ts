@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import type { NewCompaction } from "../storage/contract.js";
 
@@ -80,15 +81,9 @@ export interface ImportFormat {
   read(items: AsyncIterable<Item>, file: FileInfo): AsyncIterable<ParsedSession>;
 }
 
-export type JsonObject = Record<string, unknown>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** True for a list that can be the parts of a message. */
 export function areParts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((part) => isObject(part) && typeof part.type === "string");
+  return Array.isArray(value) && value.every((part) => isJsonObject(part) && typeof part.type === "string");
 }
 
 /** Why a value is left out that is nested deeper than a message may be. */

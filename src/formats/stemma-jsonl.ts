@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { givenMetadata, mergeMetadata } from "../model/session-metadata.js";
 import { isoTime } from "../model/text.js";
@@ -6,8 +7,6 @@ import { assertUserId } from "../storage/session-id.js";
 import {
   costOf,
   type ImportFormat,
-  isObject,
-  type JsonObject,
   type ParsedSession,
   type Position,
   type Skipped,
@@ -30,15 +29,15 @@ interface OpenSession {
 export const stemmaJsonl: ImportFormat = {
   name: "jsonl",
   about: "what `stemma export` writes: a header, then a message or a summary per line",
-  recognises: (first) => isObject(first) && typeof first.stemma === "number" && isObject(first.session),
+  recognises: (first) => isJsonObject(first) && typeof first.stemma === "number" && isJsonObject(first.session),
   async *read(items) {
     let open: OpenSession | null = null;
     let early: Skipped[] = [];
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
       const { at } = item;
-      const value = item.kind === "value" && isObject(item.value) ? item.value : {};
-      if (isObject(value.session)) {
+      const value = item.kind === "value" && isJsonObject(item.value) ? item.value : {};
+      if (isJsonObject(value.session)) {
         if (open !== null) yield close(open);
         open = { session: openSession(value, early, at), header: value, at };
         early = [];
@@ -70,7 +69,7 @@ export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGen
 }
 
 function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skipped[], at: Position): ParsedSession {
-  const session = isObject(given) ? given : {};
+  const session = isJsonObject(given) ? given : {};
   const storable = <T>(field: string, read: () => T): T | undefined => {
     try {
       return session[field] === undefined || session[field] === null ? undefined : read();
@@ -108,12 +107,12 @@ function givenUserId(userId: unknown): string {
 /** Why the line was left out, or null. */
 function addLine(session: ParsedSession, value: JsonObject, at: Position): string | null {
   const { message, parentId, createdAt, compaction } = value;
-  if (isObject(message)) {
+  if (isJsonObject(message)) {
     const dated = createdAt === "Date" ? { ...message, createdAt: new Date(String(message.createdAt)) } : message;
     session.messages.push({ message: dated as unknown as SessionMessage, parentId: findText(parentId) ?? null, at });
     return null;
   }
-  if (!isObject(compaction)) return "neither a message nor a summary";
+  if (!isJsonObject(compaction)) return "neither a message nor a summary";
   const { id, summary, fromMessageId, toMessageId, createdAt: made } = compaction;
   if (![id, summary, fromMessageId, toMessageId].every((field) => typeof field === "string"))
     return "the summary lacks a field";

@@ -1,21 +1,16 @@
 import { quote } from "../errors.js";
+import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { type Conversation, findFirstMessage, nameSession, openSession, readConversations } from "./conversations.js";
+import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
-import { areParts, type FileInfo, type ImportFormat, type JsonObject, type ParsedSession } from "./session-file.js";
+import { areParts, type FileInfo, type ImportFormat, type ParsedSession } from "./session-file.js";
 
 /** Messages as the AI SDK keeps them: `{ id, role, parts }`. They are taken over unchanged; one without an id gets one. */
 export const uiMessages: ImportFormat = {
   name: "ui-messages",
   about: "AI SDK UIMessages (JSON or JSONL): a list, { messages: […] }, a list of those, or a message per line",
   recognises: (first) => Array.isArray(findFirstMessage(first)?.parts),
-  async *read(items, file) {
-    let number = 0;
-    for await (const conversation of readConversations(items)) {
-      number += 1;
-      yield readSession(conversation, file, number);
-    }
-  },
+  read: (items, file) => readSessions(items, file, readSession),
 };
 
 function readSession(conversation: Conversation, file: FileInfo, number: number): ParsedSession {

@@ -1,6 +1,6 @@
 import type { BlockDocument } from "../context/block-document.js";
-import { foldLabel } from "../context/label.js";
-import { StemmaError } from "../errors.js";
+import { reasonOf, StemmaError } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { keyOfTitle } from "../tools/entry-key.js";
@@ -165,8 +165,4 @@ function assertEdit(edit: LearnEdit, messageIds: ReadonlySet<string>): void {
 
 function refused(reason: string): StemmaError {
   return new StemmaError("LEARNING_FAILED", {}, reason);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

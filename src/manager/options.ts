@@ -5,7 +5,10 @@ import type { MetadataValue } from "../storage/contract.js";
 /** Makes the provider of one session. */
 export type ProviderForSession<P extends ContextBlockProvider = ContextBlockProvider> = (sessionId: string) => P;
 
-/** A block of every session. A provider of ours is bound to each session, a function is called for each, any other object is shared by all. */
+/**
+ * A block of every session. A provider of ours is bound to each session, a function is called for each, any other object is
+ * shared by all.
+ */
 export interface ManagedContextOptions extends Omit<ContextBlockOptions, "provider"> {
   provider?: ContextBlockProvider | ProviderForSession | undefined;
 }

@@ -1,3 +1,4 @@
+// One class, because the documents give it these methods: most hand over to the store, or to a session, in one line.
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
@@ -56,14 +57,16 @@ import { searchableHistory } from "./searchable-history.js";
 import { SessionCache } from "./session-cache.js";
 
 const ID = "A session id";
+const NAME = "A session's name";
 const MAX_COST = 1e15;
 
 type Configure = (session: Session, sessionId: string, store: Store) => void;
 
 /**
- * The registry of the sessions of one store, and one configuration for all of them. Configure it by chaining; a builder call
- * after the first session was made fails with `SESSION_STARTED`. Every method fails with `INVALID_ARGUMENT` for an argument
- * of a wrong type, and can fail as its store does: `STORE_CLOSED`, `STORE_LOCKED`, `STORE_FAILED`, `CONNECTION_LOST`, ….
+ * The registry of the sessions of one store, and one configuration for all of them. Configure it by chaining; a builder
+ * call after the first session was made fails with `SESSION_STARTED`. Every method fails with `INVALID_ARGUMENT` for an
+ * argument of a wrong type, and can fail as its store does: `STORE_CLOSED`, `STORE_LOCKED`, `STORE_FAILED`,
+ * `CONNECTION_LOST`, ….
  */
 export class SessionManager {
   readonly #host: unknown;
@@ -84,10 +87,10 @@ export class SessionManager {
   }
 
   /**
-   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's are not
-   * there for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
-   * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A session
-   * of nobody is the user's from the first message, block or `create` on.
+   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's are
+   * not there for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
+   * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
+   * session of nobody is the user's from the first message, block or `create` on.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
    */
   forUser(userId: string): SessionManager {
@@ -170,8 +173,8 @@ export class SessionManager {
   }
 
   /**
-   * Adds a block to every session with which the model searches the messages of all sessions, the current one included; of a
-   * user's sessions those of the user.
+   * Adds a block to every session with which the model searches the messages of all sessions, the current one included; of
+   * a user's sessions those of the user.
    * Errors: `SESSION_STARTED`.
    */
   withSearchableHistory(label: string): this {
@@ -184,8 +187,8 @@ export class SessionManager {
   // ── Registry ──
 
   /**
-   * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its entry
-   * is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
+   * Registers a session. Without an `id` it gets a random one. If the id is already registered, nothing changes and its
+   * entry is returned; with a user it becomes that user's if it was nobody's. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`,
    * `SESSION_LIMIT`, `SESSION_OWNED` for the id of another user's session.
    */
   async create(name: string, options: NewSessionOptions = {}): Promise<SessionInfo> {
@@ -224,23 +227,21 @@ export class SessionManager {
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */
   async rename(sessionId: string, name: string): Promise<void> {
-    assertText(sessionId, ID);
-    assertText(name, "A session's name");
-    assertStorableText(name, "A session's name");
-    await this.#store.sessions.update(sessionId, { name });
+    assertText(name, NAME);
+    await this.update(sessionId, { name });
   }
 
   /**
-   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is written over the present one
-   * as a whole, and null removes one; the others stay. Resolves to the entry.
+   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is written over the
+   * present one as a whole, and null removes one; the others stay. Resolves to the entry.
    * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
   async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
     assertText(sessionId, ID);
     assertOptions(change, "update()");
     const { name, metadata } = change;
-    if (name !== undefined) assertText(name, "A session's name");
-    if (name !== undefined) assertStorableText(name, "A session's name");
+    if (name !== undefined) assertText(name, NAME);
+    if (name !== undefined) assertStorableText(name, NAME);
     return this.#store.sessions.update(sessionId, {
       name,
       metadata: metadata === undefined ? undefined : givenMetadata(metadata),
@@ -248,9 +249,9 @@ export class SessionManager {
   }
 
   /**
-   * Gives everything of an anonymous user to a user, at the login, in one atomic write: sessions, and blocks and entries with
-   * `scope: "user"`. Where both have a block or an entry, the user's text stays, and the anonymous one is appended on a new
-   * line unless the user's holds it already. Resolves to the number of sessions. A repeated call does nothing.
+   * Gives everything of an anonymous user to a user, at the login, in one atomic write: sessions, and blocks and entries
+   * with `scope: "user"`. Where both have a block or an entry, the user's text stays, and the anonymous one is appended on
+   * a new line unless the user's holds it already. Resolves to the number of sessions. A repeated call does nothing.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of one user.
    */
   async claim(anonymousId: string, userId: string): Promise<number> {
@@ -260,8 +261,9 @@ export class SessionManager {
   }
 
   /**
-   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index; what belongs to its user or a
-   * key stays. An unknown id does nothing. A `Session` object of this manager stays usable, and starts afresh. Errors: only those of the store.
+   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index; what belongs to its user or
+   * a key stays. An unknown id does nothing. A `Session` object of this manager stays usable, and starts afresh. Errors:
+   * only those of the store.
    */
   async delete(sessionId: string): Promise<void> {
     assertText(sessionId, ID);
@@ -272,8 +274,8 @@ export class SessionManager {
   }
 
   /**
-   * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while you
-   * hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
+   * The session with this id, with this manager's configuration. It need not be registered. Returns the same object while
+   * you hold it or its tools, subscribe to it, or wait for its calls; some time after that its memory is freed.
    * Errors: `INVALID_ARGUMENT`.
    */
   getSession(sessionId: string): Session {
@@ -290,7 +292,10 @@ export class SessionManager {
 
   // ── Messages ──
 
-  /** Appends a message; registers the session if needed. Resolves to the message's id. Errors as for `Session.appendMessage`. */
+  /**
+   * Appends a message; registers the session if needed. Resolves to the message's id. Errors as for
+   * `Session.appendMessage`.
+   */
   async append(
     sessionId: string,
     message: unknown,
@@ -303,7 +308,8 @@ export class SessionManager {
   }
 
   /**
-   * Updates the message with this id, or appends it; `parentId` counts only when it is appended. Resolves to the message's id.
+   * Updates the message with this id, or appends it; `parentId` counts only when it is appended. Resolves to the message's
+   * id.
    * Errors as for `Session.upsertMessage`.
    */
   async upsert(sessionId: string, message: unknown, parentId?: string | null): Promise<string> {
@@ -395,8 +401,8 @@ export class SessionManager {
 
   /**
    * Copies the path to `atMessageId` into a new session, in one atomic write: messages with their ids, summaries with the
-   * messages under them, the current blocks, the frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`,
-   * `SESSION_LIMIT`, `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is taken.
+   * messages under them, the current blocks, the frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`,
+   * `MESSAGE_NOT_FOUND`, `SESSION_LIMIT`, `INVALID_TEXT`, and `INVALID_ARGUMENT` for an id that is taken.
    */
   async fork(
     sessionId: string,
@@ -410,9 +416,9 @@ export class SessionManager {
   }
 
   /**
-   * Ends a session (`end_reason: "compaction"`) and starts a new one whose first message is the summary. The new session gets
-   * copies of the blocks and of the frozen prompt, and the same user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_TOO_LARGE`, `INVALID_TEXT`,
-   * `SESSION_LIMIT`.
+   * Ends a session (`end_reason: "compaction"`) and starts a new one whose first message is the summary. The new session
+   * gets copies of the blocks and of the frozen prompt, and the same user and metadata. Errors: `SESSION_NOT_FOUND`,
+   * `MESSAGE_TOO_LARGE`, `INVALID_TEXT`, `SESSION_LIMIT`.
    */
   async compactAndSplit(sessionId: string, summary: string, newName?: string): Promise<SessionInfo> {
     assertText(sessionId, ID);

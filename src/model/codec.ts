@@ -1,3 +1,5 @@
+import { isJsonObject } from "./json-object.js";
+import { mayHoldMedia } from "./media.js";
 import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
 import { sha256 } from "./sha256.js";
 import { isoTime, searchableText, senderName } from "./text.js";
@@ -85,11 +87,20 @@ export function encodeMessage(given: unknown): EncodedMessage {
     id: message.id,
     role: message.role,
     content,
+    ...measureMessage(message),
+    media: [...media].map(([hash, data]) => ({ hash, data })),
+  };
+}
+
+/** What is written beside a message's content. */
+export function measureMessage(
+  message: SessionMessage,
+): Pick<EncodedMessage, "text" | "name" | "tokens" | "createdAt"> {
+  return {
     text: searchableText(message),
     name: senderName(message),
     tokens: estimateMessageTokens(message),
     createdAt: isoTime(message.createdAt),
-    media: [...media].map(([hash, data]) => ({ hash, data })),
   };
 }
 
@@ -129,10 +140,10 @@ export class PendingMessage {
 /** Gives back a message as it was given to `encodeMessage`, or what must be read first. Throws what `JSON.parse` throws. */
 export function decodeMessage(content: string): SessionMessage | PendingMessage {
   const message = JSON.parse(content);
-  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
+  if (!isJsonObject(message) || !Array.isArray(message.parts)) {
     throw new SyntaxError("The stored content is not a message.");
   }
-  if (!Object.hasOwn(message, MARKER)) return message;
+  if (!Object.hasOwn(message, MARKER)) return message as unknown as SessionMessage;
   const marker: unknown = message[MARKER];
   if (!isMarker(marker)) throw new SyntaxError("What the message says of its storage cannot be read.");
   if (marker.media !== undefined || marker.split !== undefined) return new PendingMessage(marker, content);
@@ -151,7 +162,7 @@ export function foreignContent(content: string): { content: string; message: Ses
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) return null;
+  if (!isJsonObject(message) || !Array.isArray(message.parts)) return null;
   const read = message as unknown as SessionMessage;
   if (!Object.hasOwn(message, MARKER)) return { content, message: read };
   const { [MARKER]: own, ...fields } = message;
@@ -189,10 +200,6 @@ function unmarked(message: Record<string, unknown>, marker: Marker): SessionMess
   if (marker.own !== undefined) message[MARKER] = marker.own;
   if (marker.date) message.createdAt = new Date(message.createdAt as string);
   return message as unknown as SessionMessage;
-}
-
-function mayHoldMedia(content: string): boolean {
-  return content.includes('"data:') || /"(?:mediaType|mimeType|media_type)":/.test(content);
 }
 
 // Takes data: URLs, and base64 that stands beside its media type, out of the parts.

@@ -18,3 +18,8 @@ export function mediaTypeOf(holder: unknown): string | null {
   const type = mediaType ?? mimeType ?? media_type;
   return typeof type === "string" ? type : null;
 }
+
+/** False for a JSON text that holds no inline media for sure. */
+export function mayHoldMedia(json: string): boolean {
+  return ['"data:', '"mediaType"', '"mimeType"', '"media_type"'].some((sign) => json.includes(sign));
+}

@@ -1,9 +1,4 @@
-/** A JSON object. */
-export type JsonObject = { [name: string]: unknown };
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isJsonObject } from "./json-object.js";
 
 /**
  * A document with a JSON Merge Patch (RFC 7396) applied: fields of the patch replace those of the document, objects are

@@ -1,4 +1,5 @@
-import { quote, StemmaError, shorten } from "../errors.js";
+import { kindOf, quote, StemmaError, shorten } from "../errors.js";
+import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
 /**
@@ -68,12 +69,12 @@ const serialised = new WeakMap<object, string>();
  * tells. Errors: `INVALID_MESSAGE` for what JSON cannot write, `MESSAGE_TOO_LARGE`.
  */
 export function givenMessage(value: unknown): SessionMessage {
-  if (isRecord(value) && serialised.has(value)) return value as unknown as SessionMessage;
+  if (isJsonObject(value) && serialised.has(value)) return value as unknown as SessionMessage;
   let own: Record<string, unknown> = {};
   try {
     const { toJSON } = (value ?? {}) as { toJSON?: unknown };
     const fields: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
-    if (!isRecord(fields)) throw invalid(`A message is an object with id, role and parts; got ${describe(fields)}.`);
+    if (!isJsonObject(fields)) throw invalid(`A message is an object with id, role and parts; got ${kindOf(fields)}.`);
     // JSON writes an object's own fields; a copy of them reads each getter once.
     own = { ...fields };
     if (typeof own.toJSON === "function") delete own.toJSON;
@@ -123,8 +124,8 @@ export function assertMessage(value: object, text: string): asserts value is Ses
   assertStorableText(role, "A message role");
   if (!Array.isArray(parts)) throw invalid("A message needs parts: an array, which may be empty.", id);
   for (const part of parts) {
-    if (typeof part !== "object" || part === null || typeof part.type !== "string") {
-      throw invalid(`Every part of a message is an object with a type; got ${describe(part)}.`, id);
+    if (!isJsonObject(part) || typeof part.type !== "string") {
+      throw invalid(`Every part of a message is an object with a type; got ${kindOf(part)}.`, id);
     }
   }
   const dated = createdAt === undefined || typeof createdAt === "string" || typeof createdAt === "number";
@@ -149,10 +150,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The error for the id of a summary that the session does not have. */
 export function reservedId(id: string): StemmaError {
   return invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
@@ -160,8 +157,4 @@ export function reservedId(id: string): StemmaError {
 
 function invalid(message: string, messageId?: string): StemmaError {
   return new StemmaError("INVALID_MESSAGE", { messageId }, message);
-}
-
-function describe(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }

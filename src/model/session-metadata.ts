@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
 export type SessionMetadata = Record<string, unknown>;
@@ -9,8 +10,8 @@ const MAX_DEPTH = 32;
 
 /** Fields as JSON has them. Errors: `INVALID_ARGUMENT` for what is no object of JSON, `INVALID_TEXT`. */
 export function givenMetadata(metadata: unknown): SessionMetadata {
-  const given = isObject(metadata) ? jsonOf(metadata) : undefined;
-  if (!isObject(given)) throw invalid("is an object that can be written as JSON");
+  const given = isJsonObject(metadata) ? jsonOf(metadata) : undefined;
+  if (!isJsonObject(given)) throw invalid("is an object that can be written as JSON");
   assertStorable(given, MAX_DEPTH);
   return given;
 }
@@ -37,7 +38,7 @@ function storedMetadata(stored: unknown): SessionMetadata | null {
   if (typeof stored !== "string") return null;
   try {
     const parsed: unknown = JSON.parse(stored);
-    return isObject(parsed) ? parsed : null;
+    return isJsonObject(parsed) ? parsed : null;
   } catch {
     return null;
   }
@@ -60,10 +61,6 @@ function assertStorable(value: unknown, levels: number): void {
     assertStorableText(key, "A session's metadata");
     assertStorable(each, levels - 1);
   }
-}
-
-function isObject(value: unknown): value is SessionMetadata {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(rule: string): StemmaError {

@@ -1,3 +1,4 @@
+import { foldLabel } from "./fold-label.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 import type { LoadedSkill, SkillChange, SkillState } from "./skills.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
@@ -152,5 +153,5 @@ function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: str
 
 // Labels are unique without regard to case; keys are exact.
 function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
-  return skill.key === key && skill.label.toUpperCase() === label.toUpperCase();
+  return skill.key === key && foldLabel(skill.label) === foldLabel(label);
 }

@@ -1,4 +1,4 @@
-import { isInlineMedia } from "./media.js";
+import { isInlineMedia, mayHoldMedia } from "./media.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
 import { readToolPart } from "./tool-parts.js";
 
@@ -125,10 +125,6 @@ function jsonTokens(value: unknown): number {
     return "";
   });
   return estimateStringTokens(rest) + media * TOKENS_PER_INLINE_FILE;
-}
-
-function mayHoldMedia(json: string): boolean {
-  return ['"data:', '"mediaType"', '"mimeType"', '"media_type"'].some((sign) => json.includes(sign));
 }
 
 // Han, kana, bopomofo and hangul with their punctuation and full-width forms.

@@ -18,6 +18,16 @@ export function noMessage(sessionId: string, messageId: string): StemmaError {
   );
 }
 
+/** The error for a parent that the session does not have. */
+export function noParent(
+  details: { readonly sessionId?: string; readonly parentId: string },
+  options?: { readonly cause: unknown },
+): StemmaError {
+  const advice = "Pass null to start a new root, or the id of a message that exists.";
+  const message = `Message "${details.parentId}" is not in this session. ${advice}`;
+  return new StemmaError("PARENT_NOT_FOUND", details, message, options);
+}
+
 /** The error for a compaction that the session does not have. */
 export function noCompaction(sessionId: string, compactionId: string): StemmaError {
   const message = `No compaction "${compactionId}" is in this session.`;

@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
 import type { ChatError, ChatPage } from "../ai-sdk.js";
+import { StemmaError } from "../errors.js";
 
 /** Where the chat is served, and what is sent along with each request to it. */
 export interface ChatRoutesOptions {
@@ -11,6 +12,8 @@ export interface ChatRoutesOptions {
 }
 
 export const DEFAULT_API = "/api/chat";
+
+// Errors of all calls: `REQUEST_REFUSED`; what `fetch` throws when the server cannot be reached.
 
 /** The newest messages, or those before one. Null for a chat that is not stored yet. */
 export async function readChat<M extends UIMessage>(
@@ -53,8 +56,12 @@ async function request(options: ChatRoutesOptions, path: string, init: RequestIn
   });
 }
 
+// Errors: `REQUEST_REFUSED`, with the HTTP status and the server's code; null where the server gave none.
 async function json<T>(response: Response): Promise<T> {
-  if (response.ok) return (await response.json()) as T;
-  const body = (await response.json().catch(() => null)) as ChatError | null;
-  throw new Error(body?.error.message ?? `The server answered ${response.status}.`);
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok && body !== null) return body as T;
+  const { code = null, message } = (body as Partial<ChatError> | null)?.error ?? {};
+  const unknown = `The server answered ${status} without JSON. Look whether it runs, and whether \`api\` is the basePath of the handler.`;
+  throw new StemmaError("REQUEST_REFUSED", { status, code }, message ?? unknown);
 }

@@ -32,20 +32,21 @@ export interface ChatTree<M extends UIMessage = UIMessage> extends Omit<UseChatH
   /** True until the stored messages are there. */
   readonly isLoading: boolean;
   readonly siblings: (messageId: string) => Siblings;
-  /** Shows the branch below a message, and goes on there. Errors: as the server answers. */
+  /** Shows the branch below a message, and goes on there. Errors: `REQUEST_REFUSED`. */
   readonly select: (messageId: string) => Promise<void>;
   /** Asks something else in place of a message of the user. The old one stays as its sibling. */
   readonly edit: (messageId: string, message: string | Pick<M, "parts">) => Promise<void>;
-  /** Stops the answer on the server. Resolves to false when it had ended before. Errors: as the server answers. */
+  /** Stops the answer on the server. Resolves to false when it had ended before. Errors: `REQUEST_REFUSED`. */
   readonly stop: () => Promise<boolean>;
   /** True when there are messages before those shown. */
   readonly hasPrevious: boolean;
+  /** Errors: `REQUEST_REFUSED`. */
   readonly loadPrevious: () => Promise<void>;
   /** The summaries that stand for older messages in what the model sees, those of other branches too; oldest first. */
   readonly compactions: ChatPage<M>["compactions"];
   /**
    * Shows the chat as it is stored now, and the answer that is under way: after another tab wrote, or the connection was lost.
-   * Does nothing while this tab receives an answer. Errors: as the server answers.
+   * Does nothing while this tab receives an answer. Errors: `REQUEST_REFUSED`.
    */
   readonly reload: () => Promise<void>;
 }

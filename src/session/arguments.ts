@@ -1,4 +1,5 @@
-import { StemmaError } from "../errors.js";
+import { kindOf, StemmaError } from "../errors.js";
+import { isJsonObject } from "../model/json-object.js";
 
 /** Throws `INVALID_ARGUMENT` for a number of results that nobody can be given. */
 export function assertLimit(limit: unknown): void {
@@ -34,7 +35,7 @@ export function assertOptionalId(value: unknown, what: string): void {
 
 /** The same for options that are no object. */
 export function assertOptions(value: unknown, method: string): void {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  if (isJsonObject(value)) return;
   throw invalid(`The options of ${method} are an object; got ${kindOf(value)}`);
 }
 
@@ -46,10 +47,6 @@ export function assertFunction(value: unknown, what: string): void {
 /** The same for what is none of the values. */
 export function assertOneOf(value: unknown, values: readonly unknown[], what: string): void {
   if (!values.includes(value)) throw invalid(`${what} is ${values.filter((each) => each !== undefined).join(" or ")}`);
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
 function invalid(rule: string): StemmaError {

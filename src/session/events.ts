@@ -1,3 +1,4 @@
+import { reasonOf } from "../errors.js";
 import type { SkippedEdit } from "../learning/apply.js";
 import type { LearnEdit } from "../learning/edits.js";
 
@@ -70,6 +71,11 @@ export class SessionEvents {
     return () => {
       this.listeners.delete(own);
     };
+  }
+
+  /** Tells of what failed behind a call that did not. */
+  emitError(error: unknown): void {
+    this.emit({ type: "cf_agent_session_error", error: reasonOf(error) });
   }
 
   emit(event: SessionEvent): void {

@@ -5,7 +5,7 @@ import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import { searchableText, utf8Length } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
-import { invalidRange, leafMoved, noCompaction, noMessage, staleRange } from "../model/tree-errors.js";
+import { invalidRange, leafMoved, noCompaction, noMessage, noParent, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
 import type { CompactionGuard, NewCompaction, SearchHit, StoredCompaction, TreeNode } from "../storage/contract.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
@@ -86,10 +86,7 @@ export function providerBackend(
   const insert = async (given: SessionMessage, parent: string | null | undefined): Promise<boolean> => {
     if ((await message(given.id)) !== null) return false;
     const parentId = await named(parent);
-    if (typeof parentId === "string" && (await message(parentId)) === null) {
-      const text = `Message "${parentId}" is not in this session. Pass null to start a new root, or the id of a message that exists.`;
-      throw new StemmaError("PARENT_NOT_FOUND", { parentId }, text);
-    }
+    if (typeof parentId === "string" && (await message(parentId)) === null) throw noParent({ sessionId, parentId });
     // Not every provider tells a missing argument from an undefined one.
     await (parentId === undefined ? provider.appendMessage(given) : provider.appendMessage(given, parentId));
     return true;

@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { isJsonObject } from "../model/json-object.js";
 import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
 import { assertLimit, assertOptions } from "./arguments.js";
@@ -113,9 +114,8 @@ export function assertSessionMetadata(metadata: unknown, what: string): void {
 }
 
 function assertMetadata(metadata: unknown, what: string): asserts metadata is object {
-  const isRecord = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
   const simple = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
-  if (isRecord && Object.values(metadata).every(simple)) return;
+  if (isJsonObject(metadata) && Object.values(metadata).every(simple)) return;
   throw invalid({ [what]: metadata }, `${what} is an object of texts, numbers, booleans and nulls to compare with.`);
 }
 

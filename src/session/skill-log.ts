@@ -1,3 +1,4 @@
+import { foldLabel } from "../model/fold-label.js";
 import { createLoadFinder, type LoadFinder } from "../model/skill-view.js";
 import type { SessionStore } from "../storage/contract.js";
 import type { SkillLog } from "../tools/access.js";
@@ -30,4 +31,4 @@ export function storeSkillLog(session: SessionStore): SkillLog {
 }
 
 // Labels are unique without regard to case.
-const keyOf = ({ label, key }: { label: string; key: string }): string => `${label.toUpperCase()}\0${key}`;
+const keyOf = ({ label, key }: { label: string; key: string }): string => `${foldLabel(label)}\0${key}`;

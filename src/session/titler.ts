@@ -53,10 +53,7 @@ export class Titler {
         await release();
       }
     } catch (error) {
-      this.events.emit({
-        type: "cf_agent_session_error",
-        error: error instanceof Error ? error.message : String(error),
-      });
+      this.events.emitError(error);
     }
   }
 

@@ -10,10 +10,12 @@ import * as compactions from "./operations/compactions.js";
 import { deleteMessages } from "./operations/delete-messages.js";
 import * as history from "./operations/history.js";
 import { importTree } from "./operations/import-tree.js";
+import * as measures from "./operations/measures.js";
 import { readWrites } from "./operations/memory-lists.js";
 import * as messages from "./operations/messages.js";
 import * as sessions from "./operations/sessions.js";
 import { streamMessages, streamPath } from "./operations/stream.js";
+import { readTree, readTreePage } from "./operations/tree.js";
 import { assertSessionId } from "./session-id.js";
 
 /** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
@@ -89,11 +91,11 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       streamPath(read, id, { ...pathOptions(options).path, newestFirst, after }),
     recent: (maxBytes, { minMessages, ...options }) =>
       read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
-    rowStats: (leafId) => read(() => history.rowStats(sql, id, leafId)),
-    length: (leafId) => read(() => history.pathLength(sql, id, leafId)),
-    tokens: (leafId) => write(() => history.visibleTokens(sql, id, leafId), "idempotent"),
-    tree: () => read(() => history.readTree(id)),
-    treePage: ({ after, limit = 100 } = {}) => read(() => history.readTreePage(id, { after, limit })),
+    rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
+    length: (leafId) => read(() => measures.pathLength(sql, id, leafId)),
+    tokens: (leafId) => write(() => measures.visibleTokens(sql, id, leafId), "idempotent"),
+    tree: () => read(() => readTree(id)),
+    treePage: ({ after, limit = 100 } = {}) => read(() => readTreePage(id, { after, limit })),
     messages: () => streamMessages(read, id),
     search: (query, request) => calls.search(query, { ...request, sessionId: id }),
 

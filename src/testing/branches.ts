@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { expect, expectError } from "./assert.js";
 import { chain, encoded, forkedTree, historyIds, idsOf, importedTree, message, numbered, snapshot } from "./samples.js";
 import { defineTopic } from "./topic.js";

@@ -20,6 +20,7 @@ async function fill({ store, session }: Workspace): Promise<void> {
   await store.blocks.set({ sessionId: MAIN, kind: "block", label: "memory" }, "tea");
   await store.entries.set({ sessionId: MAIN, label: "facts" }, { key: "sky", content: "blue" });
   await store.records.set({ sessionId: MAIN, label: "runs" }, "one", new Uint8Array([1]));
+  await store.sessions.addUsage(MAIN, 10, 5, 0, "large");
 }
 
 /** What reads give of the sessions that `fill` writes. */
@@ -59,6 +60,16 @@ const DAMAGES: readonly { title: string; rule: CheckRule; sql: string }[] = [
   { title: "a branch that begins after its messages", rule: "tree", sql: "UPDATE assistant_branches SET lo = lo + 2" },
   { title: "branches in a circle", rule: "tree", sql: "UPDATE assistant_branches SET parent_branch = branch" },
   { title: "a record of an impossible version", rule: "record", sql: "UPDATE assistant_records SET version = -1" },
+  {
+    title: "requests that are no number, on no day",
+    rule: "usage",
+    sql: "UPDATE assistant_usage SET requests = -9007199254740999, day = 'x'",
+  },
+  {
+    title: "a session with fewer changes than none",
+    rule: "session",
+    sql: "UPDATE assistant_sessions SET changes = -1",
+  },
   { title: "a message of another id", rule: "fields", sql: change("id", "'x'", "b") },
   { title: "a message of another role", rule: "fields", sql: change("role", "'x'", "b") },
   { title: "a message of other tokens", rule: "fields", sql: change("tokens", "tokens + 1", "b") },

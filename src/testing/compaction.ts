@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import { digestMessage, digestRange } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateTokens } from "../model/tokens.js";
@@ -8,7 +9,7 @@ import { defineTopic } from "./topic.js";
 
 const LETTERS = ["a", "b", "c", "d", "e", "f"];
 
-/** What compactions do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts`. */
+/** What compactions do to what is read, and what becomes of them. When they are made is the topic of `compacting.ts` and `automatic-compaction.ts`. */
 export const compaction = defineTopic("compaction", (it) => {
   it("shows one synthetic message in the place of a compacted range", async ({ session }) => {
     await chain(session, LETTERS);

@@ -1,10 +1,15 @@
+import { automaticCompaction } from "./automatic-compaction.js";
+import { blockScopes } from "./block-scopes.js";
 import { branches } from "./branches.js";
 import { capabilities } from "./capabilities.js";
 import { check } from "./check.js";
 import { compacting } from "./compacting.js";
 import { compaction } from "./compaction.js";
+import { compactionRaces } from "./compaction-races.js";
+import { compactionTimeLimits } from "./compaction-time-limits.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
+import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
 import { explanations } from "./explanations.js";
 import { faults } from "./faults.js";
@@ -15,6 +20,7 @@ import { isolation } from "./isolation.js";
 import { learning } from "./learning.js";
 import { memoryLists } from "./memory-lists.js";
 import { messages } from "./messages.js";
+import { metadata } from "./metadata.js";
 import { migrations } from "./migrations.js";
 import { order } from "./order.js";
 import { owners } from "./owners.js";
@@ -27,6 +33,7 @@ import { searchOptions } from "./search-options.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
 import { titles } from "./titles.js";
+import { tokenCounting } from "./token-counting.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
@@ -37,11 +44,16 @@ import { Workspace } from "./workspace.js";
 const TOPICS: readonly Topic[] = [
   capabilities,
   messages,
+  deleting,
   fidelity,
   branches,
   history,
   compaction,
   compacting,
+  compactionRaces,
+  compactionTimeLimits,
+  automaticCompaction,
+  tokenCounting,
   context,
   tools,
   turns,
@@ -57,6 +69,8 @@ const TOPICS: readonly Topic[] = [
   sessions,
   forks,
   owners,
+  metadata,
+  blockScopes,
   records,
   search,
   searchOptions,

@@ -1,3 +1,4 @@
+// One topic of the suite: its cases, one after the other.
 import type { SessionMessage } from "../model/message.js";
 import { expect, expectError } from "./assert.js";
 import { collect, historyIds, message } from "./samples.js";

@@ -1,120 +1,16 @@
-// One topic of the suite: its cases, one after the other.
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
 import { SessionManager } from "../manager/session-manager.js";
 import { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { fill } from "./forks.js";
-import { chain, collect, historyIds, idsOf, message, numbered, snapshot } from "./samples.js";
+import { chain, collect, historyIds, message, numbered, snapshot } from "./samples.js";
 import { defineTopic } from "./topic.js";
 import type { Workspace } from "./workspace.js";
 
 const CANARY = "xylophone";
 
-/** Whose sessions, blocks and entries are, and that nobody else sees them. */
+/** Whose a session is, and what another user sees of it. Blocks of users are the topic of `block-scopes.ts`. */
 export const owners = defineTopic("owners", (it) => {
-  it("keeps a session's user and metadata, and changes no metadata but what an update names", async ({ manager }) => {
-    const made = await manager.create("Chat", { id: "a", userId: "ada", metadata: { topic: "tea", n: 1, gone: null } });
-    expect([made.user_id, made.metadata]).toEqual(["ada", { topic: "tea", n: 1 }]);
-    const updated = await manager.update("a", { metadata: { n: null, tags: ["x"], deep: { a: 1, b: null } } });
-    expect(updated.metadata).toEqual({ topic: "tea", tags: ["x"], deep: { a: 1, b: null } });
-    expect([updated.name, updated.user_id]).toEqual(["Chat", "ada"]);
-    const renamed = await manager.update("a", { name: "Tea", metadata: { deep: { c: 1 } } });
-    expect([renamed.name, renamed.metadata]).toEqual(["Tea", { topic: "tea", tags: ["x"], deep: { c: 1 } }]);
-    expect(await manager.get("a")).toEqual(renamed);
-    expect((await manager.create("again", { id: "a", userId: "ada", metadata: { other: 1 } })).metadata).toEqual(
-      renamed.metadata,
-    );
-  });
-
-  it("keeps every field of updates that are made at the same time", async ({ manager }) => {
-    await manager.create("Chat", { id: "a" });
-    const fields = numbered("f", 20);
-    await Promise.all(fields.map((field) => manager.update("a", { metadata: { [field]: field } })));
-    expect((await manager.get("a"))?.metadata).toEqual(Object.fromEntries(fields.map((field) => [field, field])));
-  });
-
-  it("refuses metadata that is no object of JSON, and changes nothing", async ({ manager }) => {
-    const before = await manager.create("Chat", { id: "a", metadata: { topic: "tea" } });
-    const circle: Record<string, unknown> = {};
-    circle.circle = circle;
-    let deep: unknown = 1;
-    for (let level = 0; level < 50; level += 1) deep = [deep];
-    const given = ["text", [1], circle, { big: 1n }, { deep }, { text: "x".repeat(70_000) }] as unknown[];
-    for (const metadata of given) {
-      await expectError(manager.update("a", { metadata: metadata as Record<string, unknown> }), "INVALID_ARGUMENT");
-      await expectError(
-        manager.create("b", { id: "b", metadata: metadata as Record<string, unknown> }),
-        "INVALID_ARGUMENT",
-      );
-    }
-    for (const metadata of [{ a: "\0" }, { "\0": 1 }, { a: { b: ["\ud800"] } }]) {
-      await expectError(manager.update("a", { metadata }), "INVALID_TEXT");
-    }
-    await expectError(manager.update("unknown", { metadata: {} }), "SESSION_NOT_FOUND");
-    for (const userId of ["", "x".repeat(1000)]) {
-      await expectError(manager.create("b", { userId }), "INVALID_ARGUMENT");
-      await expectError(async () => manager.forUser(userId), "INVALID_ARGUMENT");
-    }
-    expect(await manager.get("a")).toEqual(before);
-    expect(await manager.get("b")).toBe(null);
-  });
-
-  it("lists the sessions of a user, of a prefix and of metadata, page by page", async ({ manager }) => {
-    const topics = ["tea", 'q"%_\\é.$', "5"];
-    for (const [index, id] of numbered("chat-", 6).entries()) {
-      await manager.create(id, {
-        id,
-        userId: index % 2 === 0 ? "ada" : "bob",
-        metadata: { topic: topics[index % 3], n: index, even: index % 2 === 0, 'a"b.c': index === 0 ? 1.5 : "1.5" },
-      });
-    }
-    await manager.create("of nobody", { id: "nobody%" });
-    type Options = NonNullable<Parameters<typeof manager.listPage>[0]>;
-    const found = async (options: Options) =>
-      (await manager.listPage(options)).sessions.map(({ id }) => id.replace(/^chat-0+/, "")).sort();
-    expect(await found({ userId: "ada" })).toEqual(["0", "2", "4"].map((n) => (n === "0" ? "" : n)));
-    expect(await found({ userId: "Ada" })).toEqual([]);
-    expect((await found({ idPrefix: "chat-" })).length).toBe(6);
-    expect(await found({ idPrefix: "nobody%" })).toEqual(["nobody%"]);
-    expect(await found({ idPrefix: "%" })).toEqual([]);
-    expect(await found({ metadata: { topic: 'q"%_\\é.$' } })).toEqual(["1", "4"]);
-    expect(await found({ metadata: { n: 5 } })).toEqual(["5"]);
-    expect(await found({ metadata: { n: "5" } })).toEqual([]);
-    expect(await found({ metadata: { topic: 5 } })).toEqual([]);
-    expect(await found({ metadata: { 'a"b.c': 1.5 } })).toEqual([""]);
-    expect(await found({ metadata: { even: true, topic: "5" } })).toEqual(["2"]);
-    expect(await found({ metadata: { even: 1 } })).toEqual([]);
-    expect(await found({ metadata: { topic: null } })).toEqual(["nobody%"]);
-    expect(await found({ metadata: { topic: "tea" }, userId: "bob", idPrefix: "chat-" })).toEqual(["3"]);
-    const pages: string[] = [];
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await manager.listPage({ userId: "bob", limit: 2, cursor: cursor ?? null });
-      pages.push(...page.sessions.map(({ id }) => id));
-      cursor = page.nextCursor;
-    }
-    expect(pages.sort()).toEqual(["chat-000001", "chat-000003", "chat-000005"]);
-    await expectError(manager.listPage({ metadata: { a: {} } as never }), "INVALID_ARGUMENT");
-  });
-
-  it(
-    "searches the sessions with metadata, beside the filter of messages",
-    ["search"],
-    async ({ manager, sessionOf }) => {
-      for (const id of ["work", "home"]) {
-        await manager.create(id, { id, metadata: { place: id } });
-        await sessionOf(id).appendAll([
-          { ...message(`${id}-a`, "zebra"), metadata: { stars: 5 } },
-          message(`${id}-b`, "zebra"),
-        ]);
-      }
-      const found = async (options: object) => idsOf(await manager.search("zebra", options)).sort();
-      expect(await found({ sessionMetadata: { place: "work" } })).toEqual(["work-a", "work-b"]);
-      expect(await found({ sessionMetadata: { place: "home" }, metadata: { stars: 5 } })).toEqual(["home-a"]);
-      expect(await found({ sessionMetadata: { place: null } })).toEqual([]);
-      expect(await found({ sessionMetadata: { place: "work" }, sessionIds: ["home"] })).toEqual([]);
-    },
-  );
-
   it("gives a user's manager the sessions of that user only, and makes them that user's", async (workspace) => {
     const { manager } = workspace;
     const [ada, bob] = [manager.forUser("ada"), manager.forUser("bob")];
@@ -331,114 +227,6 @@ export const owners = defineTopic("owners", (it) => {
     await manager.delete("stemma:user:ada");
   });
 
-  it("shows a user's block in all sessions of the user, and in no other's", async (workspace) => {
-    const { manager } = workspace;
-    const shared = () => manager.withContext("memory", { scope: "user", maxTokens: 100 }).withCachedPrompt();
-    const [ada, bob] = [shared().forUser("ada"), manager.forUser("bob")];
-    const [one, two] = [ada.getSession("one"), ada.getSession("two")];
-    const { set_context } = await one.tools();
-    expect(await set_context?.execute({ label: "memory", content: "Likes tea." })).toInclude("Replaced memory");
-    expect(await two.freezeSystemPrompt()).toInclude("Likes tea.");
-    await two.appendContextBlock("memory", "Has a cat.");
-    expect(await one.refreshSystemPrompt()).toInclude("Likes tea.\nHas a cat.");
-    expect(one.getContextBlock("memory")?.version).toBe(2);
-    expect(await bob.getSession("three").freezeSystemPrompt()).toExclude("tea");
-    await expectError(two.replaceContextBlock("memory", "x", { expectedVersion: 1 }), "BLOCK_CONFLICT");
-    await expectError(two.replaceContextBlock("memory", "tea ".repeat(400)), "BLOCK_OVER_BUDGET");
-  });
-
-  it("keeps a user's blocks when sessions are deleted, forked and cleared", async (workspace) => {
-    const { manager } = workspace;
-    const ada = manager.withContext("memory", { scope: "user" }).withContext("own").forUser("ada");
-    const session = ada.getSession("main");
-    await chain(session, ["a"]);
-    await session.replaceContextBlock("memory", "tea");
-    await session.replaceContextBlock("own", "cake");
-    const fork = ada.getSession((await ada.fork("main", "a", "fork")).id);
-    await session.appendContextBlock("memory", "and milk");
-    await session.clearMessages();
-    await ada.delete("main");
-    expect(await fork.freezeSystemPrompt()).toInclude("tea\nand milk");
-    expect(await ada.getSession("main").freezeSystemPrompt()).toExclude("cake");
-    expect(await ada.getSession("new").freezeSystemPrompt()).toInclude("tea\nand milk");
-    expect((await manager.list()).map(({ user_id }) => user_id)).toEqual(["ada"]);
-  });
-
-  it("shares a block under a key, with whoever names it", async ({ store, manager }) => {
-    const teams = manager
-      .withContext("team", { scope: { key: "team-7" } })
-      .withContext("user", { scope: { key: "user" } })
-      .withContext("own", { scope: "session" });
-    await teams.forUser("ada").getSession("a").replaceContextBlock("team", "Meets on Monday.");
-    await teams.forUser("ada").getSession("a").replaceContextBlock("own", "mine");
-    const prompt = await teams.forUser("bob").getSession("b").freezeSystemPrompt();
-    expect(prompt).toInclude("Meets on Monday.");
-    expect(prompt).toExclude("mine");
-    const other = Session.create(store).withContext("team", { scope: { key: "team-8" } });
-    expect(await other.freezeSystemPrompt()).toExclude("Monday");
-    const same = Session.create(store)
-      .forSession("c")
-      .withContext("team", { scope: { key: "team-7" } });
-    expect(await same.freezeSystemPrompt()).toInclude("Monday");
-  });
-
-  it("refuses a user's block in a session of nobody, and a scope beside a provider", async ({ store, manager }) => {
-    const open = (id: string) => Session.create(store).forSession(id).withContext("memory", { scope: "user" });
-    await expectError(open("main").freezeSystemPrompt(), "USER_REQUIRED");
-    await expectError(open("main").replaceContextBlock("memory", "tea"), "USER_REQUIRED");
-    await chain(Session.create(store).forSession("main"), ["a"]);
-    await expectError(open("main").tools(), "USER_REQUIRED");
-    await manager.create("Chat", { id: "owned", userId: "ada" });
-    await open("owned").replaceContextBlock("memory", "tea");
-    expect(await open("main").forUser("ada").freezeSystemPrompt()).toInclude("tea");
-    const provider = { get: () => "text" };
-    for (const scope of ["user", "session", { key: "k" }, "team", {}, null, { key: "" }] as never[]) {
-      const wrong = Session.create(store).withContext("memory", { scope, provider });
-      await expectError(async () => wrong.freezeSystemPrompt(), "INVALID_ARGUMENT");
-    }
-    for (const scope of ["team", {}, null, { key: "" }] as never[]) {
-      await expectError(async () => Session.create(store).withContext("m", { scope }).tools(), "INVALID_ARGUMENT");
-      await expectError(async () => new AgentSearchProvider(store, { scope }), "INVALID_ARGUMENT");
-    }
-    await expectError(async () => new AgentSearchProvider(store, { scope: "user", shared: true }), "INVALID_ARGUMENT");
-  });
-
-  it(
-    "finds a user's entries in all sessions of the user, and in no other's",
-    ["search"],
-    async ({ store, manager }) => {
-      const facts = new AgentSearchProvider(store, { scope: "user" });
-      const team = new AgentSearchProvider(store, { scope: { key: "team" } });
-      const all = manager.withContext("facts", { provider: facts }).withContext("team", { provider: team });
-      const tools = (userId: string, id: string) => all.forUser(userId).getSession(id).tools();
-      const write = async (label: string, content: string, title: string) =>
-        (await tools("ada", "one")).set_context?.execute({ label, content, metadata: { title } });
-      await write("facts", "Ada has a parrot.", "parrot");
-      await write("team", "The team has a budget.", "budget");
-      const find = async (userId: string, label: string, query: string) =>
-        (await tools(userId, `chat of ${userId}`)).search_context?.execute({ label, query });
-      expect(await find("ada", "facts", "parrot")).toInclude("Ada has a parrot.");
-      expect(await find("bob", "facts", "parrot")).toExclude("Ada has");
-      expect(await find("bob", "team", "budget")).toInclude("The team has a budget.");
-      await expectError(facts.search("parrot"), "USER_REQUIRED");
-      const outside = new AgentSearchProvider(store, { scope: "user", label: "facts" }).forUser("ada");
-      expect(await outside.get()).toBe("1 entry indexed.");
-      await outside.set("cat", "Ada has a cat.");
-      expect(await find("ada", "facts", "cat")).toInclude("Ada has a cat.");
-    },
-  );
-
-  it("keeps every append to a user's block of several sessions", async ({ manager }) => {
-    const ada = manager.withContext("memory", { scope: "user" }).forUser("ada");
-    const lines = numbered("line ", 40);
-    await Promise.all(
-      lines.map((line, index) => ada.getSession(`chat ${index % 4}`).appendContextBlock("memory", line)),
-    );
-    const session = ada.getSession("other");
-    await session.tools();
-    expect(session.getContextBlock("memory")?.content.split("\n").sort()).toEqual(lines);
-  });
-
   it("gives what an anonymous user has to the user at the login", async (workspace) => {
     const { store, manager } = workspace;
     const both = rich(workspace);
@@ -492,17 +280,6 @@ export const owners = defineTopic("owners", (it) => {
     expect(await configured(again).getSession("another").freezeSystemPrompt()).toInclude("Likes tea.");
     expect((await again.manager.list()).map(({ id }) => id)).toEqual(["main"]);
     await expectError(again.manager.forUser("bob").getHistory("main"), "SESSION_OWNED");
-  });
-
-  it("finds nothing wrong with the blocks and entries of users", ["check"], async (workspace) => {
-    const { store } = workspace;
-    const session = rich(workspace).forUser("ada").getSession("main");
-    await fill(session);
-    await session.replaceContextBlock("mine", "tea");
-    await (await session.tools()).set_context?.execute({ label: "my facts", content: "x", metadata: { title: "x" } });
-    for (const repair of [false, true, false]) expect((await store.check?.({ repair }))?.problems).toEqual([]);
-    expect(await rich(workspace).forUser("ada").getSession("other").freezeSystemPrompt()).toInclude("tea");
-    expect(store.forUser("ada").capabilities.check).toBe(false);
   });
 });
 

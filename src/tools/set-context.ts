@@ -4,6 +4,7 @@ import { assertStorableText } from "../model/text.js";
 import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
 import { labelField, listBlocks } from "./fields.js";
+import { patchSchema } from "./patch-schema.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
@@ -62,8 +63,7 @@ function describe(blocks: readonly ToolBlock[]): string {
 }
 
 function patchNote(schema: z.ZodObject): string {
-  const { $schema: _, ...shape } = z.toJSONSchema(schema.partial(), { io: "input", unrepresentable: "any" });
-  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(shape)}`;
+  return `a JSON object: give as content a JSON Merge Patch with the fields that change, null to remove one; its JSON Schema: ${JSON.stringify(patchSchema(schema))}`;
 }
 
 function isKeyed(block: ToolBlock): boolean {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { shorten } from "../errors.js";
+import { reasonOf, shorten } from "../errors.js";
 
 /** What a caller tells about a call. The AI SDK passes more, which is not read. */
 export interface ToolCallOptions {
@@ -33,7 +33,7 @@ export function createTool<Input>(definition: {
         if (!parsed.success) return refusal(parsed.error.issues.map(describeIssue).join("; "));
         return await run(parsed.data, options ?? {});
       } catch (error) {
-        return refusal(shorten(error instanceof Error ? error.message : String(error), MAX_REASON));
+        return refusal(shorten(reasonOf(error), MAX_REASON));
       }
     },
   };

@@ -1,3 +1,4 @@
+// One handler over HTTP: each of its routes, against a real server.
 import { type ToolSet, tool, type UIMessage } from "ai";
 import Database from "better-sqlite3";
 import { SessionManager } from "stemma";

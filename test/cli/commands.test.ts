@@ -1,3 +1,4 @@
+// One command line: what each command prints, over one kind of database.
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

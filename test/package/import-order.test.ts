@@ -40,7 +40,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
-  // Runs in browsers: it only names types of the handler.
+  // Runs in browsers: of the handler it only names types.
   react: "ai-sdk",
   "react.ts": "ai-sdk",
   "agent.ts": "runner",

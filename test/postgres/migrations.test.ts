@@ -1,3 +1,4 @@
+// One ladder: the tables of Postgres from version 1 on. Its parts share databases that version 1 wrote.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";

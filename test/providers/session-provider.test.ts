@@ -1,3 +1,4 @@
+// One interface: what a session does on providers of users, with and without each optional method.
 import { describe, expect, it } from "vitest";
 import { Session, type SessionMessage, type SessionProvider } from "../../src/session.js";
 import { createCompactFunction } from "../../src/utils.js";

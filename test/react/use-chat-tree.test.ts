@@ -232,10 +232,23 @@ describe("useChatTree", () => {
     const { show, options } = await start();
     const screen = await show("c");
     await say(screen, "hello");
-    await expect(screen.chat.select("unknown")).rejects.toThrow("There is no such chat or message.");
+    await expect(screen.chat.select("unknown")).rejects.toMatchObject({
+      code: "REQUEST_REFUSED",
+      message: "There is no such chat or message.",
+      details: { status: 404, code: "NOT_FOUND" },
+    });
     const stranger = await open({ ...options, headers: () => ({}) as Record<string, string>, id: "c" });
     closing.push(() => stranger.close());
     await stranger.until(({ error }) => error !== undefined);
     expect(stranger.chat.error?.message).toBe("Sign in first.");
+  });
+
+  it.each([200, 502])("says that an answer of %i that is a page has no JSON", async (status) => {
+    const { options } = await start();
+    const screen = await open({ ...options, id: "c", fetch: async () => new Response("<html>", { status }) });
+    closing.push(() => screen.close());
+    await screen.until(({ error }) => error !== undefined);
+    expect(screen.chat.error).toMatchObject({ code: "REQUEST_REFUSED", details: { status, code: null } });
+    expect(screen.chat.error?.message).toContain(`answered ${status} without JSON`);
   });
 });

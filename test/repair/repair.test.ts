@@ -1,40 +1,18 @@
-import { convertToModelMessages, generateText, type ToolSet, tool, type UIMessage } from "ai";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { describe, expect, it } from "vitest";
 import { lint, repair } from "../../src/ai-sdk.js";
-import type { SessionMessage } from "../../src/model/message.js";
 import { histories } from "./histories.js";
-import { type StrictServers, strictServers } from "./strict-servers.js";
+import { modelOf, send, startStrictServers, tools } from "./send.js";
 
 const PROVIDERS = ["anthropic", "openai", "chat", "google", "compatible"] as const;
-type Provider = (typeof PROVIDERS)[number];
 
-const tools: ToolSet = { add: tool({ inputSchema: z.looseObject({}), execute: () => "done" }) };
-
-let servers: StrictServers;
-beforeAll(async () => {
-  servers = await strictServers();
-  (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
-});
-afterAll(() => servers.close());
-
-async function send(messages: SessionMessage[], provider: Provider): Promise<string> {
-  const { text } = await generateText({
-    model: servers.models[provider] as never,
-    messages: await convertToModelMessages(messages as UIMessage[], { tools }),
-    tools,
-    allowSystemInMessages: true,
-    maxRetries: 0,
-  });
-  return text;
-}
+startStrictServers();
 
 describe("repair of any history", () => {
   it.each(PROVIDERS)(
     "is accepted by %s, lints clean and stays as it is",
     async (provider) => {
-      const model = servers.models[provider] as never;
+      const model = modelOf(provider);
       await fc.assert(
         fc.asyncProperty(histories, async (messages) => {
           const before = structuredClone(messages);

@@ -1,33 +1,13 @@
 // Each rule: what a provider refuses, and what becomes of it.
 import { createRequire } from "node:module";
-import { convertToModelMessages, generateText, type ToolSet, tool, type UIMessage } from "ai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { describe, expect, it } from "vitest";
 import { type LintRule, lint, repair } from "../../src/ai-sdk.js";
 import type { SessionMessage, SessionMessagePart } from "../../src/model/message.js";
-import { type StrictServers, strictServers } from "./strict-servers.js";
+import { modelOf, send, startStrictServers, tools } from "./send.js";
 
 const MAJOR = Number.parseInt(createRequire(import.meta.url)("ai/package.json").version, 10);
 
-const tools: ToolSet = { add: tool({ inputSchema: z.looseObject({}), execute: () => "done" }) };
-
-let servers: StrictServers;
-beforeAll(async () => {
-  servers = await strictServers();
-  (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
-});
-afterAll(() => servers.close());
-
-async function send(messages: SessionMessage[], provider: string): Promise<string> {
-  const { text } = await generateText({
-    model: servers.models[provider] as never,
-    messages: await convertToModelMessages(messages as UIMessage[], { tools }),
-    tools,
-    allowSystemInMessages: true,
-    maxRetries: 0,
-  });
-  return text;
-}
+startStrictServers();
 
 const message = (role: string, ...parts: object[]): SessionMessage => {
   return { id: `${role}-${JSON.stringify(parts).length}`, role, parts: parts as SessionMessagePart[] };
@@ -187,7 +167,7 @@ const RULES: Record<LintRule, Example> = {
 
 describe("a rule", () => {
   it.each(Object.entries(RULES))("%s", async (rule, { provider, messages, parts, roles }) => {
-    const model = servers.models[provider] as never;
+    const model = modelOf(provider);
     // Version 7 leaves out some of it by itself.
     if (MAJOR === 6) await expect(send(messages, provider)).rejects.toThrow();
     expect(lint(messages, model, { tools }).map((finding) => finding.rule)).toContain(rule);
@@ -247,7 +227,7 @@ const VALID: Record<string, SessionMessage[]> = {
 
 describe("a history that the provider takes", () => {
   it.each(Object.entries(VALID))("of %s stays the same array", async (provider, messages) => {
-    const model = servers.models[provider] as never;
+    const model = modelOf(provider);
     expect(await send(messages, provider)).toBe("Fine");
     expect(lint(messages, model, { tools })).toEqual([]);
     expect(repair(messages, model, { tools })).toBe(messages);
@@ -263,7 +243,7 @@ describe("a history that the provider takes", () => {
     const all = Object.values(VALID).flat();
     const unique = all.map((one, index) => ({ ...one, id: `m${index}` }));
     for (const provider of Object.keys(VALID)) {
-      expect(await send(repair(unique, servers.models[provider] as never, { tools }), provider)).toBe("Fine");
+      expect(await send(repair(unique, modelOf(provider), { tools }), provider)).toBe("Fine");
     }
   });
 });

@@ -1,3 +1,4 @@
+// One screen: the chat in a pseudo-terminal, which each test starts and reads.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// One program: the chat as a process, which each test starts and talks to.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,3 +1,4 @@
+// One runner: a turn, what of it persists, and how it ends. Each part needs the same model and tools.
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import {

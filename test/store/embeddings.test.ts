@@ -1,3 +1,4 @@
+// One feature: what the suite cannot ask of every store with an embedder. Its parts share embedders that are watched.
 import type { EmbeddingModelV3 } from "@ai-sdk/provider";
 import type Database from "better-sqlite3";
 import { load } from "sqlite-vec";

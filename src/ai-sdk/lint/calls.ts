@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../model/json-object.js";
 import { INTERRUPTED, isSettled, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { LintRule } from "./findings.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
@@ -116,13 +117,10 @@ function mendError(part: ToolCallPart, { report }: CallContext): ToolCallPart {
   return part;
 }
 
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function mendInput(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {
   if (isOwnCall(part, rules, knownTools)) return part;
   const given = part.input ?? (part.state === "output-error" ? part.rawInput : undefined);
-  if (isObject(given)) return part;
+  if (isJsonObject(given)) return part;
   report("call-input", `The input of "${toolNameOf(part)}" is not an object. It is put into one.`);
   return { ...without(part, "rawInput"), input: inputOf(given) } as ToolCallPart;
 }
@@ -132,7 +130,7 @@ function inputOf(given: unknown): object {
   if (typeof given !== "string") return { value: given };
   try {
     const parsed: unknown = JSON.parse(given);
-    return isObject(parsed) ? parsed : { value: given };
+    return isJsonObject(parsed) ? parsed : { value: given };
   } catch {
     // A model may write broken JSON.
     return { value: given };

@@ -1,9 +1,10 @@
 import { safeValidateUIMessages, type UIMessage } from "ai";
+import { isJsonObject } from "../../model/json-object.js";
 
 /** The message as the AI SDK takes it, without the parts that it does not know; null when nothing is left of it. */
 export async function validMessage(message: unknown): Promise<UIMessage | null> {
   const given = message as UIMessage;
-  if (typeof given !== "object" || given === null || !Array.isArray(given.parts)) return null;
+  if (!isJsonObject(given) || !Array.isArray(given.parts)) return null;
   if (await isValid(given)) return given;
   const parts: UIMessage["parts"] = [];
   for (const part of given.parts) if (await isValid({ ...given, parts: [part] })) parts.push(part);

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage } from "../../model/message.js";
 
 /** What `useChat` posts: the last message or the whole list, and what for. */
@@ -39,7 +40,7 @@ export async function readFields(request: Request, maxBytes: number): Promise<Re
 function parse(text: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+    if (isJsonObject(body)) return body;
   } catch {
     // Said below.
   }

@@ -1,5 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { RecordScope, RecordStore } from "../../storage/contract.js";
 
 /** Of `running` and `stopping` a process says that it is at work; the others are the ends of a run. */
@@ -55,13 +56,13 @@ export class RunLog {
 
   async read(): Promise<KnownRun | null> {
     const record = await this.records.get(this.#scope, RUN);
-    return record === null ? null : { state: decode(record.value) as RunState, version: record.version };
+    return record === null ? null : { state: decodeJson(record.value) as RunState, version: record.version };
   }
 
   /** Writes over the version that the caller knows, 0 for none. Null when another process was faster. */
   async write(state: RunState, expectedVersion: number): Promise<KnownRun | null> {
     try {
-      const { version } = await this.records.set(this.#scope, RUN, encode(state), { expectedVersion });
+      const { version } = await this.records.set(this.#scope, RUN, encodeJson(state), { expectedVersion });
       return { state, version };
     } catch (error) {
       if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return null;
@@ -71,13 +72,13 @@ export class RunLog {
 
   async addChunks(runId: string, number: number, chunks: readonly UIMessageChunk[]): Promise<void> {
     const key = `${prefixOf(runId)}${String(number).padStart(8, "0")}`;
-    await this.records.set(this.#scope, key, encode(chunks), { expiresAt: Date.now() + CHUNKS_KEPT });
+    await this.records.set(this.#scope, key, encodeJson(chunks), { expiresAt: Date.now() + CHUNKS_KEPT });
   }
 
   /** The batches of a run behind the one with the key `after`: a page of them. */
   async chunks(runId: string, after?: string): Promise<ChunkBatch[]> {
     const records = await this.records.list(this.#scope, { prefix: prefixOf(runId), after, limit: PAGE });
-    return records.map(({ key, value }) => ({ key, chunks: decode(value) as UIMessageChunk[] }));
+    return records.map(({ key, value }) => ({ key, chunks: decodeJson(value) as UIMessageChunk[] }));
   }
 
   /** All chunks of a run. */
@@ -112,12 +113,4 @@ export function isDead(state: RunState): boolean {
 
 function prefixOf(runId: string): string {
   return `chunks/${runId}/`;
-}
-
-function encode(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function decode(value: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(value));
 }

@@ -1,5 +1,6 @@
 import { findOrigin } from "../../formats/origin.js";
-import { isObject, type JsonObject, type ParsedSession, type Skipped } from "../../formats/session-file.js";
+import type { ParsedSession, Skipped } from "../../formats/session-file.js";
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { SessionStore, Store } from "../../storage/contract.js";
 import { prepareSession } from "./prepare.js";
@@ -70,5 +71,5 @@ async function completeMessage(session: SessionStore, message: SessionMessage): 
 }
 
 function asObject(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -1,9 +1,9 @@
-import { foldLabel } from "../../context/label.js";
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
 import { type AppliedEdits, applyEdits } from "../../learning/apply.js";
 import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
 import type { LearnFunction } from "../../learning/learn.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Store } from "../../storage/contract.js";
@@ -78,7 +78,7 @@ export class Learner {
     try {
       while (await this.#learnSome());
     } catch (error) {
-      this.#report(error);
+      this.events.emitError(error);
     }
   }
 
@@ -123,7 +123,7 @@ export class Learner {
       if (Array.isArray(edits)) return edits;
       throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
     } catch (error) {
-      this.#report(error);
+      this.events.emitError(error);
       await this.#log.failed(state, version);
       return null;
     }
@@ -170,10 +170,6 @@ export class Learner {
     const wanted = blocks === null ? null : new Set(blocks.map(foldLabel));
     const all = learnableBlocks(this.context.liveBlocks(), this.store);
     return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
-  }
-
-  #report(error: unknown): void {
-    this.events.emit({ type: "cf_agent_session_error", error: error instanceof Error ? error.message : String(error) });
   }
 }
 

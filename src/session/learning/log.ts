@@ -1,3 +1,4 @@
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { type KeptWrite, LEARNING, type RecordScope, type RecordStore } from "../../storage/contract.js";
 import { takeLease } from "../lease.js";
 
@@ -29,7 +30,7 @@ export class LearnLog {
   async state(): Promise<{ state: LearnState; version: number }> {
     const record = await this.records.get(this.#scope, STATE);
     if (record === null) return { state: { learned: [], failures: 0 }, version: 0 };
-    return { state: JSON.parse(new TextDecoder().decode(record.value)), version: record.version };
+    return { state: decodeJson(record.value) as LearnState, version: record.version };
   }
 
   /** The write of the state after messages were looked at, oldest first. */
@@ -40,7 +41,7 @@ export class LearnLog {
 
   /** Notes that the learn function failed. Errors: `RECORD_CONFLICT`. */
   async failed({ learned, failures }: LearnState, expectedVersion: number): Promise<void> {
-    const value = encode({ learned, failures: failures + 1 });
+    const value = encodeJson({ learned, failures: failures + 1 });
     await this.records.set(this.#scope, STATE, value, { expectedVersion });
   }
 
@@ -50,10 +51,6 @@ export class LearnLog {
   }
 
   #write(state: LearnState, expectedVersion: number): KeptWrite {
-    return { records: this.#scope, key: STATE, value: encode(state), options: { expectedVersion } };
+    return { records: this.#scope, key: STATE, value: encodeJson(state), options: { expectedVersion } };
   }
-}
-
-function encode(state: LearnState): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(state));
 }

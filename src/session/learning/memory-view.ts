@@ -1,13 +1,14 @@
-import { z } from "zod";
 import type { LiveBlock } from "../../context/live-block.js";
 import { AgentSearchProvider, placeOfEntries } from "../../context/providers/agent-search.js";
 import { placeOfBlock, StoreContextProvider } from "../../context/providers/store-context.js";
 import { type EditedBlock, entryKeyOf, type LearnedWrite } from "../../learning/apply.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "../../learning/edits.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import { searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
 import { orderOf } from "../../storage/store-of.js";
+import { patchSchema } from "../../tools/patch-schema.js";
 
 /** Entries that are shown of one block. */
 const MOST_ENTRIES = 10;
@@ -33,9 +34,7 @@ export async function describeBlocks(blocks: readonly LiveBlock[]): Promise<Lear
         content: (await block.read()).content,
         maxTokens: block.cap,
         holdsEntries: block.provider instanceof AgentSearchProvider,
-        ...(schema !== undefined && {
-          schema: z.toJSONSchema(schema.partial(), { io: "input", unrepresentable: "any" }),
-        }),
+        ...(schema !== undefined && { schema: patchSchema(schema) }),
       };
     }),
   );
@@ -74,7 +73,7 @@ export async function readMemory(blocks: readonly LiveBlock[], edits: readonly L
       const holdsEntries = provider instanceof AgentSearchProvider;
       if (holdsEntries) {
         const { store, scope } = placeOfEntries(provider);
-        const keys = edits.filter((edit) => String(edit?.label).toUpperCase() === folded).map(entryKeyOf);
+        const keys = edits.filter((edit) => foldLabel(edit?.label) === folded).map(entryKeyOf);
         for (const key of new Set(keys)) {
           const found = key === "" ? null : await store.entries.get(scope, key);
           if (found !== null) entries.set(JSON.stringify([label, key]), found.content);

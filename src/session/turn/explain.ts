@@ -1,5 +1,5 @@
-import { foldLabel } from "../../context/label.js";
 import { summaryMessage } from "../../model/compactions.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { StoredCompaction } from "../../storage/contract.js";
 import type { ToolBlock } from "../../tools/access.js";

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { type RecordScope, type RecordStore, TURNS } from "../../storage/contract.js";
 import type { TurnNote } from "./notes.js";
 import type { TurnRecord, TurnState } from "./record.js";
@@ -30,7 +31,7 @@ export class TurnLog {
   }
 
   async keepState(state: TurnState): Promise<void> {
-    await this.records.set(this.#scope, STATE, encode(state));
+    await this.records.set(this.#scope, STATE, encodeJson(state));
   }
 
   /** What was sent for a message when it was last to be answered; null where nothing is known of it. */
@@ -39,14 +40,16 @@ export class TurnLog {
   }
 
   async keepTurn(turn: TurnRecord): Promise<void> {
-    await this.records.set(this.#scope, turnKey(turn.messageId), encode(turn), { expiresAt: Date.now() + KEPT_FOR });
+    await this.records.set(this.#scope, turnKey(turn.messageId), encodeJson(turn), {
+      expiresAt: Date.now() + KEPT_FOR,
+    });
   }
 
   /** The notes that were told beside the prompt of this digest, by message. */
   async notes(prompt: string | undefined): Promise<Map<string, TurnNote>> {
     if (prompt === undefined) return new Map();
     const found = await this.records.list(this.#scope, { prefix: noteKey(prompt), limit: ALL });
-    const notes = found.map(({ value }) => decode(value) as TurnNote);
+    const notes = found.map(({ value }) => decodeJson(value) as TurnNote);
     return new Map(notes.map((note) => [note.messageId, note]));
   }
 
@@ -54,7 +57,10 @@ export class TurnLog {
   async add(prompt: string, note: TurnNote): Promise<TurnNote> {
     const key = noteKey(prompt, note.messageId);
     try {
-      await this.records.set(this.#scope, key, encode(note), { expectedVersion: 0, expiresAt: Date.now() + KEPT_FOR });
+      await this.records.set(this.#scope, key, encodeJson(note), {
+        expectedVersion: 0,
+        expiresAt: Date.now() + KEPT_FOR,
+      });
       return note;
     } catch (error) {
       if (!StemmaError.isInstance(error, "RECORD_CONFLICT")) throw error;
@@ -64,14 +70,6 @@ export class TurnLog {
 
   async #read<T>(key: string): Promise<T | null> {
     const record = await this.records.get(this.#scope, key);
-    return record === null ? null : (decode(record.value) as T);
+    return record === null ? null : (decodeJson(record.value) as T);
   }
-}
-
-function encode(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function decode(value: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(value));
 }

@@ -1,7 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { escapeBrackets, unescapeBrackets } from "../../context/escape.js";
-import { foldLabel } from "../../context/label.js";
 import { parsePrompt } from "../../context/prompt.js";
+import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { RecalledMessage } from "./request.js";
 

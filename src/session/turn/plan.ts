@@ -1,7 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
-import { foldLabel } from "../../context/label.js";
 import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
+import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
 import { estimateStringTokens, estimateTokens } from "../../model/tokens.js";

@@ -1,7 +1,7 @@
-import { foldLabel } from "../../context/label.js";
 import { renderPrompt } from "../../context/prompt.js";
 import { StemmaError } from "../../errors.js";
 import { applyCompactions, summaryMessage } from "../../model/compactions.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
 import { appendText } from "../../model/text.js";

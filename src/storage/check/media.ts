@@ -1,6 +1,6 @@
 import { sha256 } from "../../model/sha256.js";
 import { all, type Operation, tuples } from "../engine/operation.js";
-import { assertOrder } from "../operations/damage.js";
+import { watchEnds } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import type { Findings } from "./findings.js";
 import { type ScannedMessage, textOf } from "./scan.js";
@@ -69,7 +69,7 @@ export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) =>
   let part = -1;
   let texts: string[] = [];
   let isWhole = true;
-  const ends = new Set<string>();
+  const endsAt = watchEnds();
   const end = (): void => {
     if (texts.length > 0) visit({ hash, data: texts.join(""), isWhole });
   };
@@ -93,9 +93,7 @@ export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) =>
       part = row.part;
     }
     if (rows.length === 0) return end();
-    const place = JSON.stringify([hash, part]);
-    assertOrder(!ends.has(place));
-    ends.add(place);
+    endsAt(hash, part);
   }
 }
 

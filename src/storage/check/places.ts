@@ -1,6 +1,6 @@
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
-import { isoNow, openSessionHead } from "../operations/session-head.js";
+import { findSessionNumber, isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
 
 /** Rows of messages that say they are of a session in whose range they do not stand. */
@@ -52,23 +52,23 @@ export function* checkPlaces(sessionId: string | undefined, found: Findings): Op
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(group: Misplaced): Operation<void> {
   const { no: sessionNumber, session_id: id, owner } = group;
-  const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
+  const named = yield* findSessionNumber(id);
   const isUsable = sessionNumber >= 1 && sessionNumber < 2 ** 25;
-  if (owner === null && named === undefined && isUsable) return yield* register(sessionNumber, id);
+  if (owner === null && named === null && isUsable) return yield* register(sessionNumber, id);
   if (owner === null) {
-    if (named !== undefined && isUsable && (yield* isEmpty(named.no))) {
+    if (named !== null && isUsable && (yield* isEmpty(named))) {
       return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", sessionNumber, id);
     }
     return yield* moveMessages(group, yield* idsOf(group));
   }
   const own = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND session_id = ? LIMIT 1";
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
-  if (!isMixed && (named === undefined || (yield* isEmpty(named.no)))) {
+  if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
-    if (named !== undefined) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named.no);
+    if (named !== null) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named);
     return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, sessionNumber);
   }
-  const adopted = isMixed ? yield* idsOfOwner(group, owner, named === undefined) : [];
+  const adopted = isMixed ? yield* idsOfOwner(group, owner, named === null) : [];
   for (const messageId of adopted) {
     yield* run("UPDATE assistant_messages SET session_id = ? WHERE session_id = ? AND id = ?", owner, id, messageId);
   }
@@ -77,26 +77,26 @@ export function* repairMisplaced(group: Misplaced): Operation<void> {
 
 /** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
 export function* repairMisplacedSummaries({ no: sessionNumber, session_id: id, owner }: Misplaced): Operation<void> {
-  const named = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", id);
+  const named = yield* findSessionNumber(id);
   const ids = yield* column<string>(
     `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
     sessionNumber,
     id,
   );
   for (const summaryId of ids) {
-    if (named === undefined) {
+    if (named === null) {
       const known = "SELECT 1 FROM assistant_compactions WHERE session_id = ? AND id = ?";
       if (owner === null || (yield* first(known, owner, summaryId)) !== undefined) continue;
       const adopt = "UPDATE assistant_compactions SET session_id = ? WHERE session_id = ? AND id = ?";
       yield* run(adopt, owner, id, summaryId);
       continue;
     }
-    const range = [floorOf(named.no), ceilingOf(named.no)] as const;
+    const range = [floorOf(named), ceilingOf(named)] as const;
     const last = yield* first<{ n: number | null }>(
       "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
       ...range,
     );
-    const rowId = nextPosition(named.no, last?.n ?? range[0]);
+    const rowId = nextPosition(named, last?.n ?? range[0]);
     yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", rowId, id, summaryId);
   }
 }

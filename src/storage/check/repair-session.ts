@@ -37,7 +37,7 @@ function* repairRecord(session: SessionRecord): Operation<void> {
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());
-    else if (/tokens|cost/.test(column)) yield* set(column, 0);
+    else if (/tokens|cost|changes/.test(column)) yield* set(column, 0);
     else yield* set(column, null);
   }
 }

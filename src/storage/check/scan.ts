@@ -1,4 +1,5 @@
 import { decodeMessage, PendingMessage } from "../../model/codec.js";
+import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage } from "../../model/message.js";
 import { storableText } from "../../model/storable-text.js";
 import { documentOf, isoTime, searchableText } from "../../model/text.js";
@@ -8,6 +9,7 @@ import { all, type Operation } from "../engine/operation.js";
 import { readContents, readMedia } from "../operations/content.js";
 import { rowAfter } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
+import { isText } from "./findings.js";
 
 /** A row of `assistant_messages`, as it stands there. What is damaged may be of any type. */
 export interface MessageRow {
@@ -91,7 +93,7 @@ function* keysOf(sessionNumber: number, content: string): Operation<string[]> {
 
 function sayingOf(message: SessionMessage, keys: readonly string[]): Said | null {
   try {
-    const isMessage = message.parts.every((part) => typeof part === "object" && part !== null && isName(part.type));
+    const isMessage = message.parts.every((part) => isJsonObject(part) && isText(part.type));
     if (!isMessage) return null;
     return {
       message,
@@ -106,5 +108,3 @@ function sayingOf(message: SessionMessage, keys: readonly string[]): Said | null
     return null;
   }
 }
-
-const isName = (type: unknown): boolean => typeof type === "string";

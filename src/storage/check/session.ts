@@ -3,8 +3,10 @@ import { isStoredMetadata } from "../../model/session-metadata.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
-import { measureTokens, parseSkills } from "../operations/history.js";
+import type { CompactionRow } from "../operations/compactions.js";
+import { measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
+import { parseSkills } from "../operations/skill-state.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
 import { checkMedia, checkRefs, openRefs } from "./media.js";
 import { type ScannedMessage, scanMessages } from "./scan.js";
@@ -29,18 +31,11 @@ export interface SessionRecord {
   readonly leaf: number | null;
   readonly stale: number | null;
   readonly skills: string | null;
+  readonly changes: number;
 }
 
-export interface SummaryRow {
-  readonly n: number;
-  readonly id: string;
+export interface SummaryRow extends CompactionRow {
   readonly session_id: string;
-  readonly summary: string;
-  readonly from_message_id: string;
-  readonly to_message_id: string;
-  readonly created_at: string;
-  readonly from_n: number | null;
-  readonly to_n: number | null;
   readonly tokens: number;
 }
 
@@ -110,6 +105,7 @@ export function faultsOf(session: SessionRecord): string[] {
     created_at: isTime(session.created_at),
     updated_at: isTime(session.updated_at),
     leaf: leaf === null || leaf === 0 || isOwn(leaf),
+    changes: isWhole(Number(session.changes)),
     stale: stale === null || isOwn(stale),
     skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
   };

@@ -1,4 +1,5 @@
 import { floorOf } from "../operations/row-id.js";
+import type { MessagePosition } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
 import type { MessageRow } from "./scan.js";
 
@@ -9,13 +10,6 @@ export interface BranchRow {
   readonly parent_n: number | null;
 }
 
-export interface Passed {
-  readonly n: number;
-  readonly id: string;
-  readonly branch: number;
-  readonly total: number | null;
-}
-
 /**
  * Follows the rows of a session in order and holds parents against branches: each says the tree by itself. Keeps the last row of
  * each branch, and the rows that something else names by number (`wanted`); never all of them.
@@ -23,11 +17,11 @@ export interface Passed {
 export class TreeCheck {
   readonly heads: ReadonlyMap<number, BranchRow>;
   /** Of the rows in `wanted`, those that went by. */
-  readonly passed = new Map<number, Passed>();
+  readonly passed = new Map<number, MessagePosition>();
   /** Rows whose total was measured, not added up. */
-  readonly measured: (Passed & { readonly total: number })[] = [];
-  newest: Passed | null = null;
-  readonly #last = new Map<number, Passed>();
+  readonly measured: (MessagePosition & { readonly total: number })[] = [];
+  newest: MessagePosition | null = null;
+  readonly #last = new Map<number, MessagePosition>();
   readonly #wanted: ReadonlySet<number>;
 
   constructor(
@@ -63,7 +57,7 @@ export class TreeCheck {
   }
 
   /** True when the row `from` is on the path to the row `to`. */
-  isOnPath(from: Passed, to: Passed): boolean {
+  isOnPath(from: MessagePosition, to: MessagePosition): boolean {
     let { branch, n: hi } = to;
     for (;;) {
       if (from.branch === branch && from.n <= hi) return true;
@@ -76,7 +70,7 @@ export class TreeCheck {
   }
 
   // What a branch begins below: null for a root, undefined where that cannot be told.
-  #parentOfBranch(row: MessageRow): Passed | null | undefined {
+  #parentOfBranch(row: MessageRow): MessagePosition | null | undefined {
     if (row.branch === 0) return null;
     const head = this.heads.get(row.branch);
     if (head === undefined) return this.#report(row, `It is of branch ${row.branch}, which is not there.`);
@@ -95,7 +89,7 @@ export class TreeCheck {
     return parent;
   }
 
-  #holdTotal(row: MessageRow, place: Passed, parent: Passed | null): void {
+  #holdTotal(row: MessageRow, place: MessagePosition, parent: MessagePosition | null): void {
     const { stale } = this.session;
     const isCurrent = (total: number | null, rowId: number): total is number =>
       total !== null && (stale === null || rowId > stale);

@@ -1,10 +1,9 @@
-import { all, type Operation, run } from "../engine/operation.js";
 import { isoNow, makeRow } from "../operations/session-head.js";
-import { isScope, UPGRADED_ROWS } from "../session-id.js";
-import { type Findings, isText, isTime, isWhole } from "./findings.js";
+import { parseMessageIds } from "../operations/versions.js";
+import { isText, isTime, isWhole } from "./findings.js";
+import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
 
-interface VersionRow {
-  readonly session_id: string;
+interface VersionRow extends KeyedRow {
   readonly kind: string;
   readonly label: string;
   readonly key: string;
@@ -13,15 +12,9 @@ interface VersionRow {
   readonly written_at: string;
   readonly author: string | null;
   readonly message_ids: string | null;
-  readonly registered: number | null;
 }
 
-const TABLE = "assistant_versions";
-const PAGE = 64;
 const AUTHORS = ["model", "program", "learning", "import"];
-
-const needsSession = ({ session_id, registered }: VersionRow) =>
-  session_id !== "" && session_id !== UPGRADED_ROWS && !isScope(String(session_id)) && registered === null;
 
 /** What makes it no version at all. */
 function isNone({ kind, label, key, version, content }: VersionRow): boolean {
@@ -30,71 +23,29 @@ function isNone({ kind, label, key, version, content }: VersionRow): boolean {
   return !(isText(label) && isWhole(Number(version), 1) && (isBlock || isEntry));
 }
 
-const isIds = (text: string | null): boolean => {
-  if (text === null) return true;
-  try {
-    const ids: unknown = JSON.parse(text);
-    return Array.isArray(ids) && ids.every(isText);
-  } catch {
-    return false;
-  }
-};
-
 /** What is wrong with what a version says of itself. */
-const isMisnoted = ({ written_at, author, message_ids }: VersionRow) =>
-  !isTime(written_at) || !(author === null || AUTHORS.includes(author)) || !isIds(message_ids);
+function isMisnoted({ written_at, author, message_ids }: VersionRow): boolean {
+  const isAuthor = author === null || AUTHORS.includes(author);
+  return !isTime(written_at) || !isAuthor || parseMessageIds(message_ids) === null;
+}
 
-function faultsOf(row: VersionRow): string[] {
-  const rules: [boolean, string][] = [
+/** A row that is no version is removed. What one says of itself is taken back where it cannot be; its text stays. */
+export const VERSIONS = rowCheck<VersionRow>({
+  table: "assistant_versions",
+  rule: "version",
+  key: ["session_id", "kind", "label", "key", "version"],
+  columns: ["content", "written_at", "author", "message_ids"],
+  idOf: ({ kind, key, label }) => (kind === "entry" ? key : label),
+  rulesFor: (row) => [
     [!needsSession(row), "Its session is not in the registry."],
     [!isNone(row), "It is no version of a block or an entry."],
     [!isMisnoted(row), "When it was written, by whom or of which messages is none."],
-  ];
-  return rules.flatMap(([holds, message]) => (holds ? [] : [message]));
-}
-
-/** How many rows there are, and those with a fault. */
-function* scan(sessionId: string | undefined): Operation<{ looked: number; faulty: VersionRow[] }> {
-  const faulty: VersionRow[] = [];
-  let looked = 0;
-  for (;;) {
-    const rows: VersionRow[] = yield* all<VersionRow>(
-      `SELECT v.session_id AS session_id, v.kind AS kind, v.label AS label, v.key AS key, v.version AS version,
-              v.content AS content, v.written_at AS written_at, v.author AS author, v.message_ids AS message_ids,
-              s.no AS registered
-       FROM ${TABLE} v LEFT JOIN assistant_sessions s ON s.id = v.session_id
-       ${sessionId === undefined ? "" : "WHERE v.session_id = ?"}
-       ORDER BY v.session_id, v.kind, v.label, v.key, v.version LIMIT ${PAGE} OFFSET ${looked}`,
-      ...(sessionId === undefined ? [] : [sessionId]),
-    );
-    looked += rows.length;
-    for (const row of rows) if (faultsOf(row).length > 0) faulty.push(row);
-    if (rows.length < PAGE) return { looked, faulty };
-  }
-}
-
-/** Holds the versions of blocks and entries against their rules. */
-export function* checkVersions(sessionId: string | undefined, found: Findings): Operation<void> {
-  const { looked, faulty } = yield* scan(sessionId);
-  found.count(TABLE, looked);
-  for (const row of faulty) {
-    const id = row.kind === "entry" ? row.key : row.label;
-    for (const message of faultsOf(row)) found.add("version", TABLE, String(row.session_id), String(id), message);
-  }
-}
-
-/** Removes what is no version. What one says of itself is taken back where it cannot be; its text stays. */
-export function* repairVersions(sessionId: string | undefined): Operation<void> {
-  for (const row of (yield* scan(sessionId)).faulty) {
-    const at = [row.session_id, row.kind, row.label, row.key, row.version] as const;
-    const where = "WHERE session_id = ? AND kind = ? AND label = ? AND key = ? AND version = ?";
-    if (isNone(row)) {
-      yield* run(`DELETE FROM ${TABLE} ${where}`, ...at);
-      continue;
-    }
+  ],
+  *mend(row, write) {
+    if (isNone(row)) return yield* write("DELETE FROM assistant_versions");
     if (needsSession(row)) yield* makeRow(row.session_id);
-    if (!isMisnoted(row)) continue;
+    if (!isMisnoted(row)) return;
     const writtenAt = isTime(row.written_at) ? row.written_at : isoNow();
-    yield* run(`UPDATE ${TABLE} SET written_at = ?, author = NULL, message_ids = NULL ${where}`, writtenAt, ...at);
-  }
-}
+    yield* write("UPDATE assistant_versions SET written_at = ?, author = NULL, message_ids = NULL", writtenAt);
+  },
+});

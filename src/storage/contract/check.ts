@@ -35,7 +35,7 @@ export interface CheckProblem {
  * `engine`: what the database says of its own file; `session`: a registry row; `place`: a row that stands in no session or in another one;
  * `content`: a message that cannot be read; `fields`: columns that do not say what the content says; `tree`: parents and
  * branches; `totals`: token sums; `summary`: a range of a summary; `media`: what stands outside a message's row; `block`, `entry`,
- * `version`, `record`, `index`: the search index; `vector`.
+ * `version`, `record`, `usage`, `index`: the search index; `vector`.
  */
 export type CheckRule =
   | "engine"
@@ -51,5 +51,6 @@ export type CheckRule =
   | "entry"
   | "version"
   | "record"
+  | "usage"
   | "index"
   | "vector";

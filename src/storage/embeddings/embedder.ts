@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { reasonOf, StemmaError } from "../../errors.js";
 import { unlessAborted } from "../../unless-aborted.js";
 import type { EmbeddingModel, Embedder as GivenEmbedder } from "./contract.js";
 
@@ -62,7 +62,7 @@ export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
         length ??= unit[0]?.length ?? null;
         return unit;
       } catch (cause) {
-        const why = cause instanceof Error ? cause.message : String(cause);
+        const why = reasonOf(cause);
         throw new StemmaError("EMBEDDER_FAILED", { id, texts: texts.length }, `The embedder "${id}" failed: ${why}`, {
           cause,
         });

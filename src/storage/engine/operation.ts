@@ -1,6 +1,6 @@
 /**
  * An operation is a generator that yields statements and is given their rows. It never knows whether the engine is
- * synchronous, so each is written once; `run.ts` drives it.
+ * synchronous, so each is written once; `runner.ts` drives it.
  */
 export type SqlValue = string | number | null | Uint8Array;
 export type Row = Record<string, unknown>;

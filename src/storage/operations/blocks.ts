@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
+import { assertBudget } from "../../model/budget.js";
 import { appendText } from "../../model/text.js";
-import { estimateStringTokens } from "../../model/tokens.js";
 import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
@@ -130,14 +130,6 @@ export function* removeBlock(key: BlockKey): Operation<boolean> {
   const query = `DELETE FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
   return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
-}
-
-/** Errors: `BLOCK_OVER_BUDGET`. */
-export function assertBudget(label: string, content: string, maxTokens: number): void {
-  const tokens = estimateStringTokens(content);
-  if (tokens <= maxTokens) return;
-  const message = `Block "${label}" would hold ${tokens} tokens of at most ${maxTokens}. Shorten it, or replace what is no longer needed.`;
-  throw new StemmaError("BLOCK_OVER_BUDGET", { label, tokens, maxTokens }, message);
 }
 
 /** Writes the next version of a block that `openBlock` read. */

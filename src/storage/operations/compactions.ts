@@ -7,7 +7,7 @@ import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contra
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
-import { readView, skillsOf } from "./history.js";
+import { readView } from "./history.js";
 import { findSegments, selectRanges, spansBetween, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
@@ -20,8 +20,9 @@ import {
   type SessionHead,
   touchSession,
 } from "./session-head.js";
+import { skillsOf } from "./skill-state.js";
 
-interface CompactionRow {
+export interface CompactionRow {
   readonly n: number;
   readonly id: string;
   readonly summary: string;

@@ -20,6 +20,16 @@ export function rowAfter(last: number, from: number): number {
   return last + 1;
 }
 
+/** For whoever reads on behind keys. Engines order texts each in their own way, so only an end that comes twice tells. */
+export function watchEnds(): (...end: readonly unknown[]) => void {
+  const ends = new Set<string>();
+  return (...end) => {
+    const text = JSON.stringify(end);
+    assertOrder(!ends.has(text));
+    ends.add(text);
+  };
+}
+
 /** For whoever reads page by page, behind the row at which the page before ended. */
 export function assertOrder(isBehind: boolean): void {
   if (isBehind) return;

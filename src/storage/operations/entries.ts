@@ -1,3 +1,4 @@
+import { assertBudget } from "../../model/budget.js";
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
 import { appendText } from "../../model/text.js";
@@ -5,7 +6,6 @@ import type { EntryScope, StoredEntry, StoredVersion } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { assertBudget } from "./blocks.js";
 import { searchOf } from "./search/search.js";
 import { dateSession, isoNow } from "./session-head.js";
 import { inScope } from "./upgraded-rows.js";

@@ -5,7 +5,6 @@ import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { copyEntries } from "./entries.js";
-import { skillsOf } from "./history.js";
 import { appendMessages } from "./messages.js";
 import { findSegments } from "./path.js";
 import { copyRecord } from "./records.js";
@@ -20,6 +19,7 @@ import {
   type SessionHead,
 } from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
+import { skillsOf } from "./skill-state.js";
 import { adoptBlocks } from "./upgraded-rows.js";
 import { copyVersions } from "./versions.js";
 

@@ -1,4 +1,4 @@
-import type { ImportedTree, NewSession } from "../contract.js";
+import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
@@ -11,8 +11,9 @@ const NO_LEAF = 0;
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
-  const isNew = tree.session !== undefined && (yield* readSession(sessionId)) === null;
-  if (isNew) yield* createSession({ ...tree.session, id: sessionId } as NewSession);
+  if (tree.session !== undefined && (yield* readSession(sessionId)) === null) {
+    yield* createSession({ ...tree.session, id: sessionId });
+  }
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
     : sql.native.importMessages(sql, sessionId, tree.messages);

@@ -63,6 +63,6 @@ export function* scopedKey<K extends Scoped>(key: K, userId: string | undefined)
 }
 
 /** The error for a session of another user. It tells nothing of the session. */
-export function owned(sessionId: string): StemmaError {
-  return new StemmaError("SESSION_OWNED", { sessionId }, `Session "${sessionId}" belongs to another user.`);
+export function owned(sessionId: string, options?: { cause: unknown }): StemmaError {
+  return new StemmaError("SESSION_OWNED", { sessionId }, `Session "${sessionId}" belongs to another user.`, options);
 }

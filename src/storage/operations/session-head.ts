@@ -1,7 +1,7 @@
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { noMessage } from "../../model/tree-errors.js";
 import type { CorruptHandler } from "../engine/dialect.js";
-import { count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
 import { isScope } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
@@ -62,10 +62,14 @@ export function* openSessionHead(sessionId: string): Operation<SessionHead> {
   const head = yield* findSessionHead(sessionId);
   if (head !== null) return head;
   yield* makeRow(sessionId);
-  const row = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
-  const sessionNumber = row?.no as number;
+  const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
   return { no: sessionNumber, leaf: null, stale: null, skills: null, newest: null };
+}
+
+/** The number of a session, or null when it is not registered. */
+export function* findSessionNumber(sessionId: string): Operation<number | null> {
+  return (yield* column<number>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId))[0] ?? null;
 }
 
 /**
@@ -126,17 +130,24 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   return head.newest;
 }
 
-/** The message that a read ends with: `leafId`, or the active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
-export function* resolveLeaf(
+/**
+ * A session's row, and the message that a read of it ends with: `leafId`, or the active leaf. Null in a session without an
+ * active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+ */
+export function* findLeaf(
   sessionId: string,
-  head: SessionHead,
   leafId: string | undefined,
   onCorrupt?: CorruptHandler,
-): Operation<MessagePosition | null> {
-  if (leafId === undefined) return yield* activeLeaf(head, onCorrupt);
-  const place = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  assertWithin(head, place);
-  return place;
+): Operation<{ readonly head: SessionHead; readonly leaf: MessagePosition } | null> {
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
+  if (leafId === undefined) {
+    const leaf = yield* activeLeaf(head, onCorrupt);
+    return leaf === null ? null : { head, leaf };
+  }
+  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  assertWithin(head, leaf);
+  return { head, leaf };
 }
 
 /** Errors: `CORRUPT_MESSAGE` for a row of a session that stands among those of another number. */

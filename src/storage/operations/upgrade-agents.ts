@@ -1,8 +1,7 @@
 // One upgrade, table after table in the order in which they need each other. Nothing else knows the old tables.
-import { type EncodedMessage, foreignContent } from "../../model/codec.js";
+import { type EncodedMessage, foreignContent, measureMessage } from "../../model/codec.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { isTooDeep } from "../../model/message.js";
-import { isoTime, searchableText, senderName } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
@@ -131,14 +130,7 @@ function encodeOld(id: string, row: { role: string; content: string }): EncodedM
   const read = foreignContent(row.content);
   const base = { id, role: row.role, content: read?.content ?? row.content, media: [] };
   if (read === null || isTooDeep(read.message)) return { ...base, text: "", name: "", tokens: 0, createdAt: null };
-  const { message } = read;
-  return {
-    ...base,
-    text: searchableText(message),
-    name: senderName(message),
-    tokens: estimateMessageTokens(message),
-    createdAt: isoTime(message.createdAt),
-  };
+  return { ...base, ...measureMessage(read.message) };
 }
 
 interface OldCompaction {

@@ -16,6 +16,8 @@ export interface VersionNote extends VersionOptions {
   readonly writtenIn: string | null;
 }
 
+/** What of a row makes a version. */
+export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
 const placeOf = ({ sessionId, kind, label, key }: VersionPlace) => [sessionId, kind, label, key] as const;
@@ -29,9 +31,6 @@ export function* readVersions(place: VersionPlace): Operation<StoredVersion[]> {
   return rows.map(versionOf);
 }
 
-/** What of a row makes a version. */
-export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
-
 export function versionOf(row: VersionRow): StoredVersion {
   return {
     version: Number(row.version),
@@ -39,9 +38,20 @@ export function versionOf(row: VersionRow): StoredVersion {
     writtenAt: row.written_at,
     author: row.author,
     sessionId: row.written_in,
-    messageIds: row.message_ids === null ? [] : JSON.parse(row.message_ids),
+    messageIds: parseMessageIds(row.message_ids) ?? [],
     toolCallId: row.tool_call_id,
   };
+}
+
+/** The ids that a row names as JSON, [] for none; null for what is no list of ids, which a read takes for none. */
+export function parseMessageIds(json: string | null): string[] | null {
+  if (json === null) return [];
+  try {
+    const ids: unknown = JSON.parse(json);
+    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
+  } catch {
+    return null;
+  }
 }
 
 export interface VersionRow {
@@ -95,17 +105,16 @@ export function* keepVersion(
 
 function* insertVersion(place: VersionPlace, version: StoredVersion): Operation<void> {
   yield* run(
-    `INSERT INTO assistant_versions
-         (content, written_at, author, written_in, message_ids, tool_call_id, session_id, kind, label, key, version)
+    `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ...placeOf(place),
+    version.version,
     version.content,
     version.writtenAt,
     version.author,
     version.sessionId,
     version.messageIds.length === 0 ? null : JSON.stringify(version.messageIds),
     version.toolCallId,
-    ...placeOf(place),
-    version.version,
   );
 }
 
@@ -129,10 +138,8 @@ export function* removeAllVersions(sessionId: string): Operation<void> {
 /** Copies the versions of a session's blocks and entries to another one. */
 export function* copyVersions(from: string, to: string): Operation<void> {
   yield* run(
-    `INSERT INTO assistant_versions
-       (session_id, kind, label, key, version, content, written_at, author, written_in, message_ids, tool_call_id)
-     SELECT ?, kind, label, key, version, content, written_at, author, written_in, message_ids, tool_call_id
-     FROM assistant_versions WHERE session_id = ?`,
+    `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
+     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE session_id = ?`,
     to,
     from,
   );

@@ -1,4 +1,6 @@
 import { type ErrorCode, StemmaError } from "../../errors.js";
+import { noParent } from "../../model/tree-errors.js";
+import { owned } from "../operations/owners.js";
 
 /**
  * What a failure says about the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
@@ -47,13 +49,8 @@ export function postgresError(error: unknown): unknown {
   const { code, message, detail } = partsOf(error);
   const fail = (stemmaCode: ErrorCode, text: string, details: Record<string, unknown> = { sqlstate: code }) =>
     new StemmaError(stemmaCode, details, text, { cause: error });
-  if (code === PARENT_NOT_FOUND) {
-    const advice = "Pass null to start a new root, or the id of a message that exists.";
-    return fail("PARENT_NOT_FOUND", `Message "${detail}" is not in this session. ${advice}`, { parentId: detail });
-  }
-  if (code === SESSION_OWNED) {
-    return fail("SESSION_OWNED", `Session "${detail}" belongs to another user.`, { sessionId: detail });
-  }
+  if (code === PARENT_NOT_FOUND) return noParent({ parentId: detail }, { cause: error });
+  if (code === SESSION_OWNED) return owned(detail, { cause: error });
   if (code === SESSION_LIMIT) return fail("SESSION_LIMIT", `${message}.`);
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) {
     return fail("STORE_CLOSED", "The connection of this store was closed; open a new one.");

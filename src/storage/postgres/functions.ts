@@ -1,6 +1,5 @@
+import { SPAN } from "../operations/row-id.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
-
-const SPAN = 2 ** 28;
 
 /**
  * The operations that are one round trip as a function of the database, and several otherwise: see `NativeOperations`. They

@@ -9,11 +9,11 @@ import type { ParentRef } from "../contract.js";
 import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { readContents } from "../operations/content.js";
-import { skillsOf } from "../operations/history.js";
 import { importMessages } from "../operations/messages.js";
 import { owned } from "../operations/owners.js";
 import { sessionOf } from "../operations/row-id.js";
 import { isoNow, messageNotFound } from "../operations/session-head.js";
+import { skillsOf } from "../operations/skill-state.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
 const MAX_APPENDED = 32_000_000;

@@ -10,18 +10,13 @@ export function fitTerms(whole: string, maxBytes: number): string {
   const kept: string[] = [];
   let room = maxBytes;
   let next = 0;
-  for (; next < terms.length && room > maxBytes / 2; next += 1) {
-    const term = terms[next] as string;
+  const keep = (term: string): void => {
     const bytes = utf8Length(term) + 1;
-    if (bytes > room) continue;
+    if (bytes > room) return;
     kept.push(term);
     room -= bytes;
-  }
-  for (const term of new Set(terms.slice(next))) {
-    const bytes = utf8Length(term) + 1;
-    if (bytes > room) continue;
-    kept.push(term);
-    room -= bytes;
-  }
+  };
+  for (; next < terms.length && room > maxBytes / 2; next += 1) keep(terms[next] as string);
+  for (const term of new Set(terms.slice(next))) keep(term);
   return kept.join(" ");
 }

@@ -1,3 +1,4 @@
+// One class: loads, saves and undoing share what is held of each session.
 import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";

@@ -1,3 +1,4 @@
+// One form: each part of a session is written and read in the same place.
 import { fromBase64, toBase64 } from "../../../model/base64.js";
 import type { SessionMessage } from "../../../model/message.js";
 import type { SkillState } from "../../../model/skills.js";

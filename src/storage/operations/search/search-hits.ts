@@ -6,19 +6,15 @@ import { searchableText, senderName } from "../../../model/text.js";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
-import { type ContentRow, readContent } from "../content.js";
+import { readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
-import { findRows, isOnPath } from "./search-scope.js";
+import { type CheckedRow, findRows, isOnPath } from "./search-scope.js";
 
-interface HitRow extends ContentRow {
+interface HitRow extends CheckedRow {
   readonly id: string;
   readonly session_id: string;
-  readonly branch: number;
-  readonly role: string;
-  readonly dated_at: string | null;
-  readonly created_at: string;
 }
 
 const COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";

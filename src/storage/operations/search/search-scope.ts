@@ -8,7 +8,7 @@ import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 import { sessionFilter } from "../session-filter.js";
-import { findNamed, findSessionHead, messageNotFound, resolveLeaf } from "../session-head.js";
+import { findLeaf, findSessionHead } from "../session-head.js";
 
 /** What a search may find. */
 export interface Scope {
@@ -26,15 +26,15 @@ export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scop
   if (sessionId === undefined) return yield* scopeOf(sql, request);
   if (userId !== undefined) yield* assertUser(sessionId, userId);
   const { sessionIds } = request;
-  const head = sessionIds?.includes(sessionId) === false ? null : yield* findSessionHead(sessionId);
-  if (leafId === undefined) return head === null ? null : { range: rangeOf(head.no), sessions: null, path: null };
-  if (leafId === null) {
-    const active = head === null ? null : yield* resolveLeaf(sessionId, head, undefined);
-    if (head === null || active === null) return null;
-    return { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, active) };
+  const isLeftOut = sessionIds?.includes(sessionId) === false;
+  if (leafId === undefined) {
+    const head = isLeftOut ? null : yield* findSessionHead(sessionId);
+    return head === null ? null : { range: rangeOf(head.no), sessions: null, path: null };
   }
-  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
-  return head === null ? null : { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, leaf) };
+  const found = yield* findLeaf(sessionId, leafId ?? undefined);
+  if (found === null || isLeftOut) return null;
+  const { head, leaf } = found;
+  return { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, leaf) };
 }
 
 function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null> {
@@ -96,7 +96,7 @@ function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchR
   return path !== null || [role, after, before, metadata].some((filter) => filter !== undefined);
 }
 
-interface CheckedRow extends ContentRow {
+export interface CheckedRow extends ContentRow {
   readonly branch: number;
   readonly role: string;
   readonly dated_at: string | null;

@@ -1,0 +1,86 @@
+import { reasonOf, StemmaError } from "../../errors.js";
+import type { CheckOptions, CheckProblem } from "../contract.js";
+import type { Operation } from "../engine/operation.js";
+import type { Turns } from "../engine/turns.js";
+import type { OpenStore } from "../sql-store.js";
+import type { CheckDialect } from "./dialect.js";
+import { type Finding, Findings } from "./findings.js";
+
+type Look = (found: Findings) => Operation<void>;
+
+/** One check of a store under way: each look is a transaction of its own, and so is each repair. */
+export class CheckRun {
+  readonly problems: CheckProblem[] = [];
+  readonly checked: Record<string, number> = {};
+  /** The file itself is damaged: what is written to it could be lost with the rest. */
+  isBroken = false;
+  /** Some message or its media cannot be read, so what it needs is not known. */
+  isUnreadable = false;
+
+  constructor(
+    readonly open: OpenStore,
+    readonly dialect: CheckDialect,
+    readonly options: CheckOptions,
+    private readonly turns: Turns,
+  ) {}
+
+  get mayRepair(): boolean {
+    return this.options.repair === true && !this.isBroken;
+  }
+
+  /** Looks, mends what was found where that is wanted, and looks again: what is found no more was repaired. */
+  async step(look: Look, mend: (found: Findings) => Promise<void>, sessionId?: string): Promise<void> {
+    const before = await this.#look(look, sessionId);
+    if (before.problems.length === 0 || !this.mayRepair) return this.report(before, null);
+    const failure = await mend(before).then(() => null, reasonOf);
+    const after = await this.#look(look, sessionId);
+    if (failure !== null) after.add("engine", "", null, null, `The repair was refused: ${failure}`);
+    this.report(before, after);
+  }
+
+  // In the turn of a session, where it is one session that is looked at.
+  async #look(look: Look, sessionId?: string): Promise<Findings> {
+    const found = new Findings();
+    const read = () => this.open.runner.read(() => look(found));
+    try {
+      await (sessionId === undefined ? read() : this.turns.read(sessionId, read));
+    } catch (error) {
+      this.noteUnreadable("", error, found);
+    }
+    return found;
+  }
+
+  /** Whatever is wrong with rows is a finding, and the rest is looked at all the same. Errors: `STORE_CLOSED`. */
+  noteUnreadable(table: string, error: unknown, found: Findings): void {
+    if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
+    this.isBroken = true;
+    found.add("engine", table, null, null, `The rows could not be read: ${reasonOf(error)}`);
+  }
+
+  /** Takes over what was found, and what was found after a repair; null where there was none. */
+  report(before: Findings, after: Findings | null): void {
+    const last = after ?? before;
+    for (const [table, rows] of Object.entries(last.checked)) this.checked[table] = (this.checked[table] ?? 0) + rows;
+    const left = new Set(last.problems.map(keyOf));
+    const known = new Set(before.problems.map(keyOf));
+    for (const problem of before.problems) this.problems.push({ ...problem, repaired: !left.has(keyOf(problem)) });
+    for (const problem of last.problems) {
+      if (!known.has(keyOf(problem))) this.problems.push({ ...problem, repaired: false });
+    }
+    this.isUnreadable ||= last.problems.some(({ rule }) => rule === "content" || rule === "media");
+  }
+
+  /** Writes in the turn of a session, "" for none. */
+  write<T>(sessionId: string, operation: () => Operation<T>): Promise<T> {
+    const { runner, sql } = this.open;
+    const { lockSession } = sql;
+    const locked = function* () {
+      if (lockSession !== null) yield* lockSession(sessionId);
+      return yield* operation();
+    };
+    return this.turns.write(sessionId, () => runner.write(locked));
+  }
+}
+
+const keyOf = ({ rule, table, sessionId, id, message }: Finding) =>
+  JSON.stringify([rule, table, sessionId, id, message]);

@@ -1,0 +1,31 @@
+import { isoNow, makeRow } from "../operations/session-head.js";
+import { isText, isTime } from "./findings.js";
+import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
+
+interface EntryRow extends KeyedRow {
+  readonly key: string;
+  readonly label: string;
+  readonly content: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export const ENTRIES = rowCheck<EntryRow>({
+  table: "cf_agents_search_entries",
+  rule: "entry",
+  key: ["session_id", "label", "key"],
+  columns: ["content", "created_at", "updated_at"],
+  idOf: ({ key }) => key,
+  rulesFor: (row) => [
+    [!needsSession(row), "Its session is not in the registry."],
+    [isText(row.key) && row.key !== "", "Its name is none."],
+    [isText(row.content), "Its content is no text."],
+    [isTime(row.created_at) && isTime(row.updated_at), "When it was written is no time."],
+  ],
+  *mend(row, write) {
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
+    for (const column of ["created_at", "updated_at"] as const) {
+      if (!isTime(row[column])) yield* write(`UPDATE cf_agents_search_entries SET ${column} = ?`, isoNow());
+    }
+  },
+});

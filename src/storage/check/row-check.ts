@@ -1,0 +1,97 @@
+import type { CheckRule } from "../contract.js";
+import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { watchEnds } from "../operations/damage.js";
+import { isScope, UPGRADED_ROWS } from "../session-id.js";
+import type { Findings } from "./findings.js";
+
+/** A row that is kept beside the messages, by a session's id and by keys. What is damaged may be of any type. */
+export interface KeyedRow {
+  readonly session_id: string;
+  /** The number of its session; null where the registry has none. */
+  readonly registered: number | null;
+}
+
+/** A table of such rows, and what holds for each. */
+export interface KeyedTable<R extends KeyedRow> {
+  readonly table: string;
+  readonly rule: CheckRule;
+  /** The columns of the primary key. */
+  readonly key: readonly (keyof R & string)[];
+  /** The other columns that are looked at. */
+  readonly columns: readonly (keyof R & string)[];
+  /** What names a row in a report. */
+  readonly idOf: (row: R) => string;
+  /** What holds for a row that is right, with what is said of one for which it does not. */
+  readonly rulesFor: (row: R) => readonly (readonly [holds: boolean, message: string])[];
+  /** Mends what can be without guessing at contents. `write` runs a statement for this row: the WHERE is put behind it. */
+  readonly mend: (row: R, write: (statement: string, ...values: SqlValue[]) => Operation<void>) => Operation<void>;
+}
+
+/** Looks at the rows of a session, or at all of a table, and mends them. */
+export interface RowCheck {
+  check(sessionId: string | undefined, found: Findings): Operation<void>;
+  repair(sessionId: string | undefined): Operation<void>;
+}
+
+export function rowCheck<R extends KeyedRow>(rows: KeyedTable<R>): RowCheck {
+  const { table, rule, key, idOf, rulesFor, mend } = rows;
+  const where = `WHERE ${key.map((name) => `${name} = ?`).join(" AND ")}`;
+  return {
+    *check(sessionId, found) {
+      const { looked, faulty } = yield* findFaulty(rows, sessionId);
+      found.count(table, looked);
+      for (const row of faulty) {
+        for (const [holds, message] of rulesFor(row)) {
+          if (!holds) found.add(rule, table, String(row.session_id), String(idOf(row)), message);
+        }
+      }
+    },
+    *repair(sessionId) {
+      for (const row of (yield* findFaulty(rows, sessionId)).faulty) {
+        const place = key.map((name) => row[name] as SqlValue);
+        yield* mend(row, (statement, ...values) => run(`${statement} ${where}`, ...values, ...place));
+      }
+    },
+  };
+}
+
+const PAGE = 64;
+
+/** How many rows there are, and those with a fault. */
+function* findFaulty<R extends KeyedRow>(
+  { table, key, columns, rulesFor }: KeyedTable<R>,
+  sessionId: string | undefined,
+): Operation<{ looked: number; faulty: R[] }> {
+  const names = [...key, ...columns].map((name) => `t.${name} AS ${name}`);
+  const place = key.map((name) => `t.${name}`).join(", ");
+  const faulty: R[] = [];
+  let looked = 0;
+  let after: SqlValue[] = [];
+  const endsAt = watchEnds();
+  for (;;) {
+    const conditions = ["1 = 1"];
+    if (sessionId !== undefined) conditions.push("t.session_id = ?");
+    if (after.length > 0) conditions.push(`(${place}) > (${after.map(() => "?").join(", ")})`);
+    const rows: R[] = yield* all<R>(
+      `SELECT ${names.join(", ")}, s.no AS registered
+       FROM ${table} t LEFT JOIN assistant_sessions s ON s.id = t.session_id
+       WHERE ${conditions.join(" AND ")} ORDER BY ${place} LIMIT ${PAGE}`,
+      ...(sessionId === undefined ? [] : [sessionId]),
+      ...after,
+    );
+    looked += rows.length;
+    for (const row of rows) if (rulesFor(row).some(([holds]) => !holds)) faulty.push(row);
+    const last = rows.at(-1);
+    if (last === undefined) return { looked, faulty };
+    after = key.map((name) => last[name] as SqlValue);
+    endsAt(after);
+  }
+}
+
+/**
+ * True for a row whose session the registry lacks. The unnamed session has rows without one of its own; what `agents` wrote, and
+ * what users have, stand below ids that no session has.
+ */
+export function needsSession({ session_id, registered }: KeyedRow): boolean {
+  return session_id !== "" && session_id !== UPGRADED_ROWS && !isScope(String(session_id)) && registered === null;
+}

@@ -1,0 +1,81 @@
+import { searchableText } from "../../model/text.js";
+import type { TreeNode, TreePage } from "../contract.js";
+import { all, type Operation } from "../engine/operation.js";
+import { type ContentRow, readContent } from "./content.js";
+import { damaged, rowAfter } from "./damage.js";
+import { ceilingOf, floorOf } from "./row-id.js";
+import { assertWithin, findPosition, findSessionHead, messageNotFound } from "./session-head.js";
+
+const PREVIEW_LENGTH = 80;
+
+interface TreeRow extends ContentRow {
+  readonly id: string;
+  readonly parent_id: string | null;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+}
+
+/** See `SessionStore.tree`. */
+export function* readTree(sessionId: string): Operation<TreeNode[]> {
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return [];
+  const nodes: TreeNode[] = [];
+  const known = new Set<string>();
+  let from = floorOf(head.no);
+  for (;;) {
+    const rows = yield* treeRows(from, ceilingOf(head.no), "ASC", 256);
+    for (const row of rows) {
+      if (row.parent_id !== null && !known.has(row.parent_id)) {
+        throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
+      }
+      known.add(row.id);
+      nodes.push(yield* treeNode(head.no, row));
+    }
+    const last = rows.at(-1);
+    if (last === undefined) return nodes;
+    from = rowAfter(last.n, from);
+  }
+}
+
+/** See `SessionStore.treePage`. */
+export function* readTreePage(
+  sessionId: string,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Operation<TreePage> {
+  const head = yield* findSessionHead(sessionId);
+  if (head === null) return after === undefined ? { nodes: [], next: null } : messageNotFound(sessionId, after);
+  let last = ceilingOf(head.no);
+  if (after !== undefined) {
+    const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
+    assertWithin(head, place);
+    last = place.n - 1;
+  }
+  const rows = yield* treeRows(floorOf(head.no), last, "DESC", limit + 1);
+  const nodes: TreeNode[] = [];
+  for (const row of rows.slice(0, limit)) nodes.push(yield* treeNode(head.no, row));
+  return { nodes, next: rows.length > limit ? (nodes.at(-1)?.id ?? null) : null };
+}
+
+function treeRows(from: number, to: number, order: "ASC" | "DESC", limit: number): Operation<TreeRow[]> {
+  return all<TreeRow>(
+    `SELECT n, id, parent_id, role, dated_at, created_at, content
+     FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
+    from,
+    to,
+    limit,
+  );
+}
+
+function* treeNode(sessionNumber: number, row: TreeRow): Operation<TreeNode> {
+  const message = yield* readContent(sessionNumber, row, () => {});
+  const text = message === null ? "(cannot be read)" : searchableText(message);
+  const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
+  return {
+    id: row.id,
+    parentId: row.parent_id,
+    role: row.role,
+    createdAt: row.dated_at ?? row.created_at,
+    preview,
+  };
+}
