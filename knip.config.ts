@@ -15,13 +15,13 @@ export default {
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
     "test/types/*.ts",
-    "test/ai-sdk/server-child.ts",
+    "test/ai-sdk/{server-child,random-chat}.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
-  // `agents` writes a fixture where it is installed for
-  // that; the site has a package.json of its own.
-  ignoreDependencies: ["agents", "vitepress"],
+  // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; the site has a package.json of
+  // its own.
+  ignoreDependencies: ["agents", "ai-7", "vitepress"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

@@ -1,6 +1,6 @@
-// Runs the tests on other versions of Node, the core on Bun, and the packed package with version 7 of the AI SDK (chats on the sources) and with
-// version 13 of better-sqlite3, each installed from npm into a temporary folder. `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--`
-// goes to vitest.
+// Runs the tests on other versions of Node, the core and the chat handler on Bun, and the packed package with version 7 of the AI SDK
+// (chats on the sources) and with version 13 of better-sqlite3, each installed from npm into a temporary folder.
+// `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--` goes to vitest.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,8 @@ function node(major) {
 function bun() {
   const prefix = join(folder, "bun");
   run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", "bun@1"]);
-  return [join(prefix, "node_modules/.bin/bun"), ["test", "--timeout=60000", "./test/runtimes/bun.suite.mjs"]];
+  const suites = ["bun.suite.mjs", "bun-chat.suite.mjs"].map((name) => `./test/runtimes/${name}`);
+  return [join(prefix, "node_modules/.bin/bun"), ["test", "--timeout=60000", ...suites]];
 }
 
 function aiSdk7() {

@@ -39,6 +39,13 @@ describe("drawing a tree", () => {
     expect(draw(messages)).toHaveLength(50_000);
   });
 
+  it("keeps the active message on one line of 40 columns", () => {
+    const id = "0123456789abcdef";
+    const messages = [node(id, null, "x".repeat(200))];
+    const [line] = drawTree({ messages, compactions: [], activeLeafId: id, width: 40 });
+    expect(line).toBe("user      01234567  xxxxxxxxx…  ← active");
+  });
+
   it("shortens ids as far as they differ, and texts to the width", () => {
     const [first, second] = draw(
       [node("message-0001", null, "x".repeat(200)), node("message-0002", "message-0001", " ")],

@@ -86,7 +86,7 @@ function summariesByStart(
 }
 
 /** Characters of a text that are shown however far its message is moved in. */
-const MIN_TEXT = 12;
+const MIN_TEXT = 9;
 
 /** As much of `text` behind `head` as the width allows, and always a little. */
 function fitted(head: string, text: string, width: number): string {

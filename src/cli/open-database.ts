@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { StemmaError } from "../errors.js";
 import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
@@ -14,10 +14,12 @@ export interface DatabaseOptions {
   schema?: string;
 }
 
-/** The database of the command line, as it is shown: a URL without its password. */
+/** The database of the command line, as it is shown: a URL without its password, a path in the user's home from `~` on. */
 export function databaseName({ db }: DatabaseOptions): string {
   const place = placeOf(db);
-  return isUrl(place) ? place.replace(/^(\w+:\/\/[^:@/?]*):[^@/]*@/, "$1:***@") : place;
+  if (isUrl(place)) return place.replace(/^(\w+:\/\/[^:@/?]*):[^@/]*@/, "$1:***@");
+  const home = `${homedir()}${sep}`;
+  return place.startsWith(home) ? `~${sep}${place.slice(home.length)}` : place;
 }
 
 /** False for a file that is not there yet. */

@@ -24,6 +24,23 @@ export function mergeMetadata(present: SessionMetadata, change: Readonly<Session
   throw invalid(`has at most ${MAX_LENGTH} characters as JSON`);
 }
 
+/**
+ * Divides fields into those that the registry holds as they are, and the others: a field that is null, too deep, of text that
+ * cannot be stored, or one field too many.
+ */
+export function splitMetadata(metadata: Readonly<SessionMetadata>): { held: SessionMetadata; rest: SessionMetadata } {
+  const fields = Object.entries(JSON.parse(JSON.stringify(metadata)) as SessionMetadata);
+  let held: SessionMetadata = {};
+  for (const [field, value] of fields) {
+    try {
+      held = mergeMetadata(held, { [field]: value });
+    } catch (error) {
+      if (!StemmaError.isInstance(error)) throw error;
+    }
+  }
+  return { held, rest: Object.fromEntries(fields.filter(([field]) => !Object.hasOwn(held, field))) };
+}
+
 /** Fields as they were stored; {} where there is nothing that can be read. */
 export function parseMetadata(stored: unknown): SessionMetadata {
   return storedMetadata(stored) ?? {};

@@ -106,7 +106,7 @@ export class AgentSession implements AsyncDisposable {
         await branch.settle();
         await branch.append(message);
       }
-      this.#record.touch();
+      await this.#record.touch();
     });
     this.#sends = sent.catch(() => {});
     return sent;
@@ -186,9 +186,9 @@ export class AgentSession implements AsyncDisposable {
       update: async () => turn?.update() ?? null,
       write: async (message) => {
         await branch.put(message);
-        this.#record.touch();
+        await this.#record.touch();
       },
-      addUsage: (usage) => this.#record.addUsage(usage),
+      addUsage: (usage, answered) => this.#record.addUsage(usage, answered),
     };
     yield* runTurn(log, { ...options, model, tools: all, signal });
   }

@@ -4,14 +4,14 @@ import { StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import { Session } from "../session/session.js";
-import type { Store } from "../storage/contract.js";
+import type { NewSession, Store } from "../storage/contract.js";
 import { AgentSession } from "./agent-session.js";
 import { defaultStorage } from "./default-storage.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
 import { type AgentModel, type ModelSource, modelSource } from "./models/model.js";
-import { usageOf } from "./models/usage.js";
+import { NO_USAGE, usageOf } from "./models/usage.js";
 import { isDocumentStore, openStore, type StorageLike } from "./open-store.js";
-import { OURS, SessionRecord, sessionNotFound } from "./session-record.js";
+import { OURS, SessionRecord } from "./session-record.js";
 import type { AgentTools, Approve } from "./tools/agent-tools.js";
 import type { CallSettings } from "./turn.js";
 import type { ModelPrices } from "./types.js";
@@ -38,7 +38,7 @@ export interface CreateSessionOptions {
   name?: string | undefined;
   /** What made a new session; stored in the registry. Default: `agent`. */
   source?: string | undefined;
-  /** Your own data, stored with a new session. */
+  /** Your own fields, stored with a new session in the registry (`SessionInfo.metadata`). A fork has those of its origin, too. */
   metadata?: Record<string, unknown> | undefined;
   /** The most calls of the model within one `receive`. Default 20. */
   maxTurns?: number | undefined;
@@ -138,14 +138,18 @@ async function startRecord(store: Store, id: string, options: CreateSessionOptio
     throw new StemmaError("SESSION_EXISTS", { sessionId: id }, message);
   }
   const next = { id, name, source, ...(typeof options.model === "string" ? { model: options.model } : {}) };
-  if (fork === undefined) return SessionRecord.start(store, await store.sessions.create(next), metadata);
-  if ((await store.sessions.get(fork)) === null) throw sessionNotFound(fork);
-  const leaf = await store.session(fork).leaf();
-  const info =
-    leaf === null
-      ? await store.sessions.create({ ...next, parentSessionId: fork })
-      : await store.sessions.fork(fork, leaf.id, next);
-  return SessionRecord.start(store, info, metadata);
+  const origin = fork === undefined ? null : await SessionRecord.open(store, fork);
+  await makeSession(store, next, fork);
+  const record = await SessionRecord.open(store, id);
+  if (origin !== null) await record.setCounts(NO_USAGE);
+  await record.setMetadata({ ...origin?.metadata, ...metadata });
+  return record;
+}
+
+async function makeSession(store: Store, next: NewSession, fork: string | undefined): Promise<void> {
+  const leaf = fork === undefined ? null : await store.session(fork).leaf();
+  if (fork === undefined || leaf === null) await store.sessions.create({ ...next, parentSessionId: fork });
+  else await store.sessions.fork(fork, leaf.id, next);
 }
 
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {
@@ -181,8 +185,8 @@ type Summarize = (prompt: string) => Promise<string>;
 function summarizer(model: ModelSource, prices: ModelPrices | undefined, record: SessionRecord): Summarize {
   return async (prompt) => {
     const { generateText } = await loadAiSdk();
-    const { text, usage } = await generateText({ model: (await model()) as never, prompt });
-    await record.addUsage(usageOf(usage, prices));
+    const { text, usage, response } = await generateText({ model: (await model()) as never, prompt });
+    await record.addUsage(usageOf(usage, prices), response.modelId);
     return text;
   };
 }

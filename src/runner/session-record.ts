@@ -1,19 +1,13 @@
 import { StemmaError } from "../errors.js";
-import type { BlockKey, SessionInfo, Store } from "../storage/contract.js";
+import { sameJson } from "../model/same-json.js";
+import { type SessionMetadata, splitMetadata } from "../model/session-metadata.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
 import { addUsage, totalInput } from "./models/usage.js";
+import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
 import type { ExtendedUsageInfo } from "./types.js";
 
 /** The key of `SessionState.metadata` that is ours. */
 export const OURS = "stemma";
-
-/** What a session keeps beside its messages and beyond the columns of its registry entry. */
-interface Extras {
-  cacheRead?: number;
-  cacheWrite?: number;
-  /** Absent without prices: a cost of 0 is not an unknown one. */
-  priced?: true;
-  metadata?: Record<string, unknown>;
-}
 
 /** The registry entry of a running session: its usage, its metadata, its times. */
 export class SessionRecord {
@@ -30,13 +24,6 @@ export class SessionRecord {
     return new SessionRecord(store, info, await readExtras(store, id));
   }
 
-  /** Starts the record of a session that was just made; a fork's does not go on from its origin's. */
-  static async start(store: Store, info: SessionInfo, metadata?: Record<string, unknown>): Promise<SessionRecord> {
-    const extras: Extras = metadata === undefined ? {} : { metadata };
-    if (metadata !== undefined || info.parent_session_id !== null) await saveExtras(store, info.id, extras);
-    return new SessionRecord(store, info, extras);
-  }
-
   get usage(): ExtendedUsageInfo {
     const { cacheRead = 0, cacheWrite = 0, priced } = this.extras;
     const usage: ExtendedUsageInfo = {
@@ -49,8 +36,9 @@ export class SessionRecord {
     return usage;
   }
 
-  get metadata(): Record<string, unknown> {
-    return this.extras.metadata ?? {};
+  get metadata(): SessionMetadata {
+    const { [OURS]: _ours, ...held } = this.info.metadata;
+    return { ...this.extras.beside, ...held, ...this.extras.metadata };
   }
 
   get createdAt(): number {
@@ -71,58 +59,47 @@ export class SessionRecord {
   }
 
   /** Notes that the session was written to just now. */
-  touch(): void {
+  async touch(): Promise<void> {
+    if (this.extras.metadata !== undefined) await this.setMetadata(this.metadata);
     this.info.updated_at = new Date().toISOString();
   }
 
-  async addUsage(spent: ExtendedUsageInfo): Promise<void> {
+  /** Counts a request to a model. */
+  async addUsage(spent: ExtendedUsageInfo, model: string): Promise<void> {
     const { info } = this;
-    const sum = addUsage(this.usage, spent);
+    const counts = countsOf(addUsage(this.usage, spent));
     const cost = spent.total_cost_usd ?? 0;
-    await this.store.sessions.addUsage(info.id, totalInput(spent), spent.output_tokens, cost);
+    await this.store.sessions.addUsage(info.id, totalInput(spent), spent.output_tokens, cost, model);
     info.input_tokens += totalInput(spent);
     info.output_tokens += spent.output_tokens;
     info.estimated_cost += cost;
-    this.touch();
-    const extras = { ...this.extras, ...extrasOf(sum) };
-    if (JSON.stringify(extras) === JSON.stringify(this.extras)) return;
-    this.extras = extras;
-    await saveExtras(this.store, info.id, extras);
+    await this.touch();
+    await this.#save({ ...this.extras, ...counts });
   }
-}
 
-/** Writes what a session's registry entry has no columns for. */
-export async function writeExtras(
-  store: Store,
-  id: string,
-  usage: ExtendedUsageInfo | undefined,
-  metadata: Record<string, unknown>,
-): Promise<void> {
-  const extras = { ...(usage ? extrasOf(usage) : {}), ...(Object.keys(metadata).length > 0 ? { metadata } : {}) };
-  if (Object.keys(extras).length > 0) await saveExtras(store, id, extras);
-}
+  /** Sets the counts of a usage that the registry has no columns for. */
+  async setCounts(usage: ExtendedUsageInfo): Promise<void> {
+    const { beside, metadata } = this.extras;
+    await this.#save({ beside, metadata, ...countsOf(usage) });
+  }
 
-function extrasOf(usage: ExtendedUsageInfo): Extras {
-  const { cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite, total_cost_usd: cost } = usage;
-  return {
-    ...(cacheRead === undefined ? {} : { cacheRead }),
-    ...(cacheWrite === undefined ? {} : { cacheWrite }),
-    ...(cost === undefined ? {} : { priced: true }),
-  };
-}
+  /** Replaces the metadata: in the registry, and beside it what that cannot hold. */
+  async setMetadata(metadata: SessionMetadata): Promise<void> {
+    const { id, metadata: present } = this.info;
+    const { held, rest } = splitMetadata(metadata);
+    const gone = Object.keys(present).filter((field) => field !== OURS && !Object.hasOwn(held, field));
+    const changed = Object.entries(held).filter(([field, value]) => !sameJson(present[field], value));
+    const change = Object.fromEntries([...changed, ...gone.map((field) => [field, null])]);
+    if (Object.keys(change).length > 0) this.info = await this.store.sessions.update(id, { metadata: change });
+    const beside = Object.keys(rest).length > 0 ? rest : undefined;
+    await this.#save({ ...this.extras, beside, metadata: undefined });
+  }
 
-async function readExtras(store: Store, id: string): Promise<Extras> {
-  const block = await store.blocks.get(extrasKey(id));
-  return block === null ? {} : (JSON.parse(block.content) as Extras);
-}
-
-async function saveExtras(store: Store, id: string, extras: Extras): Promise<void> {
-  await store.blocks.set(extrasKey(id), JSON.stringify(extras));
-}
-
-/** The key of the extras. It stands beside the frozen prompt, whose label is "": no block of a host can have it. */
-export function extrasKey(sessionId: string): BlockKey {
-  return { sessionId, kind: "prompt", label: "agent" };
+  async #save(extras: Extras): Promise<void> {
+    if (sameJson(extras, this.extras)) return;
+    await saveExtras(this.store, this.info.id, extras);
+    this.extras = extras;
+  }
 }
 
 export function sessionNotFound(id: string): StemmaError {

@@ -48,7 +48,8 @@ export interface TurnLog {
   update(): Promise<string | null>;
   /** Stores a step's message, as new or in place of its earlier form. */
   write(message: SessionMessage): Promise<void>;
-  addUsage(usage: ExtendedUsageInfo): Promise<void>;
+  /** Counts a request, and what it used, for the model that answered. */
+  addUsage(usage: ExtendedUsageInfo, model: string): Promise<void>;
 }
 
 /**
@@ -120,7 +121,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
         if (message !== null) await log.write(message);
         const spent = usageOf(chunk.usage, prices);
         usage = addUsage(usage, spent);
-        await log.addUsage(spent);
+        await log.addUsage(spent, chunk.response.modelId);
         if (failure !== null) break;
         count += 1;
         reason = stopReason(chunk.finishReason, step.pending, count >= maxTurns);

@@ -6,11 +6,13 @@ import { sqlite } from "stemma/sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundle } from "../runner/bundle.js";
 import { textOf } from "./chat.js";
-import { RandomChat } from "./random-chat.js";
+import type { RandomChat } from "./random-chat.js";
 import { Servers } from "./servers.js";
 
-/** Chats; `npm run test:chats` makes them 1,000. */
+/** Chats with each major version of the AI SDK; `npm run test:chats` makes them 1,000. */
 const CHATS = Number(process.env.STEMMA_CHATS ?? 40);
+const PROGRAMS = ["test/ai-sdk/server-child.ts", "test/ai-sdk/random-chat.ts"];
+const PACKAGES = { 6: "ai", 7: "ai-7" };
 const ACTIONS = 6;
 const AT_ONCE = 16;
 /** Long enough that a server on a busy machine says in time that it lives. */
@@ -19,63 +21,68 @@ const LEASE = "1500";
 const PACE = CHATS > 100 ? 5000 : 2000;
 
 let folder: string;
-let program: string;
 
-beforeAll(async () => {
-  program = join(await bundle("chats", ["test/ai-sdk/server-child.ts"]), "server-child.mjs");
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "stemma-chats-"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it(`loses no message and answers none twice, in ${CHATS} chats with anything at any time`, async () => {
-  const database = join(folder, "chats.db");
-  const servers = new Servers(program, [database, LEASE]);
-  await Promise.all([servers.start(), servers.start()]);
-  let isOver = false;
-  const killer = (async () => {
-    while (!isOver) {
-      await new Promise((wake) => setTimeout(wake, PACE * (0.5 + Math.random())));
-      if (!isOver) await servers.restart();
-    }
-  })();
-  const left = Array.from({ length: CHATS }, (_, index) => `chat${index}`);
-  const chats: RandomChat[] = [];
-  const faults: string[] = [];
-  const worker = async () => {
-    for (let id = left.pop(); id !== undefined; id = left.pop()) {
-      const chat = new RandomChat(id, servers, Math.random);
-      chats.push(chat);
-      try {
-        for (let action = 0; action < ACTIONS; action += 1) await chat.act();
-        await chat.finish();
-      } catch (error) {
-        faults.push(`${id}: ${error instanceof Error ? error.stack : error}`);
+const title = `loses no message and answers none twice, in ${CHATS} chats with anything at any time (AI SDK %s)`;
+it.each(Object.entries(PACKAGES))(
+  title,
+  async (major, ai) => {
+    const programs = await bundle(`chats-${major}`, PROGRAMS, { ai });
+    const user = (await import(join(programs, "random-chat.mjs"))) as { RandomChat: typeof RandomChat };
+    const database = join(folder, `chats-${major}.db`);
+    const servers = new Servers(join(programs, "server-child.mjs"), [database, LEASE]);
+    await Promise.all([servers.start(), servers.start()]);
+    let isOver = false;
+    const killer = (async () => {
+      while (!isOver) {
+        await new Promise((wake) => setTimeout(wake, PACE * (0.5 + Math.random())));
+        if (!isOver) await servers.restart();
       }
+    })();
+    const left = Array.from({ length: CHATS }, (_, index) => `chat${index}`);
+    const chats: RandomChat[] = [];
+    const faults: string[] = [];
+    const worker = async () => {
+      for (let id = left.pop(); id !== undefined; id = left.pop()) {
+        const chat = new user.RandomChat(id, servers, Math.random);
+        chats.push(chat);
+        try {
+          for (let action = 0; action < ACTIONS; action += 1) await chat.act();
+          await chat.finish();
+        } catch (error) {
+          faults.push(`${id}: ${error instanceof Error ? error.stack : error}`);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    isOver = true;
+    await killer;
+    await servers.stop();
+    const store = sqlite(database);
+    const counts: Record<string, number> = {};
+    for (const chat of chats) {
+      const session = Session.create(store).forSession(chat.id);
+      const tree = await session.getTree();
+      const stored = new Map<string, Stored>();
+      for (const { id, parentId } of tree) {
+        stored.set(id, { message: (await session.getMessage(id)) as SessionMessage, parentId });
+      }
+      faults.push(...faultsOf(chat, stored));
+      for (const { message } of stored.values()) count(counts, message);
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  isOver = true;
-  await killer;
-  await servers.stop();
-  const store = sqlite(database);
-  const counts: Record<string, number> = {};
-  for (const chat of chats) {
-    const session = Session.create(store).forSession(chat.id);
-    const tree = await session.getTree();
-    const stored = new Map<string, Stored>();
-    for (const { id, parentId } of tree) {
-      stored.set(id, { message: (await session.getMessage(id)) as SessionMessage, parentId });
-    }
-    faults.push(...faultsOf(chat, stored));
-    for (const { message } of stored.values()) count(counts, message);
-  }
-  console.log(`${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
-  // What was lost says more than who waited.
-  const all = [...faults, ...servers.complaints].reverse().map((fault) => fault.slice(0, 4000));
-  expect({ faults: all.length, first: all.slice(0, 8) }).toEqual({ faults: 0, first: [] });
-  expect((await store.check?.())?.problems).toEqual([]);
-  await store.close();
-}, 3_600_000);
+    console.log(`AI SDK ${major}: ${CHATS} chats, ${servers.kills} kills, ${JSON.stringify(counts)}`);
+    // What was lost says more than who waited.
+    const all = [...faults, ...servers.complaints].reverse().map((fault) => fault.slice(0, 4000));
+    expect({ faults: all.length, first: all.slice(0, 8) }).toEqual({ faults: 0, first: [] });
+    expect((await store.check?.())?.problems).toEqual([]);
+    await store.close();
+  },
+  3_600_000,
+);
 
 interface Stored {
   readonly message: SessionMessage;

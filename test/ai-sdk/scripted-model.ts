@@ -1,4 +1,10 @@
-import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import * as testing from "ai/test";
+
+const { simulateReadableStream } = testing;
+// Version 7 of the AI SDK has models of version 4, which take the same chunks.
+const MockLanguageModel = (
+  "MockLanguageModelV4" in testing ? testing.MockLanguageModelV4 : testing.MockLanguageModelV3
+) as typeof testing.MockLanguageModelV3;
 
 /** What a scripted model says in one step. */
 export type Say =
@@ -7,7 +13,7 @@ export type Say =
   | { readonly fail: string; readonly after?: string }
   | { readonly slow: string; readonly pause: number };
 
-type Call = Parameters<MockLanguageModelV3["doStream"]>[0];
+type Call = Parameters<InstanceType<typeof MockLanguageModel>["doStream"]>[0];
 export type Prompt = Call["prompt"];
 
 let calls = 0;
@@ -17,7 +23,7 @@ let prefix = "";
 export function scriptedModel(script: (prompt: Prompt, call: Call) => Say | readonly Say[], ids = "") {
   prefix = ids;
   const prompts: Prompt[] = [];
-  const model = new MockLanguageModelV3({
+  const model = new MockLanguageModel({
     doStream: async (call) => {
       if (ids === "") prompts.push(call.prompt);
       const said = script(call.prompt, call);

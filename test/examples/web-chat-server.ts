@@ -28,12 +28,22 @@ export class WebChat {
   #port = "0";
   url = "";
 
-  constructor(private readonly database: string) {}
+  /** `pace`: milliseconds between two words of an answer. */
+  constructor(
+    private readonly database: string,
+    private readonly pace: number,
+  ) {}
 
   async start(): Promise<void> {
     const child = spawn(process.execPath, ["--import", "tsx", "server/main.ts"], {
       cwd: FOLDER,
-      env: { ...process.env, DATABASE: this.database, PORT: this.#port, OFFLINE_PACE: "8", STEMMA_MODEL: "" },
+      env: {
+        ...process.env,
+        DATABASE: this.database,
+        PORT: this.#port,
+        OFFLINE_PACE: String(this.pace),
+        STEMMA_MODEL: "",
+      },
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#child = child;

@@ -4,15 +4,21 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, startChromium } from "../helpers/browser.js";
+import { ROOT } from "../package/manifest.js";
+import { record } from "./animation.js";
+import { playScenario } from "./web-chat-scenario.js";
 import { build, isInstalled, WebChat } from "./web-chat-server.js";
 
+/** `npm run record` sets it: the scenario of the README is played slowly, and its animation written. */
+const IS_RECORDED = process.env.STEMMA_RECORD === "1";
+const ANIMATION = join(ROOT, "docs/images/web-chat.webp");
 const LAST_WORDS = "That is all there is to it.";
 
 describe.skipIf(!isInstalled() || !hasChromium())(
   "examples/web-chat in Chromium (needs npm ci --prefix examples/web-chat, and /usr/bin/chromium or STEMMA_CHROMIUM)",
   () => {
     const folder = mkdtempSync(join(tmpdir(), "stemma-web-chat-"));
-    const server = new WebChat(join(folder, "chat.db"));
+    const server = new WebChat(join(folder, "chat.db"), IS_RECORDED ? 25 : 8);
     const failures: string[] = [];
     let browser: Browser;
 
@@ -32,8 +38,8 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     /** A browser in which a user has signed in. */
-    async function signIn(name: string, width = 1280): Promise<Page> {
-      const context = await browser.newContext({ viewport: { width, height: 800 } });
+    async function signIn(name: string, width = 1280, height = 800): Promise<Page> {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light" });
       return watch(await context.newPage(), name);
     }
 
@@ -69,16 +75,16 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     }
 
     it("shows what the model notes, knows it in a new chat, says why, and leads to the message", async () => {
-      const page = await signIn("Ada");
-      await say(page, "My name is Ada and I live in Lisbon.");
-      await expect.poll(() => facts(page).allInnerTexts()).toEqual(["Name: Ada", "Lives in Lisbon"]);
-      expect(await answers(page).locator("li").allInnerTexts()).toEqual(["Name: Ada", "Lives in Lisbon"]);
+      const page = await signIn("Amy");
+      await say(page, "My name is Amy and I live in Lisbon.");
+      await expect.poll(() => facts(page).allInnerTexts()).toEqual(["Name: Amy", "Lives in Lisbon"]);
+      expect(await answers(page).locator("li").allInnerTexts()).toEqual(["Name: Amy", "Lives in Lisbon"]);
       const first = page.url();
 
       await page.getByRole("button", { name: "New chat" }).click();
-      await page.getByText("Hello, Ada.").waitFor();
+      await page.getByText("Hello, Amy.").waitFor();
       await say(page, "What do you know about me?");
-      expect(await answers(page).locator("li").allInnerTexts()).toEqual(["Name: Ada", "Lives in Lisbon"]);
+      expect(await answers(page).locator("li").allInnerTexts()).toEqual(["Name: Amy", "Lives in Lisbon"]);
       expect(page.url()).not.toBe(first);
 
       const fact = page.locator(".fact", { hasText: "Lives in Lisbon" });
@@ -89,14 +95,51 @@ describe.skipIf(!isInstalled() || !hasChromium())(
       expect(page.url()).toBe(first);
 
       // What is forgotten can be had back.
-      await page.getByRole("button", { name: "Forget “Name: Ada”" }).click();
+      await page.getByRole("button", { name: "Forget “Name: Amy”" }).click();
       await expect.poll(() => facts(page).allInnerTexts()).toEqual(["Lives in Lisbon"]);
       await page.getByText("Earlier versions").click();
       await page
         .getByRole("button", { name: /^Restore the version/ })
         .first()
         .click();
-      await expect.poll(() => facts(page).allInnerTexts()).toEqual(["Name: Ada", "Lives in Lisbon"]);
+      await expect.poll(() => facts(page).allInnerTexts()).toEqual(["Name: Amy", "Lives in Lisbon"]);
+    });
+
+    it("plays what the animation in the README shows", async () => {
+      const page = await signIn("Ada", 1120, 660);
+      if (IS_RECORDED) await record(page, ANIMATION, () => playScenario(page, true));
+      else await playScenario(page, false);
+    }, 120_000);
+
+    it("learns what the model did not note, from the chat that is left, and knows it in the next one", async () => {
+      const page = await signIn("Lea");
+      await say(page, "I live in Porto. How does this work?");
+      expect(await answers(page).innerText()).toContain(LAST_WORDS);
+      expect(await answers(page).innerText()).not.toContain("Porto");
+      await page.getByText("Nothing yet. Say something about yourself").waitFor();
+
+      await page.getByRole("button", { name: "New chat" }).click();
+      await page.getByText("Hello, Lea.").waitFor();
+      await expect.poll(() => facts(page).allInnerTexts(), { timeout: 4000 }).toEqual(["Lives in Porto"]);
+      await say(page, "What do you know about me?");
+      expect(await answers(page).locator("li").allInnerTexts()).toEqual(["Lives in Porto"]);
+      const fact = page.locator(".fact");
+      await fact.getByText("Why do you know that?").click();
+      await fact.getByRole("link").click();
+      await page.locator('article[data-marked="true"]', { hasText: "I live in Porto." }).waitFor();
+    });
+
+    it("does not bring back what was forgotten", async () => {
+      const page = await signIn("Kim");
+      await say(page, "I live in Porto.");
+      await page.getByRole("button", { name: "Forget “Lives in Porto”" }).click();
+      await page.getByText("Nothing yet. Say something about yourself").waitFor();
+      const left = page.waitForResponse(/\/api\/leave\//);
+      await page.getByRole("button", { name: "New chat" }).click();
+      expect((await left).status()).toBe(204);
+      await say(page, "What do you know about me?");
+      expect(await answers(page).innerText()).toContain("Nothing yet.");
+      expect(await facts(page).count()).toBe(0);
     });
 
     it("keeps users apart", async () => {

@@ -5,9 +5,13 @@ import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
 
 /**
  * Bundles programs for plain Node, with our sources in place of our package. Resolves to the folder that they stand in, as
- * `<name>.mjs`, until the tests end; it can see the packages of the project.
+ * `<name>.mjs`, until the tests end; it can see the packages of the project. Those in `replaced` stand for others.
  */
-export async function bundle(name: string, programs: readonly string[]): Promise<string> {
+export async function bundle(
+  name: string,
+  programs: readonly string[],
+  replaced: Readonly<Record<string, string>> = {},
+): Promise<string> {
   // Another run of the tests may be bundling the same.
   const outdir = join(ROOT, "node_modules/.cache/stemma", `${name}-${process.pid}`);
   process.once("exit", () => rmSync(outdir, { recursive: true, force: true }));
@@ -19,7 +23,10 @@ export async function bundle(name: string, programs: readonly string[]): Promise
     format: "esm",
     platform: "node",
     target: "node20",
-    alias: Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, join(ROOT, source)])),
+    alias: {
+      ...Object.fromEntries(ENTRY_POINTS.map(({ specifier, source }) => [specifier, join(ROOT, source)])),
+      ...replaced,
+    },
     packages: "external",
     outExtension: { ".js": ".mjs" },
   });

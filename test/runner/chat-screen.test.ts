@@ -134,6 +134,30 @@ describe.skipIf(spawnSync("python3", ["-c", "import pty"]).status !== 0)(
       expect((await stored())[0]?.text).toBe("This\nhas two lines");
     });
 
+    it("fits lists of conversations, messages and hits into 40 columns, and draws none of them as Markdown", async () => {
+      const screen = await chat([], { columns: 40, rows: 40 });
+      screen.type(`* How do I brew the best green tea that there is?${ENTER}`);
+      (await server.next()).end("Steep the tea at **80 °C**.");
+      await screen.shows("Steep the tea at 80 °C.");
+      await idle(screen);
+      screen.type(`/sessions${ENTER}`);
+      await screen.shows(/^\* {2}sess_\S+ {2}\S+ \S+ {2}.*…$/mu);
+      expect(screen.lines().filter((line) => line.startsWith("* "))).toHaveLength(1);
+      screen.type(`/tree${ENTER}`);
+      await screen.shows(/^assistant \S{8} {2}.*← active$/mu);
+      screen.type(`/search tea${ENTER}`);
+      await screen.shows(/── user · \S+ \S+ · session\s+sess_\S{3,6} · message \S{8}\n\* How do I/u);
+      expect(screen.lines().join("\n")).toMatch(/80 °C\*\*\.\n\n── |there is\?\n\n── /u);
+    });
+
+    it("names the database in the home folder shortly, and indents no code that it did not get so", async () => {
+      const screen = await chat();
+      await screen.shows("stemma · a new conversation · ~/.stemma/sessions.db");
+      screen.type(`Code?${ENTER}`);
+      (await server.next()).end("```ts\nif (tea)\n  drink();\n```\nThat is it.");
+      expect(await screen.shows("That is it.")).toContain("\nif (tea)\n  drink();\n");
+    });
+
     it("leaves what is typed while the model speaks where it is, and sends it after", async () => {
       const screen = await chat();
       screen.type(`first${ENTER}`);

@@ -70,6 +70,11 @@ function userRoutes(manager: SessionManager, compactNow: CompactFunction) {
       await restoreMemory(chats, version);
       return body(null, 204);
     })
+    .post("/leave/:id", signedIn, async ({ var: { chats }, req, body }) => {
+      const id = req.param("id");
+      if ((await chats.get(id)) !== null) await chats.getSession(id).close();
+      return body(null, 204);
+    })
     .get("/search", signedIn, async ({ var: { chats }, req, json }) =>
       json(await searchChats(chats, req.query("q") ?? "")),
     )

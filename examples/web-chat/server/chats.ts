@@ -1,4 +1,4 @@
-import { SessionManager } from "stemma";
+import { createLearnFunction, SessionManager } from "stemma";
 import { sqlite } from "stemma/sqlite";
 import { createCompactFunction } from "stemma/utils/compaction-helpers";
 import type { ChatModel } from "./model";
@@ -9,6 +9,9 @@ Search past conversations before you say that you do not know something.`;
 
 /** So many estimated tokens may a chat have before its older messages are summarised for the model. */
 const COMPACT_AFTER = Number(process.env.COMPACT_AFTER || 30_000);
+
+/** After so many milliseconds without a message, the facts that the model did not note are taken out of a chat. */
+const LEARN_AFTER = Number(process.env.LEARN_AFTER || 20_000);
 
 export type Chats = ReturnType<typeof openChats>;
 
@@ -21,6 +24,7 @@ export function openChats(path: string, model: ChatModel) {
     .withContext("soul", { provider: { get: () => SOUL } })
     .withContext("memory", { description: "Facts about the user, in all chats", scope: "user", maxTokens: 2000 })
     .withSearchableHistory("history")
+    .onLearning(createLearnFunction({ extract: model.extract }), { idleAfter: LEARN_AFTER })
     .withTitles(model.title)
     .withCachedPrompt()
     .onCompaction(compact)

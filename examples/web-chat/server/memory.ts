@@ -26,6 +26,10 @@ export async function readMemory(chats: SessionManager): Promise<Memory> {
 
 /** Takes a fact out of the memory. */
 export async function forgetFact(chats: SessionManager, fact: string): Promise<void> {
+  const { facts } = await readMemory(chats);
+  const said = facts.find(({ text }) => text === fact)?.origin?.message;
+  // Its chat is learned from first: later that would bring the fact back.
+  if (said) await chats.getSession(said.chatId).close();
   const session = chats.getSession(PANEL);
   const block = await session.readContextBlock(LABEL);
   const kept = (block?.content ?? "").split("\n").filter((line) => factsIn(line)[0] !== fact);

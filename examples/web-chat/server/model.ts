@@ -1,7 +1,8 @@
 import { generateText, type LanguageModel } from "ai";
-import type { TitleFunction } from "stemma";
+import type { LearnOptions, TitleFunction } from "stemma";
 import { resolveModel } from "stemma/agent";
 import type { ChatContext } from "stemma/ai-sdk";
+import { offlineExtract } from "./offline/extract";
 import { offlineModel } from "./offline/model";
 import { offlineSummary, offlineTitle } from "./offline/summary";
 
@@ -11,6 +12,7 @@ export interface ChatModel {
   readonly forChat: (context: ChatContext) => LanguageModel;
   readonly summarize: (prompt: string) => string | Promise<string>;
   readonly title: TitleFunction;
+  readonly extract: LearnOptions["extract"];
 }
 
 /** The model that STEMMA_MODEL and STEMMA_BASE_URL name, as for `stemma chat`; without them the offline responder. */
@@ -22,9 +24,10 @@ export async function chooseModel(): Promise<ChatModel> {
       forChat: ({ session }) => offlineModel(session),
       summarize: offlineSummary,
       title: offlineTitle,
+      extract: offlineExtract,
     };
   }
   const model = (await resolveModel(name, { baseURL: baseURL || undefined })) as LanguageModel;
   const ask = async (prompt: string) => (await generateText({ model, prompt })).text;
-  return { name, forChat: () => model, summarize: ask, title: ask };
+  return { name, forChat: () => model, summarize: ask, title: ask, extract: ({ prompt }) => ask(prompt) };
 }

@@ -12,7 +12,8 @@ export const useChats = () =>
   useSWR<ChatList, Error>(CHATS, {
     refreshInterval: (list) => (list?.chats.some(({ name }) => name === "") ? 2000 : 0),
   });
-export const useMemory = () => useSWR<Memory, Error>(MEMORY);
+// The server also learns when nobody writes.
+export const useMemory = () => useSWR<Memory, Error>(MEMORY, { refreshInterval: 5000 });
 export const useFound = (query: string) =>
   useSWR<FoundMessage[], Error>(query === "" ? null : `/api/search?q=${encodeURIComponent(query)}`, {
     keepPreviousData: true,
@@ -35,6 +36,12 @@ export async function signOut(): Promise<void> {
 export async function deleteChat(chatId: string): Promise<void> {
   await send("DELETE", `/api/chat/${encodeURIComponent(chatId)}`);
   await refreshChats();
+}
+
+/** Has the server learn from a chat that is left, so that the next one knows what was said. */
+export async function leaveChat(chatId: string): Promise<void> {
+  await send("POST", `/api/leave/${encodeURIComponent(chatId)}`);
+  await refreshMemory();
 }
 
 export async function forgetFact(fact: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Store } from "../../storage/contract.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";
-import { OURS, SessionRecord, writeExtras } from "../session-record.js";
+import { OURS, SessionRecord } from "../session-record.js";
 import type { ExtendedUsageInfo, SessionState } from "../types.js";
 import { importSession } from "./document/session-snapshot.js";
 import { corruptState } from "./state-json.js";
@@ -43,8 +43,10 @@ export class StoreSessionStorage implements StoreBackedStorage {
     }
     await store.sessions.create({ id, name: id, parentSessionId: parentId });
     await saveMessages(store, id, fromSDKMessages(state.messages), state.messages.length === 0);
-    await saveUsage(store, id, state.usage ?? NO_USAGE);
-    await writeExtras(store, id, state.usage, metadata);
+    const record = await SessionRecord.open(store, id);
+    await saveUsage(store, id, record.usage, state.usage ?? NO_USAGE);
+    await record.setCounts(state.usage ?? NO_USAGE);
+    await record.setMetadata(metadata);
   }
 
   /** A session's state; undefined when it is not stored. Errors: `CORRUPT_MESSAGE`, and those of the store. */
@@ -114,11 +116,15 @@ async function saveMessages(store: Store, id: string, given: SessionMessage[], e
   else if (stored.length > shared && parent !== null) await session.setActiveLeaf(parent);
 }
 
-async function saveUsage(store: Store, id: string, usage: ExtendedUsageInfo): Promise<void> {
-  const before = (await SessionRecord.open(store, id)).usage;
+async function saveUsage(
+  { sessions }: Store,
+  id: string,
+  before: ExtendedUsageInfo,
+  usage: ExtendedUsageInfo,
+): Promise<void> {
   const input = totalInput(usage) - totalInput(before);
   const output = usage.output_tokens - before.output_tokens;
   const cost = (usage.total_cost_usd ?? 0) - (before.total_cost_usd ?? 0);
   if (input !== 0 || output !== 0 || cost !== 0)
-    await store.sessions.importUsage(id, { inputTokens: input, outputTokens: output, cost });
+    await sessions.importUsage(id, { inputTokens: input, outputTokens: output, cost });
 }

@@ -1,6 +1,7 @@
 import { RemoteObject, route } from "../agent.js";
 import { bucketUsed, enter } from "./host.js";
 import { cases } from "./vitest.js";
+import "./chat-handler.js";
 import "./conformance.js";
 import "../../documents/sessions-page.test.js";
 import "../../documents/older-sessions-page.test.js";

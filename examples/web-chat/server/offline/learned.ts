@@ -12,11 +12,11 @@ const PATTERNS: readonly (readonly [RegExp, (rest: string) => string])[] = [
   [new RegExp(`\\bi have (?=an? |two |three |\\d)${REST}`, "iu"), (rest) => `Has ${rest}`],
 ];
 
-/** What a message says of the user that is worth noting. */
+/** What a message says of the user that is worth noting. A question says nothing. */
 export function learnedFrom(text: string): string[] {
-  if (/\?\s*$/u.test(text)) return [];
   const found = new Set<string>();
   for (const sentence of text.split(/(?<=[.!?\n])\s+|,? and (?=(?:i|my)\b)/iu)) {
+    if (isQuestion(sentence)) continue;
     for (const [pattern, note] of PATTERNS) {
       const rest = pattern.exec(sentence)?.groups?.rest?.trim();
       if (rest) found.add(note(rest));
@@ -25,6 +25,17 @@ export function learnedFrom(text: string): string[] {
   }
   return [...found];
 }
+
+export function isQuestion(text: string): boolean {
+  return /\?\s*$/u.test(text);
+}
+
+/** What a message asks to forget; null when it does not. */
+export function unwantedIn(text: string): string | null {
+  return FORGET.exec(text)?.groups?.what ?? null;
+}
+
+const FORGET = /^\s*(?:please\s+)?forget\s+(?:that\s+|about\s+)?(?<what>.+?)[.!]*$/iu;
 
 /** The lines that have a word of a text. */
 export function matching(lines: readonly string[], text: string): string[] {

@@ -1,13 +1,12 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import type { Session } from "stemma";
 import { factsIn } from "../facts";
-import { learnedFrom, matching } from "./learned";
+import { isQuestion, learnedFrom, matching, unwantedIn } from "./learned";
 import { HELP, TOUR } from "./texts";
 
 /** What the responder does next: say something in Markdown, or call a tool. */
 export type Move = { readonly say: string } | { readonly call: string; readonly input: object };
 
-const FORGET = /^\s*(?:please\s+)?forget\s+(?:that\s+|about\s+)?(?<what>.+?)[.!]*$/iu;
 const SEARCH = /^\s*(?:search|look)\s+(?:for\s+)?(?<what>.+?)[?.!]*$/iu;
 const RECALL =
   /\b(?:remember|know|who am i|what(?:'s|’s| is| are| do| did| was)?\b.*\b(?:i|my|me)\b|where do i\b.*|when\b.*\bi\b.*)/iu;
@@ -36,12 +35,13 @@ async function moveFor(session: Session, prompt: LanguageModelV3Prompt): Promise
   const content = (await session.readContextBlock("memory"))?.content ?? "";
   const facts = factsIn(content);
 
-  const unwanted = FORGET.exec(question)?.groups?.what;
-  if (unwanted !== undefined) return forget(unwanted, content, result);
+  const unwanted = unwantedIn(question);
+  if (unwanted !== null) return forget(unwanted, content, result);
   const sought = SEARCH.exec(question)?.groups?.what;
   if (sought !== undefined) return search(sought, result);
 
-  const learned = learnedFrom(question);
+  // What is told beside a question is learned afterwards.
+  const learned = isQuestion(question) ? [] : learnedFrom(question);
   if (learned.length > 0) return learn(learned, facts, content, result);
   if (RECALL.test(question)) return recall(question, facts);
   return { say: TOUR_WANTED.test(question) ? TOUR : HELP };

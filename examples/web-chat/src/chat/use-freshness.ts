@@ -1,7 +1,7 @@
 import { isToolUIPart } from "ai";
 import { useCallback, useEffect, useRef } from "react";
 import type { ChatTree } from "stemma/react";
-import { refreshChats, refreshMemory } from "../api";
+import { leaveChat, refreshChats, refreshMemory } from "../api";
 import { tellTabs, useOtherTabs } from "../tabs";
 
 /**
@@ -18,6 +18,14 @@ export function useFreshness(chat: ChatTree, chatId: string): (work: Promise<unk
     void refreshMemory();
     if (changed === chatId) reload().catch(() => {});
   });
+
+  useEffect(
+    () => () => {
+      // If it fails, the server learns later.
+      leaveChat(chatId).catch(() => {});
+    },
+    [chatId],
+  );
 
   // Another device may have written while nobody looked.
   useEffect(() => {

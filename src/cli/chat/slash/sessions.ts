@@ -1,3 +1,4 @@
+import { beginning } from "../../../tools/snippet.js";
 import { findSession } from "../../find.js";
 import { columns, count, localTime, oneLine, shortIds } from "../../text.js";
 import { showEarlier } from "../earlier-messages.js";
@@ -22,10 +23,10 @@ export const sessions: SlashCommand = {
     const page = await manager.listPage({ limit: SHOWN });
     const short = shortIds((await manager.list()).map(({ id }) => id));
     const rows = page.sessions.map(({ id, name, updated_at }) => {
-      const mark = id === conversation.session.id ? "*" : "";
+      const mark = id === conversation.session.id ? "*" : " ";
       return [mark, oneLine(short.get(id) ?? id), localTime(updated_at), oneLine(name)];
     });
-    terminal.write(columns(rows));
+    for (const row of columns(rows).trimEnd().split("\n")) terminal.line(beginning(row, terminal.width - 1));
     if (page.nextCursor !== null) terminal.line("… and more: `stemma sessions` lists all");
   },
 };

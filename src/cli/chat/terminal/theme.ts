@@ -11,6 +11,8 @@ export function markdownTheme(style: Style): MarkdownTheme {
     code: accent,
     codeBlock: (text) => text,
     codeBlockBorder: dim,
+    // What is copied from the screen is what the model wrote.
+    codeBlockIndent: "",
     quote: italic,
     quoteBorder: dim,
     hr: dim,

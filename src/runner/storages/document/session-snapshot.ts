@@ -13,7 +13,8 @@ import type {
 import { isScope } from "../../../storage/session-id.js";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
-import { extrasKey, OURS, SessionRecord, writeExtras } from "../../session-record.js";
+import { extrasKey } from "../../session-extras.js";
+import { OURS, SessionRecord } from "../../session-record.js";
 import type { SDKMessage, SessionState } from "../../types.js";
 
 /** From so many messages that are not converted yet on, all are read at once. */
@@ -25,7 +26,7 @@ interface Snapshot {
   model?: string;
   source?: string;
   userId?: string;
-  /** The fields of the registry entry; those of the state itself are the runner's. */
+  /** Fields of the registry entry that do not stand in the metadata of the state: one named as ours. */
   fields?: Record<string, unknown>;
   endReason?: string;
   /** Every message with its parent, in the order they were written. Absent: the messages of the state, one after the other. */
@@ -125,7 +126,7 @@ export async function exportSession(
     ...(info?.model ? { model: info.model } : {}),
     ...(info?.source ? { source: info.source } : {}),
     ...(info?.user_id ? { userId: info.user_id } : {}),
-    ...(info === null || Object.keys(info.metadata).length === 0 ? {} : { fields: info.metadata }),
+    ...(info !== null && Object.hasOwn(info.metadata, OURS) ? { fields: { [OURS]: info.metadata[OURS] } } : {}),
     ...(endReason === null ? {} : { endReason }),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
@@ -155,7 +156,8 @@ export async function importSession(store: Store, id: string, state: SessionStat
   const ours = (found ?? {}) as Snapshot;
   if (isScope(id)) return importBlocks(store, id, ours);
   const { model, source, userId, fields } = ours;
-  if (id !== "" || userId !== undefined || fields !== undefined) {
+  const isRegistered = id !== "" || userId !== undefined || fields !== undefined;
+  if (isRegistered) {
     const name = ours.name ?? id;
     await store.sessions.create({ id, name, model, source, userId, metadata: fields, parentSessionId: state.parentId });
   }
@@ -175,7 +177,11 @@ export async function importSession(store: Store, id: string, state: SessionStat
     const { output_tokens: outputTokens, total_cost_usd: cost = 0 } = usage;
     await store.sessions.importUsage(id, { inputTokens: totalInput(usage), outputTokens, cost }, ours.usage);
   }
-  await writeExtras(store, id, usage, metadata);
+  if (isRegistered) {
+    const record = await SessionRecord.open(store, id);
+    if (usage) await record.setCounts(usage);
+    await record.setMetadata({ ...record.metadata, ...metadata });
+  }
   return keys;
 }
 

@@ -1,0 +1,152 @@
+import { DefaultChatTransport, tool, type UIMessage } from "ai";
+import { z } from "zod";
+import { type ChatHandler, type ChatPage, chatHandler, type RunData } from "../../src/ai-sdk.js";
+import { SessionManager } from "../../src/session.js";
+import { Chat, textOf } from "./chat.js";
+import { lastUserText, type Say, scriptedModel } from "./scripted-model.js";
+
+/** What the suite uses of a test runner: vitest's, Bun's, or the one in a worker. */
+export interface Runner {
+  describe(name: string, body: () => void): void;
+  it(name: string, run: () => Promise<void>): void;
+  // biome-ignore lint/suspicious/noExplicitAny: each runner has its own matchers
+  expect(value: unknown): any;
+}
+
+const WORDS = "one two three four five six seven eight nine ten";
+
+/** The main cases of the chat handler on any store, without a server: its requests go to the handler itself. */
+export function describeHandler(name: string, open: () => object, { describe, it, expect }: Runner): void {
+  describe(`the chat handler on ${name}`, () => {
+    it("follows up a tool, stores what was said, and remembers", async () => {
+      const { manager, chat, page } = start(open(), (_text, calls) => {
+        const input = { label: "memory", content: "Lives in Oslo." };
+        return [{ call: "weather", input: { city: "Oslo" } }, { call: "set_context", input }, "Sunny."][calls] as Say;
+      });
+      const talk = chat();
+      await talk.sendMessage({ text: "How is the weather here in Oslo?" });
+      expect(talk.error).toBe(undefined);
+      expect(textOf(talk.messages[1])).toBe("Sunny.");
+      const { messages, run } = await page();
+      expect(messages[1]).toEqual(JSON.parse(JSON.stringify(talk.messages[1])));
+      expect(messages.map(({ id }) => id)).toEqual(talk.messages.map(({ id }) => id));
+      expect(messages[1]?.parts[1]).toMatchObject({ state: "output-available", output: "Sunny in Oslo" });
+      expect(run?.status).toBe("completed");
+      expect((await manager.readContextBlock(talk.id, "memory"))?.content).toBe("Lives in Oslo.");
+    });
+
+    it("keeps both answers when one is asked for again", async () => {
+      const { chat, page } = start(open(), (_text, calls) => `Answer ${calls + 1}.`);
+      const talk = chat();
+      await talk.sendMessage({ text: "Hello" });
+      const first = talk.messages[1]?.id;
+      await talk.regenerate();
+      const { messages, siblings } = await page();
+      const second = messages[1]?.id as string;
+      expect(messages.map(textOf)).toEqual(["Hello", "Answer 2."]);
+      expect(siblings).toEqual({ [second]: [first, second] });
+    });
+
+    it("stops the run that is named, and marks its answer", async () => {
+      const { chat, page, ask } = start(open(), () => ({ slow: WORDS, pause: 50 }));
+      let runId = "";
+      const talk = chat({
+        onData: ({ data }) => {
+          runId = (data as RunData).runId;
+        },
+      });
+      const answered = talk.sendMessage({ text: "Count" });
+      await until(() => textOf(talk.messages[1]).includes("two"));
+      const stop = async (id: string) => (await ask(`/${talk.id}/stop`, { runId: id })).json();
+      expect(await stop("stale")).toEqual({ stopped: false });
+      expect(await stop(runId)).toEqual({ stopped: true });
+      await answered;
+      const { messages, run } = await page();
+      expect(run?.status).toBe("stopped");
+      expect(messages[1]?.metadata).toEqual({ interrupted: "aborted" });
+      expect(textOf(messages[1]).startsWith("one two")).toBe(true);
+      expect(textOf(messages[1])).not.toContain("ten");
+    });
+
+    it("goes on when the client leaves, and shows the rest to whoever comes back", async () => {
+      const { chat, page, ask } = start(open(), () => ({ slow: WORDS, pause: 50 }));
+      const talk = chat();
+      const answered = talk.sendMessage({ text: "Count" });
+      await until(() => textOf(talk.messages[1]).includes("two"));
+      const tab = chat({ messages: (await page()).messages });
+      await talk.stop();
+      await answered;
+      await tab.resumeStream();
+      expect(textOf(tab.messages[1])).toBe(WORDS);
+      expect((await page()).messages.map(textOf)).toEqual(["Count", WORDS]);
+      expect((await ask(`/${talk.id}/stream`)).status).toBe(204);
+    });
+
+    it("does not show a chat to another user", async () => {
+      const { chat, page, ask } = start(open(), (text) => `You said ${text}.`);
+      const talk = chat();
+      await talk.sendMessage({ text: "Hello" });
+      const message = { id: "theirs", role: "user", parts: [{ type: "text", text: "mine" }] };
+      for (const [path, body] of [
+        [`/${talk.id}`],
+        [`/${talk.id}/stop`, { runId: "x" }],
+        [`/${talk.id}/select`, { messageId: "x" }],
+        ["", { id: talk.id, message }],
+      ] as const) {
+        expect((await ask(path, body, "bob")).status).toBe(404);
+      }
+      expect((await page()).messages.map(textOf)).toEqual(["Hello", "You said Hello."]);
+    });
+  });
+}
+
+/** A handler on a store, and one chat of the user anna. */
+function start(store: object, script: (text: string, calls: number) => Say) {
+  let calls = 0;
+  const { model } = scriptedModel((prompt) => script(lastUserText(prompt), calls++));
+  const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
+  const weather = tool({
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => `Sunny in ${city}`,
+  });
+  const handler = chatHandler({
+    sessions: manager,
+    model,
+    tools: { weather },
+    authenticate: (request) => ({ userId: request.headers.get("authorization") ?? "" }),
+  });
+  const id = crypto.randomUUID();
+  const ask = (path: string, body?: unknown, user = "anna") =>
+    handler(
+      new Request(`${API}${path}`, {
+        headers: { authorization: user },
+        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      }),
+    );
+  const transport = new DefaultChatTransport({
+    api: API,
+    headers: { authorization: "anna" },
+    fetch: (url, init) => request(handler, String(url), init),
+  });
+  return {
+    manager,
+    ask,
+    chat: (init: { messages?: UIMessage[]; onData?: (part: { data: unknown }) => void } = {}) =>
+      new Chat({ id, transport, ...init }),
+    page: async () => (await ask(`/${id}`)).json() as Promise<ChatPage>,
+  };
+}
+
+const API = "http://chat.example/api/chat";
+
+/** As `fetch` does: who aborts gets no more of the body, and the handler sees that its reader has gone. */
+async function request(handler: ChatHandler, url: string, init: RequestInit | undefined): Promise<Response> {
+  const { body, status, headers } = await handler(new Request(url, init));
+  const signal = init?.signal;
+  const read = signal ? body?.pipeThrough(new TransformStream(), { signal }) : body;
+  return new Response(read, { status, headers });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((wake) => setTimeout(wake, 10));
+}

@@ -1,0 +1,17 @@
+// The chat handler on Bun, run by `npm run test:runtimes`.
+import { afterAll, describe, expect, it } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sqlite } from "../../src/sqlite.ts";
+import { describeHandler } from "../ai-sdk/handler-suite.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "stemma-bun-"));
+const store = sqlite(join(folder, "chats.db"));
+
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describeHandler("SQLite on Bun", () => store, { describe, it, expect });
