@@ -2,7 +2,6 @@
 import { StemmaError } from "../errors.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
-import { createContextTools } from "../tools/registry.js";
 import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { BlockWrites } from "./block-writes.js";
@@ -247,10 +246,12 @@ export class SessionContext implements ContextAccess {
     return [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
 
-  /** The tools that the present blocks call for. */
+  /** The tools that the blocks call for that are there when the call has its turn. */
   async tools(): Promise<SessionTools> {
     await this.#settle();
-    return createContextTools(this);
+    const present = this.toolBlocks();
+    const { createContextTools } = await import("../tools/registry.js");
+    return createContextTools(present, this);
   }
 
   /** The blocks themselves, in their order. */
@@ -258,6 +259,7 @@ export class SessionContext implements ContextAccess {
     return [...this.#blocks.values()];
   }
 
+  /** The present blocks as tools know them, in their order. */
   toolBlocks(): ToolBlock[] {
     return [...this.#blocks.values()].map((block) => block.describeForTools());
   }

@@ -265,8 +265,7 @@ export class Compactor {
   }
 
   async #fail(error: unknown): Promise<void> {
-    const message = error instanceof Error ? error.message : String(error);
-    this.events.emit({ type: "cf_agent_session_error", error: message });
+    this.events.emitError(error);
     try {
       await this.options.onError?.(error);
     } catch {

@@ -11,7 +11,8 @@ import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
-import { Learner, type LearnerOptions } from "./learning/learner.js";
+import { Learner } from "./learning/learner.js";
+import type { LearnerOptions } from "./learning/learning-run.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
@@ -22,8 +23,7 @@ import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
-import { TurnPreparer } from "./turn/prepare.js";
-import { Recaller } from "./turn/recall.js";
+import { Turns } from "./turn/turns.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -33,7 +33,7 @@ export interface SessionCore {
   readonly context: SessionContext;
   readonly compactor: Compactor;
   readonly events: SessionEvents;
-  readonly turns: TurnPreparer;
+  readonly turns: Turns;
   /** What the session keeps beside its messages. */
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
@@ -80,11 +80,11 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const learnerFor = (options: LearnerOptions): Learner => {
     const { store, backend } = inStore("onLearning");
-    return new Learner(store, backend, context, events, options);
+    return new Learner({ store, backend, context, events, options });
   };
   const titlerFor = (generate: TitleFunction): Titler => {
     const { store, backend } = inStore("withTitle");
-    return new Titler(store, backend, events, generate);
+    return new Titler({ store, backend, events, generate });
   };
   const learner = config.learning === null ? null : learnerFor(config.learning);
   const learn = async (): Promise<void> => learner?.run();
@@ -108,8 +108,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const records = kept?.store.records ?? memoryRecordsOf(provider);
   const log = new TurnLog(records, sessionId);
-  const recaller = new Recaller(kept?.store ?? null, sessionId);
-  const turns = new TurnPreparer({ backend, context, log, recaller });
+  const turns = new Turns({ backend, context, log, store: kept?.store ?? null });
   const wrote = (messages: readonly SessionMessage[]): void => {
     turns.wrote(messages);
     learner?.wrote();

@@ -72,6 +72,11 @@ export class SessionEvents {
     };
   }
 
+  /** Tells listeners of what failed while nobody waited for it. */
+  emitError(error: unknown): void {
+    this.emit({ type: "cf_agent_session_error", error: error instanceof Error ? error.message : String(error) });
+  }
+
   emit(event: SessionEvent): void {
     if (event.type.startsWith("cf_") && this.broadcaster !== null) {
       const { broadcaster } = this;

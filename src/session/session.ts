@@ -25,7 +25,6 @@ import type {
   StoredVersion,
   TreeNode,
 } from "../storage/contract.js";
-import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
@@ -52,7 +51,7 @@ import type {
   ToolsOf,
   WiredBlockOptions,
 } from "./known-tools.js";
-import type { LearnerOptions } from "./learning/learner.js";
+import type { LearnerOptions } from "./learning/learning-run.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
@@ -703,6 +702,7 @@ export class Session {
     const { backend, expandableSummaries } = this.#started;
     const tools = await this.#inContext((context) => context.tools());
     if (!expandableSummaries) return tools;
+    const { createExpandSummaryTool } = await import("../tools/expand-summary.js");
     return {
       ...tools,
       expand_summary: createExpandSummaryTool(

@@ -1,0 +1,60 @@
+import type { SessionMessage } from "../../model/message.js";
+import { appendText } from "../../model/text.js";
+import type { SessionTools } from "../../tools/tool.js";
+import type { ContextExplanation } from "./explain.js";
+import type { TurnMemory, TurnParts } from "./prepare.js";
+import { readPresent } from "./present.js";
+import type { PrepareTurnOptions, TurnRequest } from "./request.js";
+
+/**
+ * The turns of one session. What a call asks of the store it asks at once, in the order of the calls; the code that works on
+ * the answer is loaded with the first turn.
+ */
+export class Turns {
+  readonly #memory: TurnMemory = { answeredAt: 0, known: null };
+
+  constructor(private readonly parts: TurnParts) {
+    parts.context.onToolAnswer((folded, content, isAdded = false) => {
+      const { known } = this.#memory;
+      known?.set(folded, isAdded ? appendText(known.get(folded) ?? "", content) : content);
+    });
+  }
+
+  /** Notes that messages were written through this object: one of the model's ends an answer. */
+  wrote(messages: readonly SessionMessage[]): void {
+    if (messages.some(({ role }) => role === "assistant")) this.#memory.answeredAt = Date.now();
+    // Until a turn is prepared, it is the latest one that the model answers.
+    const asked = messages.findLast(({ role }) => role === "user");
+    if (asked !== undefined) this.parts.context.answers(asked.id);
+  }
+
+  /** See `Session.prepareTurn`. */
+  async prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+    const [now, tools, { prepareTurn }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    return prepareTurn(this.parts, this.#memory, { options, now, tools });
+  }
+
+  /** See `PreparedTurn.update`. */
+  async update(): Promise<string | null> {
+    const { known } = this.#memory;
+    if (known === null) return null;
+    const [blocks, { updateTurn }] = await Promise.all([this.parts.context.presentBlocks(), load()]);
+    return updateTurn(this.parts, known, blocks);
+  }
+
+  /** What the next request would be made of. Changes nothing. */
+  async explainNext(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<ContextExplanation> {
+    const [now, tools, { explainNext }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    return explainNext(this.parts, this.#memory, { options, now, tools });
+  }
+
+  /** What the latest request for a message was made of; null where nothing is known of it. */
+  async explainPast(messageId: string): Promise<ContextExplanation | null> {
+    const { backend, log } = this.parts;
+    const reads = [log.turn(messageId), backend.compactions(), load()] as const;
+    const [turn, compactions, { explainPast }] = await Promise.all(reads);
+    return turn === null ? null : explainPast(this.parts, turn, compactions);
+  }
+}
+
+const load = () => import("./prepare.js");
