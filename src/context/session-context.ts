@@ -246,10 +246,11 @@ export class SessionContext implements ContextAccess {
     return [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
 
-  /** The tools that the blocks call for that are there when the call has its turn. */
+  /** The tools that the blocks call for that are there at the time of the call, less those of which the first read failed. */
   async tools(): Promise<SessionTools> {
+    const asked = this.liveBlocks();
     await this.#settle();
-    const present = this.toolBlocks();
+    const present = asked.filter((block) => this.#blocks.get(block.folded) === block).map((b) => b.describeForTools());
     const { createContextTools } = await import("../tools/registry.js");
     return createContextTools(present, this);
   }

@@ -24,15 +24,15 @@ export interface TurnParts extends TurnSources {
 
 /** What a process knows of a session's turns beside what is stored. */
 export interface TurnMemory {
-  /** When the model was last heard, in milliseconds since 1970; 0 for never. */
-  answeredAt: number;
   /** What the model knows of each block since the last turn was prepared, by the folded label; null before. */
   known: Map<string, string> | null;
 }
 
-/** What a turn is made of: the caller's options, and what was read. */
+/** What a turn is made of: the caller's options, and what there was when it was asked for. */
 interface Asked {
   readonly options: PrepareTurnOptions;
+  /** When the model was last heard, in milliseconds since 1970; 0 for never. */
+  readonly answeredAt: number;
   readonly now: Present;
   readonly tools: SessionTools;
 }
@@ -47,7 +47,7 @@ interface Effects {
 export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: Asked): Promise<TurnRequest> {
   const { context, log } = parts;
   const { now } = asked;
-  const { turn, plan, note, system, prompt } = await compose(parts, memory, asked, {
+  const { turn, plan, note, system, prompt } = await compose(parts, asked, {
     render: () => context.refreshPrompt(),
     keep: (digest, made) => log.add(digest, made),
   });
@@ -84,10 +84,10 @@ export async function updateTurn(
 }
 
 /** What the next request would be made of. Changes nothing. */
-export async function explainNext(parts: TurnParts, memory: TurnMemory, asked: Asked): Promise<ContextExplanation> {
+export async function explainNext(parts: TurnParts, asked: Asked): Promise<ContextExplanation> {
   const { backend, context } = parts;
   const { now } = asked;
-  const { turn } = await compose(parts, memory, asked, {
+  const { turn } = await compose(parts, asked, {
     render: async ({ blocks }) => renderPrompt(blocks),
     keep: async (_, made) => made,
   });
@@ -107,8 +107,8 @@ export async function explainPast(
   return explainTurn(turn, { messages, blocks: context.toolBlocks(), compactions });
 }
 
-async function compose(parts: TurnParts, memory: TurnMemory, { options, now, tools }: Asked, effects: Effects) {
-  const plan = planTurn(now, options, memory.answeredAt);
+async function compose(parts: TurnParts, { options, answeredAt, now, tools }: Asked, effects: Effects) {
+  const plan = planTurn(now, options, answeredAt);
   const system = plan.renders || now.frozen === null ? await effects.render(now) : now.frozen.text;
   const isSame = system === now.frozen?.text;
   const prompt = isSame ? now.frozen.digest : sha256(system);

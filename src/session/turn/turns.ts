@@ -11,7 +11,8 @@ import type { PrepareTurnOptions, TurnRequest } from "./request.js";
  * the answer is loaded with the first turn.
  */
 export class Turns {
-  readonly #memory: TurnMemory = { answeredAt: 0, known: null };
+  #answeredAt = 0;
+  readonly #memory: TurnMemory = { known: null };
 
   constructor(private readonly parts: TurnParts) {
     parts.context.onToolAnswer((folded, content, isAdded = false) => {
@@ -22,7 +23,7 @@ export class Turns {
 
   /** Notes that messages were written through this object: one of the model's ends an answer. */
   wrote(messages: readonly SessionMessage[]): void {
-    if (messages.some(({ role }) => role === "assistant")) this.#memory.answeredAt = Date.now();
+    if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
     // Until a turn is prepared, it is the latest one that the model answers.
     const asked = messages.findLast(({ role }) => role === "user");
     if (asked !== undefined) this.parts.context.answers(asked.id);
@@ -30,8 +31,9 @@ export class Turns {
 
   /** See `Session.prepareTurn`. */
   async prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+    const answeredAt = this.#answeredAt;
     const [now, tools, { prepareTurn }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
-    return prepareTurn(this.parts, this.#memory, { options, now, tools });
+    return prepareTurn(this.parts, this.#memory, { options, answeredAt, now, tools });
   }
 
   /** See `PreparedTurn.update`. */
@@ -44,8 +46,9 @@ export class Turns {
 
   /** What the next request would be made of. Changes nothing. */
   async explainNext(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<ContextExplanation> {
+    const answeredAt = this.#answeredAt;
     const [now, tools, { explainNext }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
-    return explainNext(this.parts, this.#memory, { options, now, tools });
+    return explainNext(this.parts, { options, answeredAt, now, tools });
   }
 
   /** What the latest request for a message was made of; null where nothing is known of it. */
