@@ -13,6 +13,7 @@ import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
 import { Learner } from "./learning/learner.js";
 import type { LearnerOptions } from "./learning/learning-run.js";
+import { MessageWrites } from "./message-writes.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
@@ -28,6 +29,7 @@ import { Turns } from "./turn/turns.js";
 /** What stands behind a session once it is used. */
 export interface SessionCore {
   readonly backend: SessionBackend;
+  readonly writes: MessageWrites;
   /** Errors: `STORE_CLOSED`. */
   open(): Promise<void>;
   readonly context: SessionContext;
@@ -40,11 +42,7 @@ export interface SessionCore {
   readonly store: Store | null;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;
-  /** Notes that messages were written through this object. */
-  wrote(messages: readonly SessionMessage[]): void;
   readonly expandableSummaries: boolean;
-  /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
-  clear(): Promise<void>;
   /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
   reset(): void;
 }
@@ -101,7 +99,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     onError: config.onCompactionError,
     onStored: () => learn(),
   });
-  // Cleared now, in the order of the calls; the prompt follows.
+  // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
   const clear = (): Promise<void> => {
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
@@ -114,12 +112,14 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     learner?.wrote();
     titler?.wrote(messages);
   };
+  const writes = new MessageWrites({ backend, events, compactor, wrote, clear });
   const reset = (): void => {
     context.reset();
     compactor.reset();
   };
   return {
     backend,
+    writes,
     open,
     context,
     compactor,
@@ -128,9 +128,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     records,
     store: kept?.store ?? null,
     finish,
-    wrote,
     expandableSummaries: config.expandableSummaries,
-    clear,
     reset,
   };
 }
