@@ -1,38 +1,51 @@
-// Bundles what a program on an agent or a store uses of the built `stemma/session`, minified, and fails when it is larger
-// than it may be.
+// Bundles what a program on an agent or a store uses of the built `stemma/session`, minified, and fails when what it loads
+// to begin with is larger than it may be. What `import()` loads later counts to the total only.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 /** Where the package is to get, and above what this check fails. */
 const GOAL = 30_000;
-const LIMIT = 78_000;
+const LIMIT = 67_000;
 
 /** Providers for an external database are left out of a bundle that does not name them. */
 const USED = `export { Session, SessionManager, AgentContextProvider, AgentSearchProvider, R2SkillProvider } from "./dist/session.js"`;
 
-const { outputFiles, metafile } = await build({
-  stdin: { contents: USED, resolveDir: "." },
-  bundle: true,
-  minify: true,
-  write: false,
-  metafile: true,
-  format: "esm",
-  platform: "neutral",
-  external: ["zod"],
-});
-const [{ contents }] = outputFiles;
-const size = gzipSync(contents, { level: 9 }).length;
-const imports = [
-  ...new Set(Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path))),
-];
+/** @type {import("esbuild").Plugin} */
+const loadedLater = {
+  name: "loaded-later",
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined));
+  },
+};
 
-console.log(
-  `stemma/session, minified: ${kilobytes(contents.length)}; gzip: ${kilobytes(size)}; goal ${kilobytes(GOAL)}, limit ${kilobytes(LIMIT)}`,
-);
-console.log(`Left outside: ${imports.join(", ")}`);
-if (size > LIMIT) {
-  console.error(`The bundle is ${kilobytes(size - LIMIT)} too large.`);
+const first = await bundle([loadedLater]);
+const total = await bundle([]);
+console.log(`stemma/session, minified: ${kilobytes(first.bytes)}; gzip: ${kilobytes(first.gzip)}`);
+console.log(`With what is loaded later: ${kilobytes(total.bytes)}; gzip: ${kilobytes(total.gzip)}`);
+console.log(`gzip: goal ${kilobytes(GOAL)}, limit ${kilobytes(LIMIT)}`);
+console.log(`Left outside: ${first.imports.join(", ") || "nothing"}; later: ${total.imports.join(", ")}`);
+if (first.gzip > LIMIT) {
+  console.error(`The bundle is ${kilobytes(first.gzip - LIMIT)} too large.`);
   process.exitCode = 1;
+}
+
+/** @param {import("esbuild").Plugin[]} plugins */
+async function bundle(plugins) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: USED, resolveDir: "." },
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "neutral",
+    external: ["zod"],
+    plugins,
+  });
+  const [{ contents }] = outputFiles;
+  const found = Object.values(metafile.outputs).flatMap(({ imports }) => imports);
+  const imports = [...new Set(found.filter(({ kind }) => kind === "import-statement").map(({ path }) => path))];
+  return { bytes: contents.length, gzip: gzipSync(contents, { level: 9 }).length, imports };
 }
 
 /** @param {number} bytes */

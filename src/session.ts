@@ -80,7 +80,7 @@ export type {
   SearchPage,
   SearchPageOptions,
 } from "./session/search-options.js";
-export { type PreparedTurn, Session } from "./session/session.js";
+export { Session } from "./session/session.js";
 export type {
   TokenCounter,
   TokenCounter as SessionTokenCounter,
@@ -91,13 +91,14 @@ export type { ContextExplanation, ContextPart } from "./session/turn/explain.js"
 export type { ContextSize, PartSource } from "./session/turn/parts.js";
 export type { PrefixBreak } from "./session/turn/record.js";
 export type {
+  PreparedTurn,
   PrepareTurnOptions,
   RecalledMessage,
   RecallOptions,
   RefreshReason,
   TurnRequest,
 } from "./session/turn/request.js";
-export type { TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/turns.js";
+export type { TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/turn-page.js";
 export type {
   AppendMessageOptions,
   Author,

@@ -3,7 +3,6 @@ import { StemmaError } from "../errors.js";
 import { foldLabel } from "../model/fold-label.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
-import { createContextTools } from "../tools/registry.js";
 import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { notLoaded } from "./block-content.js";
@@ -249,10 +248,13 @@ export class SessionContext implements ContextAccess {
     return [REMINDER, ...changed.map(renderBlock)].join("\n\n");
   }
 
-  /** The tools that the present blocks call for. */
+  /** The tools that the blocks call for that are there at the time of the call, less those of which the first read failed. */
   async tools(): Promise<SessionTools> {
+    const asked = this.liveBlocks();
     await this.#settle();
-    return createContextTools(this);
+    const present = asked.filter((block) => this.#blocks.get(block.folded) === block).map((b) => b.describeForTools());
+    const { createContextTools } = await import("../tools/registry.js");
+    return createContextTools(present, this);
   }
 
   /** The blocks themselves, in their order. */
@@ -260,6 +262,7 @@ export class SessionContext implements ContextAccess {
     return [...this.#blocks.values()];
   }
 
+  /** The present blocks as tools know them, in their order. */
   toolBlocks(): ToolBlock[] {
     return [...this.#blocks.values()].map((block) => block.describeForTools());
   }

@@ -1,6 +1,5 @@
 import { StemmaError } from "../errors.js";
 import type { LearnEdit, LearnRequest } from "./edits.js";
-import { parseEdits } from "./parse.js";
 import { buildLearnPrompt } from "./prompt.js";
 
 /** What `onLearning()` takes. */
@@ -47,6 +46,8 @@ export function createLearnFunction({ extract, instructions }: LearnOptions): Le
         return buildLearnPrompt(request, instructions);
       },
     });
-    return typeof answer === "string" ? parseEdits(answer, request.messages) : (answer ?? []);
+    if (typeof answer !== "string") return answer ?? [];
+    const { parseEdits } = await import("./parse.js");
+    return parseEdits(answer, request.messages);
   };
 }

@@ -1,6 +1,6 @@
 import type { SearchProvider } from "../context/provider.js";
 import type { Store } from "../storage/contract.js";
-import { formatHits } from "../tools/session-search.js";
+import { formatHits } from "../tools/format-hits.js";
 
 const MAX_RESULTS = 10;
 

@@ -42,7 +42,6 @@ import type {
 } from "../storage/contract.js";
 import { assertSessionId, assertUserId } from "../storage/session-id.js";
 import { storeOf } from "../storage/store-of.js";
-import { createSessionSearchTool } from "../tools/session-search.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 import { ManagedSession } from "./managed-session.js";
 import type {
@@ -506,6 +505,7 @@ export class SessionManager {
 
   /** The AI SDK tool that searches all sessions: `session_search`. Never fails; a failed search is a result of the tool. */
   async tools(): Promise<SessionTools & { session_search: SessionTool }> {
+    const { createSessionSearchTool } = await import("../tools/session-search.js");
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
   }
 

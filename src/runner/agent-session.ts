@@ -1,7 +1,8 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
-import type { PreparedTurn, Session } from "../session/session.js";
+import type { Session } from "../session/session.js";
+import type { PreparedTurn } from "../session/turn/request.js";
 import { ActiveBranch } from "./active-branch.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";

@@ -11,7 +11,9 @@ import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
-import { Learner, type LearnerOptions } from "./learning/learner.js";
+import { Learner } from "./learning/learner.js";
+import type { LearnerOptions } from "./learning/learning-run.js";
+import { MessageWrites } from "./message-writes.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import { providerBackend } from "./provider-backend.js";
@@ -22,29 +24,25 @@ import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
 import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
-import { TurnPreparer } from "./turn/prepare.js";
-import { Recaller } from "./turn/recall.js";
+import { Turns } from "./turn/turns.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
   readonly backend: SessionBackend;
+  readonly writes: MessageWrites;
   /** Errors: `STORE_CLOSED`. */
   open(): Promise<void>;
   readonly context: SessionContext;
   readonly compactor: Compactor;
   readonly events: SessionEvents;
-  readonly turns: TurnPreparer;
+  readonly turns: Turns;
   /** What the session keeps beside its messages. */
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;
-  /** Notes that messages were written through this object. */
-  wrote(messages: readonly SessionMessage[]): void;
   readonly expandableSummaries: boolean;
-  /** Removes all messages, and then renders anew what prompt was frozen; where a block cannot be read in time, none is any more. */
-  clear(): Promise<void>;
   /** Forgets whatever is known of a session that was deleted. Who is subscribed stays so. */
   reset(): void;
 }
@@ -80,11 +78,11 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const learnerFor = (options: LearnerOptions): Learner => {
     const { store, backend } = inStore("onLearning");
-    return new Learner(store, backend, context, events, options);
+    return new Learner({ store, backend, context, events, options });
   };
   const titlerFor = (generate: TitleFunction): Titler => {
     const { store, backend } = inStore("withTitle");
-    return new Titler(store, backend, events, generate);
+    return new Titler({ store, backend, events, generate });
   };
   const learner = config.learning === null ? null : learnerFor(config.learning);
   const learn = async (): Promise<void> => learner?.run();
@@ -101,26 +99,27 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     onError: config.onCompactionError,
     onStored: () => learn(),
   });
-  // Cleared now, in the order of the calls; the prompt follows.
+  // Cleared now, in the order of the calls; the prompt follows. Where a block cannot be read in time, none is frozen any more.
   const clear = (): Promise<void> => {
     if (kept === null) memoryRecordsOf(provider).clear();
     return context.renewPrompt(backend.clear(), (work) => withinTime(work, timeout, "A provider of the prompt"));
   };
   const records = kept?.store.records ?? memoryRecordsOf(provider);
   const log = new TurnLog(records, sessionId);
-  const recaller = new Recaller(kept?.store ?? null, sessionId);
-  const turns = new TurnPreparer({ backend, context, log, recaller });
+  const turns = new Turns({ backend, context, log, store: kept?.store ?? null });
   const wrote = (messages: readonly SessionMessage[]): void => {
     turns.wrote(messages);
     learner?.wrote();
     titler?.wrote(messages);
   };
+  const writes = new MessageWrites({ backend, events, compactor, wrote, clear });
   const reset = (): void => {
     context.reset();
     compactor.reset();
   };
   return {
     backend,
+    writes,
     open,
     context,
     compactor,
@@ -129,9 +128,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     records,
     store: kept?.store ?? null,
     finish,
-    wrote,
     expandableSummaries: config.expandableSummaries,
-    clear,
     reset,
   };
 }

@@ -1,5 +1,5 @@
-// One class, because the documents give it these methods: each checks its arguments, hands over to what does the work
-// (`backend`, `context`, `compactor`) and tells the listeners.
+// One class, because the documents give it these methods: each checks its arguments and hands over to what does the work
+// (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
 import type { z } from "zod";
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
@@ -11,21 +11,18 @@ import type { TitleFunction } from "../learning/title.js";
 import {
   givenMessage,
   type HistoryMessage,
-  isSummary,
   isSummaryMessage,
   type SessionMessage,
   SUMMARY_ID_PREFIX,
 } from "../model/message.js";
 import type {
   AppendMessageOptions,
-  AppendResult,
   HistoryRowStat,
   RecentHistory,
   StoredCompaction,
   StoredVersion,
   TreeNode,
 } from "../storage/contract.js";
-import { createExpandSummaryTool } from "../tools/expand-summary.js";
 import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
@@ -40,6 +37,7 @@ import {
   assertWhole,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compactor.js";
+import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
 import { isSessionProvider, providerFor, providerForUser, sessionIdOf } from "./host.js";
@@ -53,10 +51,8 @@ import type {
   ToolsOf,
   WiredBlockOptions,
 } from "./known-tools.js";
-import type { LearnerOptions } from "./learning/learner.js";
 import {
   type CompactAfterOptions,
-  EMPTY_CONFIG,
   type OnCompactionOptions,
   type OnLearningOptions,
   type SessionConfig,
@@ -69,7 +65,6 @@ import type {
   LenientHistory,
   ReadHistoryOptions,
   SearchResult,
-  SessionBackend,
   SessionProvider,
 } from "./provider.js";
 import {
@@ -79,10 +74,14 @@ import {
   searchPage,
   searchRequest,
 } from "./search-options.js";
-import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 import type { ContextExplanation } from "./turn/explain.js";
-import { assertPrepareTurnOptions, type PrepareTurnOptions, type TurnRequest } from "./turn/request.js";
-import type { TurnPage, TurnPageOptions } from "./turn/turns.js";
+import {
+  assertPrepareTurnOptions,
+  type PreparedTurn,
+  type PrepareTurnOptions,
+  type TurnRequest,
+} from "./turn/request.js";
+import type { TurnPage, TurnPageOptions } from "./turn/turn-page.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
@@ -120,17 +119,9 @@ export class Session {
       const message = "new Session() takes a SessionProvider; for a store or an agent call Session.create().";
       throw new StemmaError("INVALID_ARGUMENT", {}, message);
     }
-    assertOptions(options, "new Session()");
-    if (options.context !== undefined) assertList(options.context, "context is an array of blocks.");
+    this.#config = configOf(options);
     this.#provider = provider;
     this.#sessionId = sessionIdOf(provider) ?? "";
-    this.#config = {
-      ...EMPTY_CONFIG,
-      context: (options.context ?? []).reduce(withBlock, EMPTY_CONFIG.context),
-      cachedPrompt: options.promptStore ?? false,
-      tokenCounter: options.tokenCounter ?? null,
-      onCompactionError: options.onCompactionError ?? null,
-    };
   }
 
   /**
@@ -201,10 +192,7 @@ export class Session {
    * `INVALID_ARGUMENT`.
    */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
-    assertFunction(compact, "The argument of onCompaction()");
-    assertOptions(options, "onCompaction()");
-    assertTimeout(options.timeout, "onCompaction()");
-    return this.#configure({ compact, compactTimeout: options.timeout ?? null });
+    return this.#configure(compactionConfig(compact, options));
   }
 
   /**
@@ -212,17 +200,7 @@ export class Session {
    * `tokenCounter`. If that compaction fails, the write still succeeds. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
    */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
-    assertOptions(options, "compactAfter()");
-    if (options.tokenCounter !== undefined) assertFunction(options.tokenCounter, "tokenCounter");
-    if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
-    }
-    assertTimeout(options.timeout, "compactAfter()");
-    return this.#configure({
-      threshold: tokenThreshold,
-      automaticTimeout: options.timeout ?? null,
-      tokenCounter: options.tokenCounter ?? this.#config.tokenCounter,
-    });
+    return this.#configure(thresholdConfig(tokenThreshold, options));
   }
 
   /**
@@ -241,8 +219,7 @@ export class Session {
    * `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
    */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
-    assertFunction(learn, "The argument of onLearning()");
-    return this.#configure({ learning: { learn, ...learningOptions(options) } });
+    return this.#configure(learningConfig(learn, options));
   }
 
   /**
@@ -280,7 +257,7 @@ export class Session {
   ): Promise<AppendedMessage<M>> {
     assertAppend(parentId, options, "appendMessage()");
     const given = givenMessage(message);
-    return appended<M>(given, await this.#append([given], (backend) => backend.append([given], parentId, options)));
+    return this.#started.writes.append<M>(given, parentId, options);
   }
 
   /**
@@ -298,7 +275,7 @@ export class Session {
       const text = "An edited message needs a new id. To replace a message in place, call updateMessage().";
       throw new StemmaError("INVALID_MESSAGE", { messageId }, text);
     }
-    return appended<M>(given, await this.#append([given], (backend) => backend.appendSibling(messageId, given)));
+    return this.#started.writes.edit<M>(messageId, given);
   }
 
   /**
@@ -314,17 +291,12 @@ export class Session {
     assertAppend(parentId, options, "appendAll()");
     assertList(messages, "appendAll() takes an array of messages.");
     const given = messages.map(givenMessage);
-    return [...(await this.#append(given, (backend) => backend.append(given, parentId, options))).insertedIds];
+    return this.#started.writes.appendAll(given, parentId, options);
   }
 
   /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
   async updateMessage(message: unknown): Promise<void> {
-    const { backend, events, compactor, wrote } = this.#started;
-    const given = givenMessage(message);
-    await backend.update(given);
-    wrote([given]);
-    events.emit({ type: "messages", change: "update", ids: [given.id] });
-    await compactor.afterChange();
+    return this.#started.writes.update(givenMessage(message));
   }
 
   /**
@@ -333,14 +305,7 @@ export class Session {
    */
   async upsertMessage(message: unknown, parentId?: string | null): Promise<boolean> {
     assertOptionalId(parentId, PARENT);
-    const { backend, events, compactor, wrote } = this.#started;
-    const given = givenMessage(message);
-    const { inserted, visibleTokens } = await backend.upsert(given, parentId);
-    if (isSummary(given)) return false;
-    wrote([given]);
-    events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [given.id] });
-    await compactor.afterWrite(visibleTokens);
-    return inserted;
+    return this.#started.writes.upsert(givenMessage(message), parentId);
   }
 
   /**
@@ -349,11 +314,7 @@ export class Session {
    */
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
     assertTexts(messageIds, "deleteMessages() takes an array of message ids.");
-    const { backend, events, compactor } = this.#started;
-    const ids = await backend.delete(messageIds);
-    if (ids.length === 0) return;
-    events.emit({ type: "messages", change: "delete", ids });
-    await compactor.afterChange();
+    return this.#started.writes.delete(messageIds);
   }
 
   /**
@@ -363,10 +324,7 @@ export class Session {
    * prompt and cannot be told to drop it.
    */
   async clearMessages(): Promise<void> {
-    const { clear, events, compactor } = this.#started;
-    await clear();
-    events.emit({ type: "messages", change: "clear", ids: [] });
-    await compactor.afterChange();
+    return this.#started.writes.clear();
   }
 
   /**
@@ -375,9 +333,7 @@ export class Session {
    */
   async setActiveLeaf(messageId: string): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
-    const { backend, events } = this.#started;
-    await backend.setActiveLeaf(messageId);
-    events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+    return this.#started.writes.setActiveLeaf(messageId);
   }
 
   /**
@@ -386,10 +342,7 @@ export class Session {
    */
   async selectBranch<M extends SessionMessage = HistoryMessage>(messageId: string): Promise<M> {
     assertText(messageId, "The message id of selectBranch()");
-    const { backend, events } = this.#started;
-    const leaf = await backend.selectBranch(messageId);
-    events.emit({ type: "messages", change: "leaf", ids: [leaf.id] });
-    return leaf as M;
+    return (await this.#started.writes.selectBranch(messageId)) as M;
   }
 
   // ── Reading ──
@@ -716,6 +669,7 @@ export class Session {
     const { backend, expandableSummaries } = this.#started;
     const tools = await this.#inContext((context) => context.tools());
     if (!expandableSummaries) return tools;
+    const { createExpandSummaryTool } = await import("../tools/expand-summary.js");
     return {
       ...tools,
       expand_summary: createExpandSummaryTool(
@@ -744,10 +698,8 @@ export class Session {
     assertText(summary, "The summary of addCompaction()");
     assertText(fromMessageId, "The first message id of addCompaction()");
     assertText(toMessageId, "The second message id of addCompaction()");
-    const { backend, events } = this.#started;
-    const compaction = await backend.addCompaction({ id: crypto.randomUUID(), summary, fromMessageId, toMessageId });
-    events.emit({ type: "messages", change: "compaction", ids: [compaction.id] });
-    return compaction;
+    const id = crypto.randomUUID();
+    return this.#started.writes.addCompaction({ id, summary, fromMessageId, toMessageId });
   }
 
   /** Every stored summary of the session, oldest first. Errors: only those of the store. */
@@ -768,11 +720,7 @@ export class Session {
    */
   async removeCompaction(id: string): Promise<void> {
     assertText(id, "The id of removeCompaction()");
-    const { backend, events, compactor } = this.#started;
-    const compactionId = compactionIdOf(id);
-    await backend.removeCompaction(compactionId);
-    events.emit({ type: "messages", change: "compaction_removed", ids: [compactionId] });
-    await compactor.afterChange();
+    return this.#started.writes.removeCompaction(compactionIdOf(id));
   }
 
   /**
@@ -818,45 +766,7 @@ export class Session {
     this.#config = { ...this.#config, ...change };
     return this;
   }
-
-  async #append(
-    messages: readonly SessionMessage[],
-    append: (backend: SessionBackend) => Promise<AppendResult>,
-  ): Promise<AppendResult> {
-    const { backend, events, compactor, wrote } = this.#started;
-    const result = await append(backend);
-    if (result.insertedIds.length > 0) {
-      wrote(messages);
-      events.emit({ type: "messages", change: "append", ids: result.insertedIds });
-      await compactor.afterWrite(result.visibleTokens);
-    }
-    return result;
-  }
 }
-
-const IDLE_AFTER = 300_000;
-
-function learningOptions(options: OnLearningOptions): Omit<LearnerOptions, "learn"> {
-  assertOptions(options, "onLearning()");
-  const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
-  assertTimeout(timeout, "onLearning()");
-  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The idleAfter of onLearning() is a number of milliseconds above 0.");
-  }
-  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
-  return { idleAfter, timeout, blocks: blocks ?? null };
-}
-
-/** What `prepareTurn` gives. */
-export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
-  readonly tools: T;
-  /**
-   * What others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
-   * sent as a user's message before its next step. Null for nothing; what the model itself wrote by the tools it knows. The
-   * next turn tells it again behind the user's message. Errors: those of the store.
-   */
-  update(): Promise<string | null>;
-};
 
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {
   assertOptionalId(parentId, PARENT);
@@ -864,28 +774,7 @@ function assertAppend(parentId: unknown, options: AppendMessageOptions, method: 
   assertOptionalId(options.expectedLeaf, EXPECTED_LEAF);
 }
 
-function appended<M extends SessionMessage>(
-  given: SessionMessage,
-  { insertedIds, stored }: AppendResult,
-): AppendedMessage<M> {
-  const inserted = insertedIds.length > 0;
-  if (!inserted && !isSummary(given)) return { inserted, message: (stored ?? given) as M };
-  return {
-    inserted,
-    // Computed lazily: rarely read.
-    get message() {
-      return storedForm(given) as M;
-    },
-  };
-}
-
 // A compaction may be named by its message.
 function compactionIdOf(id: string): string {
   return isSummaryMessage({ id }) ? id.slice(SUMMARY_ID_PREFIX.length) : id;
-}
-
-function storedForm(message: SessionMessage): SessionMessage {
-  const stored = JSON.parse(JSON.stringify(message)) as SessionMessage;
-  if (message.createdAt instanceof Date) stored.createdAt = new Date(message.createdAt);
-  return stored;
 }

@@ -92,6 +92,14 @@ export const order = defineTopic("order", (it) => {
     expect(await other.freezeSystemPrompt()).toBe(await second);
   });
 
+  it("makes the tools of the blocks that were there before the call", async ({ session }) => {
+    const before = session.tools();
+    const added = session.addContext("notes", { provider: { get: async () => "", set: async () => {} } });
+    expect(Object.keys(await before)).toEqual([]);
+    await added;
+    expect(Object.keys(await session.tools())).toEqual(["set_context"]);
+  });
+
   it("forks, counts, deletes and reads through a manager in the order of the calls", async ({ manager }) => {
     manager.append("chat", message("a"));
     manager.append("chat", message("b"));

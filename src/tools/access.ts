@@ -27,8 +27,6 @@ export type WriteAction = "replace" | "append";
  * method throws is a `StemmaError` whose message says what to do: the tools pass it on to the model.
  */
 export interface ContextAccess {
-  /** The present blocks, in their order. */
-  toolBlocks(): readonly ToolBlock[];
   /** The block with this label. Errors: `BLOCK_NOT_FOUND`. */
   toolBlock(label: string): ToolBlock;
   /** Writes the whole content of a block without keys, or patches that of one with a schema. What the model has not seen is not replaced. */

@@ -1,12 +1,12 @@
 import { shorten } from "../errors.js";
 import { quoteField } from "../model/quoted-results.js";
-import type { ContextAccess } from "./access.js";
+import type { ContextAccess, ToolBlock } from "./access.js";
 import { entryInput, listBlocks } from "./fields.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** `load_context`: reads a whole document. Null when no block holds documents. */
-export function createLoadContextTool(context: ContextAccess): SessionTool | null {
-  const blocks = context.toolBlocks().filter((block) => block.isSkill);
+export function createLoadContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
+  const blocks = present.filter((block) => block.isSkill);
   if (blocks.length === 0) return null;
   return createTool({
     description: `Load a document that a [loadable] block lists, to read it in full. Unload it when it is no longer needed.\nBlocks:\n${listBlocks(blocks)}`,

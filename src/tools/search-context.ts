@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { quote } from "../errors.js";
-import type { ContextAccess } from "./access.js";
+import type { ContextAccess, ToolBlock } from "./access.js";
 import { labelField, listBlocks } from "./fields.js";
 import { createTool, type SessionTool } from "./tool.js";
 
 /** `search_context`: finds entries of a searchable block. Null when there is no such block. */
-export function createSearchContextTool(context: ContextAccess): SessionTool | null {
-  const blocks = context.toolBlocks().filter((block) => block.isSearchable);
+export function createSearchContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
+  const blocks = present.filter((block) => block.isSearchable);
   if (blocks.length === 0) return null;
   return createTool({
     description: `Search a block for entries that match. The best come first.\nBlocks:\n${listBlocks(blocks)}`,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { SearchHit } from "../storage/contract.js";
-import { createSessionSearchTool, formatHits } from "./session-search.js";
+import { formatHits } from "./format-hits.js";
+import { createSessionSearchTool } from "./session-search.js";
 import { beginning, snippet } from "./snippet.js";
 
 function hit(content: string, more: Partial<SearchHit> = {}): SearchHit {

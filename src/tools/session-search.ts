@@ -1,15 +1,8 @@
 import { z } from "zod";
-import { quote, shorten } from "../errors.js";
-import { joinResults, quoteField, quoteResult, quoteWord } from "../model/quoted-results.js";
-import { estimateStringTokens } from "../model/tokens.js";
+import { quote } from "../errors.js";
 import type { SearchHit } from "../storage/contract.js";
-import { snippet } from "./snippet.js";
+import { formatHits } from "./format-hits.js";
 import { createTool, type SessionTool } from "./tool.js";
-
-/** Characters of each message that are shown. */
-const SNIPPET_LENGTH = 300;
-/** Estimated tokens of all of them together, with what tells where they stand. */
-const MAX_TOKENS = 2000;
 
 /** `session_search`: finds messages of every session. `search` gives the best hits first. */
 export function createSessionSearchTool(search: (query: string) => Promise<readonly SearchHit[]>): SessionTool {
@@ -22,28 +15,4 @@ export function createSessionSearchTool(search: (query: string) => Promise<reado
       return hits.length === 0 ? `No message matches ${quote(query)}.` : formatHits(hits, query);
     },
   });
-}
-
-/**
- * Hits as text for a model: for each its session id, message id, role, sender and time, and an excerpt around the words of
- * `query`. No text of a message can pass for another hit. Never a whole long message; the hits that do not fit 2,000 estimated tokens are left out, and counted.
- */
-export function formatHits(hits: readonly SearchHit[], query = ""): string {
-  const texts: string[] = [];
-  let tokens = 0;
-  for (const hit of hits) {
-    const text = formatHit(hit, query);
-    tokens += estimateStringTokens(text);
-    if (tokens > MAX_TOKENS) break;
-    texts.push(text);
-  }
-  return joinResults(texts, hits.length - texts.length);
-}
-
-/** One hit as `formatHits` shows it. */
-export function formatHit(hit: SearchHit, query: string): string {
-  const id = (text: string) => quoteField(shorten(text));
-  const sender = quoteWord(shorten(hit.role)) + (hit.name === undefined ? "" : ` ${id(hit.name)}`);
-  const head = `session ${id(hit.sessionId)} · message ${id(hit.id)} · ${sender} · ${id(hit.createdAt)}`;
-  return quoteResult(head, snippet(hit.content, query, SNIPPET_LENGTH));
 }

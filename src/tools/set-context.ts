@@ -8,8 +8,8 @@ import { patchSchema } from "./patch-schema.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `set_context`: writes a block, or one entry of a keyed block. Null when no block can be written. */
-export function createSetContextTool(context: ContextAccess): SessionTool | null {
-  const blocks = context.toolBlocks().filter((block) => block.writable);
+export function createSetContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
+  const blocks = present.filter((block) => block.writable);
   if (blocks.length === 0) return null;
   return createTool({
     description: describe(blocks),

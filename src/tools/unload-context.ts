@@ -1,12 +1,12 @@
 import { quote, shorten } from "../errors.js";
 import { quoteField } from "../model/quoted-results.js";
-import type { ContextAccess } from "./access.js";
+import type { ContextAccess, ToolBlock } from "./access.js";
 import { entryInput, listBlocks } from "./fields.js";
 import { createTool, refusal, type SessionTool } from "./tool.js";
 
 /** `unload_context`: takes a loaded document out of what the model sees. Null when no block holds documents. */
-export function createUnloadContextTool(context: ContextAccess): SessionTool | null {
-  const blocks = context.toolBlocks().filter((block) => block.isSkill);
+export function createUnloadContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
+  const blocks = present.filter((block) => block.isSkill);
   if (blocks.length === 0) return null;
   return createTool({
     description: `Free the space of a document that load_context loaded. It can be loaded again.\nBlocks:\n${listBlocks(blocks)}`,

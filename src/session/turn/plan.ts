@@ -1,33 +1,14 @@
 import type { ContextBlock } from "../../context/block.js";
-import type { SessionContext } from "../../context/session-context.js";
 import { StemmaError } from "../../errors.js";
 import { foldLabel } from "../../model/fold-label.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
-import { sha256 } from "../../model/sha256.js";
 import { estimateStringTokens, estimateTokens } from "../../model/tokens.js";
-import type { SessionBackend } from "../provider.js";
-import type { TurnLog } from "./log.js";
-import { hasOtherBlocks, parseNote, shownBlocks, type TurnNote, updateOf } from "./notes.js";
-import type { TurnState } from "./record.js";
+import { hasOtherBlocks, parseNote, shownBlocks, updateOf } from "./notes.js";
+import type { Present } from "./present.js";
 import { DEFAULT_CACHE_TTL, type PrepareTurnOptions, type RefreshReason } from "./request.js";
 
 /** A refresh is due when what was told since the last one is more than this share of the request. */
 const LARGEST_SHARE = 0.1;
-
-/** What a turn is decided by, as it is now. */
-export interface Present {
-  /** The frozen prompt with its digest; null before the first. */
-  readonly frozen: { readonly text: string; readonly digest: string } | null;
-  readonly blocks: readonly ContextBlock[];
-  /** The labels of all blocks, those that cannot be read included. */
-  readonly labels: readonly string[];
-  /** The visible history. */
-  readonly messages: readonly SessionMessage[];
-  /** What was sent last. */
-  readonly state: TurnState | null;
-  /** What was told beside the frozen prompt, by message. */
-  readonly notes: ReadonlyMap<string, TurnNote>;
-}
 
 export interface TurnPlan {
   readonly refreshed: false | RefreshReason;
@@ -41,29 +22,6 @@ export interface TurnPlan {
   readonly shown: ReadonlyMap<string, string>;
   /** The blocks that are no longer what they were shown as. */
   readonly changed: readonly ContextBlock[];
-}
-
-/** Where what a turn is decided by is read. */
-export interface TurnSources {
-  readonly backend: SessionBackend;
-  readonly context: SessionContext;
-  readonly log: TurnLog;
-}
-
-/** Reads what a turn is decided by. What it asks of the store is asked at once. */
-export async function readPresent(
-  { backend, context, log }: TurnSources,
-  { onCorrupt }: PrepareTurnOptions,
-): Promise<Present> {
-  const [text, blocks, { messages }, state] = await Promise.all([
-    context.knownPrompt(),
-    context.presentBlocks(),
-    backend.path({ onCorrupt }),
-    log.state(),
-  ]);
-  const frozen = text === null ? null : { text, digest: sha256(text) };
-  const labels = context.toolBlocks().map(({ label }) => label);
-  return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
 }
 
 /** What to do for a turn; `answeredAt`, in milliseconds since 1970, is when the model was last heard. Errors: `MESSAGE_NOT_FOUND`. */

@@ -3,7 +3,7 @@ import type { SessionMessage } from "../../model/message.js";
 import { searchableText } from "../../model/text.js";
 import { estimateStringTokens } from "../../model/tokens.js";
 import type { SearchHit, Store } from "../../storage/contract.js";
-import { formatHit } from "../../tools/session-search.js";
+import { formatHit } from "../../tools/format-hits.js";
 import { quoted, type TurnNote } from "./notes.js";
 import { DEFAULT_RECALL_TOKENS, type RecalledMessage, type RecallOptions } from "./request.js";
 

@@ -1,6 +1,7 @@
 import type { ContextBlock } from "../../context/block.js";
 import { StemmaError } from "../../errors.js";
-import type { SessionMessage } from "../../model/message.js";
+import type { HistoryMessage, SessionMessage } from "../../model/message.js";
+import type { SessionTools } from "../../tools/tool.js";
 import { assertOneOf, assertOptionalId, assertOptions, assertText } from "../arguments.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
@@ -53,6 +54,17 @@ export interface TurnRequest<M extends SessionMessage = SessionMessage> {
   /** SHA-256, in hex, of tools, `system` and `messages`: equal for requests that are the same. */
   readonly prefixHash: string;
 }
+
+/** What `prepareTurn` gives. */
+export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionTools> = TurnRequest<M> & {
+  readonly tools: T;
+  /**
+   * What others changed in the blocks since the turn was prepared, or since this was last called: a text for the model, to be
+   * sent as a user's message before its next step. Null for nothing; what the model itself wrote by the tools it knows. The
+   * next turn tells it again behind the user's message. Errors: those of the store.
+   */
+  update(): Promise<string | null>;
+};
 
 /** Errors: `INVALID_ARGUMENT`. */
 export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: string): void {

@@ -1,73 +1,72 @@
-import type { SessionBackend } from "../provider.js";
-import type { TurnLog } from "./log.js";
-import type { PrefixBreak, TurnRecord } from "./record.js";
-import type { RefreshReason } from "./request.js";
+import type { SessionMessage } from "../../model/message.js";
+import { appendText } from "../../model/text.js";
+import type { SessionTools } from "../../tools/tool.js";
+import type { ContextExplanation } from "./explain.js";
+import type { TurnMemory, TurnParts } from "./prepare.js";
+import { readPresent } from "./present.js";
+import type { PrepareTurnOptions, TurnRequest } from "./request.js";
+import type { TurnPage, TurnPageOptions } from "./turn-page.js";
 
-/** A request of which something is kept, in short; `explainContext` tells all of it. */
-export interface TurnSummary {
-  /** The message that it answered. */
-  readonly messageId: string;
-  /** Milliseconds since 1970. */
-  readonly sentAt: number;
-  /** Estimated. */
-  readonly tokens: number;
-  readonly bytes: number;
-  readonly refreshed: false | RefreshReason;
-  readonly prefixHash: string;
-  /** Null where it began with all of the request before. */
-  readonly brokenAt: PrefixBreak | null;
-}
+/**
+ * The turns of one session. What a call asks of the store it asks at once, in the order of the calls; the code that works on
+ * the answer is loaded with the first turn.
+ */
+export class Turns {
+  #answeredAt = 0;
+  readonly #memory: TurnMemory = { known: null };
 
-export interface TurnPage {
-  /** Newest first. */
-  readonly turns: TurnSummary[];
-  /** Pass it as `after` to get the page behind this one, also where this one is empty; null when there is none. */
-  readonly next: string | null;
-}
-
-export interface TurnPageOptions {
-  /** Only turns of messages before this one. Default: from the active leaf on. */
-  readonly after?: string | undefined;
-  /** Default 50. */
-  readonly limit?: number | undefined;
-}
-
-const DEFAULT_LIMIT = 50;
-
-/** So many messages are looked at for a page, at most. */
-const MOST_MESSAGES = 1000;
-
-/** How many are asked for at once. */
-const AT_ONCE = 32;
-
-/** The turns of the messages on the active branch, from its end. */
-export async function readTurns(
-  { stream }: Pick<SessionBackend, "stream">,
-  log: TurnLog,
-  { after, limit = DEFAULT_LIMIT }: TurnPageOptions,
-): Promise<TurnPage> {
-  const turns: TurnSummary[] = [];
-  let seen = 0;
-  let waiting: string[] = [];
-  const look = async (): Promise<string | null> => {
-    for (const [index, turn] of (await Promise.all(waiting.map((id) => log.turn(id)))).entries()) {
-      if (turn === null) continue;
-      turns.push(summaryOf(waiting[index] as string, turn));
-      if (turns.length === limit) return waiting[index] as string;
-    }
-    return null;
-  };
-  for await (const { id } of stream({ newestFirst: true, summaries: false, onCorrupt: "skip", after })) {
-    waiting.push(id);
-    seen += 1;
-    if (waiting.length < AT_ONCE && seen < MOST_MESSAGES) continue;
-    const next = (await look()) ?? (seen < MOST_MESSAGES ? null : id);
-    if (next !== null) return { turns, next };
-    waiting = [];
+  constructor(private readonly parts: TurnParts) {
+    parts.context.onToolAnswer((folded, content, isAdded = false) => {
+      const { known } = this.#memory;
+      known?.set(folded, isAdded ? appendText(known.get(folded) ?? "", content) : content);
+    });
   }
-  return { turns, next: await look() };
+
+  /** Notes that messages were written through this object: one of the model's ends an answer. */
+  wrote(messages: readonly SessionMessage[]): void {
+    if (messages.some(({ role }) => role === "assistant")) this.#answeredAt = Date.now();
+    // Until a turn is prepared, it is the latest one that the model answers.
+    const asked = messages.findLast(({ role }) => role === "user");
+    if (asked !== undefined) this.parts.context.answers(asked.id);
+  }
+
+  /** See `Session.prepareTurn`. */
+  async prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+    const answeredAt = this.#answeredAt;
+    const [now, tools, { prepareTurn }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    return prepareTurn(this.parts, this.#memory, { options, answeredAt, now, tools });
+  }
+
+  /** See `PreparedTurn.update`. */
+  async update(): Promise<string | null> {
+    const { known } = this.#memory;
+    if (known === null) return null;
+    const [blocks, { updateTurn }] = await Promise.all([this.parts.context.presentBlocks(), load()]);
+    return updateTurn(this.parts, known, blocks);
+  }
+
+  /** What the next request would be made of. Changes nothing. */
+  async explainNext(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<ContextExplanation> {
+    const answeredAt = this.#answeredAt;
+    const [now, tools, { explainNext }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
+    return explainNext(this.parts, { options, answeredAt, now, tools });
+  }
+
+  /** What the latest request for a message was made of; null where nothing is known of it. */
+  async explainPast(messageId: string): Promise<ContextExplanation | null> {
+    const { backend, log } = this.parts;
+    const reads = [log.turn(messageId), backend.compactions(), load()] as const;
+    const [turn, compactions, { explainPast }] = await Promise.all(reads);
+    return turn === null ? null : explainPast(this.parts, turn, compactions);
+  }
+
+  /** See `Session.getTurns`. */
+  async list({ after, limit }: TurnPageOptions): Promise<TurnPage> {
+    const { backend, log } = this.parts;
+    const messages = backend.stream({ newestFirst: true, summaries: false, onCorrupt: "skip", after });
+    const { readTurns } = await import("./turn-page.js");
+    return readTurns(messages, log, limit);
+  }
 }
 
-function summaryOf(messageId: string, { sentAt, size, refreshed, prefixHash, brokenAt }: TurnRecord): TurnSummary {
-  return { messageId, sentAt, tokens: size.tokens, bytes: size.bytes, refreshed, prefixHash, brokenAt };
-}
+const load = () => import("./prepare.js");

@@ -1,0 +1,65 @@
+import type { CompactFunction } from "../compaction/compact.js";
+import { StemmaError } from "../errors.js";
+import type { LearnFunction } from "../learning/learn.js";
+import { assertFunction, assertList, assertOptions, assertTexts } from "./arguments.js";
+import {
+  type CompactAfterOptions,
+  EMPTY_CONFIG,
+  type OnCompactionOptions,
+  type OnLearningOptions,
+  type SessionConfig,
+  type SessionOptions,
+  withBlock,
+} from "./options.js";
+import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
+
+// What each builder method of a session changes in its configuration. Each throws `INVALID_ARGUMENT`.
+
+/** See the constructor of `Session`. */
+export function configOf(options: SessionOptions): SessionConfig {
+  assertOptions(options, "new Session()");
+  if (options.context !== undefined) assertList(options.context, "context is an array of blocks.");
+  return {
+    ...EMPTY_CONFIG,
+    context: (options.context ?? []).reduce(withBlock, EMPTY_CONFIG.context),
+    cachedPrompt: options.promptStore ?? false,
+    tokenCounter: options.tokenCounter ?? null,
+    onCompactionError: options.onCompactionError ?? null,
+  };
+}
+
+/** See `Session.onCompaction`. */
+export function compactionConfig(compact: CompactFunction, options: OnCompactionOptions): Partial<SessionConfig> {
+  assertFunction(compact, "The argument of onCompaction()");
+  assertOptions(options, "onCompaction()");
+  assertTimeout(options.timeout, "onCompaction()");
+  return { compact, compactTimeout: options.timeout ?? null };
+}
+
+/** See `Session.compactAfter`. Without a counter of its own, one that was given before stays. */
+export function thresholdConfig(tokenThreshold: number, options: CompactAfterOptions): Partial<SessionConfig> {
+  assertOptions(options, "compactAfter()");
+  const { tokenCounter, timeout } = options;
+  if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
+  if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
+    throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
+  }
+  assertTimeout(timeout, "compactAfter()");
+  const change = { threshold: tokenThreshold, automaticTimeout: timeout ?? null };
+  return tokenCounter === undefined ? change : { ...change, tokenCounter };
+}
+
+const IDLE_AFTER = 300_000;
+
+/** See `Session.onLearning`. */
+export function learningConfig(learn: LearnFunction, options: OnLearningOptions): Partial<SessionConfig> {
+  assertFunction(learn, "The argument of onLearning()");
+  assertOptions(options, "onLearning()");
+  const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
+  assertTimeout(timeout, "onLearning()");
+  if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The idleAfter of onLearning() is a number of milliseconds above 0.");
+  }
+  if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
+  return { learning: { learn, idleAfter, timeout, blocks: blocks ?? null } };
+}

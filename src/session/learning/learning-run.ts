@@ -1,0 +1,157 @@
+import type { SessionContext } from "../../context/session-context.js";
+import { StemmaError } from "../../errors.js";
+import { type AppliedEdits, applyEdits } from "../../learning/apply.js";
+import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
+import type { LearnFunction } from "../../learning/learn.js";
+import { foldLabel } from "../../model/fold-label.js";
+import type { SessionMessage } from "../../model/message.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
+import type { Store } from "../../storage/contract.js";
+import type { SessionEvents } from "../events.js";
+import type { SessionBackend } from "../provider.js";
+import { answerWithin, LONGEST } from "../time-limit.js";
+import { LearnLog, type LearnState } from "./log.js";
+import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
+import { unlearnedMessages } from "./unlearned.js";
+
+/** The function is given messages of so many estimated tokens at once. */
+const BATCH_TOKENS = 20_000;
+/** What a function failed with so often is passed over. */
+const MAX_FAILURES = 3;
+/** How often edits are applied anew because someone else wrote to a block. */
+const MAX_ATTEMPTS = 10;
+/** Milliseconds that reading and writing may take beside the function. */
+const SPARE_TIME = 60_000;
+
+export interface LearnerOptions {
+  readonly learn: LearnFunction;
+  /** Milliseconds without a message after which a chat is idle; `Infinity` for never. */
+  readonly idleAfter: number;
+  /** Milliseconds that the function may take. */
+  readonly timeout: number;
+  /** Labels of the blocks to learn into; null for all that the session's store keeps. */
+  readonly blocks: readonly string[] | null;
+}
+
+/** What learning works on. */
+export interface LearnParts {
+  readonly store: Store;
+  readonly backend: SessionBackend;
+  readonly context: SessionContext;
+  readonly events: SessionEvents;
+  readonly options: LearnerOptions;
+}
+
+/** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
+export class LearningRun {
+  readonly #log: LearnLog;
+
+  constructor(private readonly parts: LearnParts) {
+    this.#log = new LearnLog(parts.store.records, parts.backend.id);
+  }
+
+  /** Listeners are told of what the learn function fails with. Errors: those of the store. */
+  async learnAll(): Promise<void> {
+    while (await this.#learnSome());
+  }
+
+  // True when there is more.
+  async #learnSome(): Promise<boolean> {
+    const release = await this.#log.lease(Math.min(this.parts.options.timeout, LONGEST) + SPARE_TIME);
+    if (release === null) return false;
+    try {
+      const { state, version } = await this.#log.state();
+      const messages = await unlearnedMessages(this.parts.backend, state.learned);
+      const batch = firstBatch(messages);
+      if (!messages.some(({ role }) => role === "user")) return false;
+      const isPassedOver = state.failures >= MAX_FAILURES;
+      const edits = isPassedOver ? [] : await this.#ask(batch, state, version);
+      if (edits === null) return false;
+      await this.#apply(edits, batch, state, version);
+      return batch.length < messages.length;
+    } finally {
+      await release();
+    }
+  }
+
+  // Null when the function failed, of which listeners are told.
+  async #ask(
+    messages: readonly SessionMessage[],
+    state: LearnState,
+    version: number,
+  ): Promise<readonly LearnEdit[] | null> {
+    const blocks = this.#blocks();
+    // A continuation's first message tells what was learned from before.
+    const news = messages.filter(
+      ({ metadata }) => (metadata as { summaryOf?: unknown } | undefined)?.summaryOf === undefined,
+    );
+    if (blocks.length === 0 || !news.some(({ role }) => role === "user")) return [];
+    const request = {
+      messages: news,
+      blocks: await describeBlocks(blocks),
+      entries: await entriesFor(blocks, news),
+    };
+    try {
+      const edits = await this.#answer(request);
+      if (Array.isArray(edits)) return edits;
+      throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
+    } catch (error) {
+      this.parts.events.emitError(error);
+      await this.#log.failed(state, version);
+      return null;
+    }
+  }
+
+  #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
+    const { learn, timeout } = this.parts.options;
+    const late = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
+    return answerWithin((async () => learn(request))(), timeout, late);
+  }
+
+  async #apply(
+    edits: readonly LearnEdit[],
+    messages: readonly SessionMessage[],
+    state: LearnState,
+    version: number,
+  ): Promise<void> {
+    const blocks = this.#blocks();
+    const ids = messages.map(({ id }) => id);
+    for (let attempt = 1; ; attempt += 1) {
+      const view = await readMemory(blocks, edits);
+      const applied = applyEdits(edits, { ...view, messageIds: new Set(ids) });
+      const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
+      try {
+        await this.parts.store.writeTogether([...writes, this.#log.next(state, ids, version)]);
+        return await this.#told(applied, edits.length);
+      } catch (error) {
+        // Someone else has learned from these messages meanwhile.
+        if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return;
+        if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
+      }
+    }
+  }
+
+  async #told({ writes, skipped }: AppliedEdits, given: number): Promise<void> {
+    if (given === 0) return;
+    const labels = new Set(writes.map(({ label }) => label));
+    for (const block of this.#blocks()) if (labels.has(block.label)) await block.readAfterWrite();
+    this.parts.events.emit({ type: "learning", edits: writes.map(({ edit }) => edit), skipped });
+  }
+
+  #blocks() {
+    const { blocks } = this.parts.options;
+    const wanted = blocks === null ? null : new Set(blocks.map(foldLabel));
+    const all = learnableBlocks(this.parts.context.liveBlocks(), this.parts.store);
+    return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
+  }
+}
+
+// At least one message, the oldest first.
+function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  let tokens = 0;
+  const end = messages.findIndex((message, index) => {
+    tokens += estimateMessageTokens(message);
+    return index > 0 && tokens > BATCH_TOKENS;
+  });
+  return end < 0 ? messages : messages.slice(0, end);
+}

@@ -1,0 +1,147 @@
+import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
+import type {
+  AppendMessageOptions,
+  AppendResult,
+  NewCompaction,
+  ParentRef,
+  StoredCompaction,
+} from "../storage/contract.js";
+import type { Compactor } from "./compactor.js";
+import type { SessionEvents } from "./events.js";
+import type { AppendedMessage, SessionBackend } from "./provider.js";
+
+export interface WriteParts {
+  readonly backend: SessionBackend;
+  readonly events: SessionEvents;
+  readonly compactor: Compactor;
+  /** Notes that messages were written. */
+  readonly wrote: (messages: readonly SessionMessage[]) => void;
+  /** Removes all messages, and renders anew what prompt was frozen. */
+  readonly clear: () => Promise<void>;
+}
+
+/**
+ * What changes the messages of a session: each is handed to the backend before the call returns, then told to the listeners,
+ * and then the compactor may act. Messages are those that `givenMessage` made. Errors: those of `Session`'s methods.
+ */
+export class MessageWrites {
+  constructor(private readonly parts: WriteParts) {}
+
+  async append<M extends SessionMessage = HistoryMessage>(
+    message: SessionMessage,
+    parent: ParentRef,
+    options: AppendMessageOptions,
+  ): Promise<AppendedMessage<M>> {
+    const { backend } = this.parts;
+    return appended<M>(message, await this.#inserted([message], backend.append([message], parent, options)));
+  }
+
+  async appendAll(
+    messages: readonly SessionMessage[],
+    parent: ParentRef,
+    options: AppendMessageOptions,
+  ): Promise<string[]> {
+    const { backend } = this.parts;
+    return [...(await this.#inserted(messages, backend.append(messages, parent, options))).insertedIds];
+  }
+
+  async edit<M extends SessionMessage = HistoryMessage>(
+    messageId: string,
+    message: SessionMessage,
+  ): Promise<AppendedMessage<M>> {
+    const { backend } = this.parts;
+    return appended<M>(message, await this.#inserted([message], backend.appendSibling(messageId, message)));
+  }
+
+  async update(message: SessionMessage): Promise<void> {
+    const { backend, events, compactor, wrote } = this.parts;
+    await backend.update(message);
+    wrote([message]);
+    events.emit({ type: "messages", change: "update", ids: [message.id] });
+    await compactor.afterChange();
+  }
+
+  async upsert(message: SessionMessage, parent: ParentRef): Promise<boolean> {
+    const { backend, events, compactor, wrote } = this.parts;
+    const { inserted, visibleTokens } = await backend.upsert(message, parent);
+    if (isSummary(message)) return false;
+    wrote([message]);
+    events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [message.id] });
+    await compactor.afterWrite(visibleTokens);
+    return inserted;
+  }
+
+  async delete(messageIds: readonly string[]): Promise<void> {
+    const { backend, events, compactor } = this.parts;
+    const ids = await backend.delete(messageIds);
+    if (ids.length === 0) return;
+    events.emit({ type: "messages", change: "delete", ids });
+    await compactor.afterChange();
+  }
+
+  async clear(): Promise<void> {
+    const { clear, events, compactor } = this.parts;
+    await clear();
+    events.emit({ type: "messages", change: "clear", ids: [] });
+    await compactor.afterChange();
+  }
+
+  async setActiveLeaf(messageId: string): Promise<void> {
+    const { backend, events } = this.parts;
+    await backend.setActiveLeaf(messageId);
+    events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+  }
+
+  async selectBranch(messageId: string): Promise<SessionMessage> {
+    const { backend, events } = this.parts;
+    const leaf = await backend.selectBranch(messageId);
+    events.emit({ type: "messages", change: "leaf", ids: [leaf.id] });
+    return leaf;
+  }
+
+  async addCompaction(given: NewCompaction): Promise<StoredCompaction> {
+    const { backend, events } = this.parts;
+    const compaction = await backend.addCompaction(given);
+    events.emit({ type: "messages", change: "compaction", ids: [compaction.id] });
+    return compaction;
+  }
+
+  async removeCompaction(compactionId: string): Promise<void> {
+    const { backend, events, compactor } = this.parts;
+    await backend.removeCompaction(compactionId);
+    events.emit({ type: "messages", change: "compaction_removed", ids: [compactionId] });
+    await compactor.afterChange();
+  }
+
+  async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {
+    const { events, compactor, wrote } = this.parts;
+    const result = await writing;
+    if (result.insertedIds.length > 0) {
+      wrote(messages);
+      events.emit({ type: "messages", change: "append", ids: result.insertedIds });
+      await compactor.afterWrite(result.visibleTokens);
+    }
+    return result;
+  }
+}
+
+function appended<M extends SessionMessage>(
+  given: SessionMessage,
+  { insertedIds, stored }: AppendResult,
+): AppendedMessage<M> {
+  const inserted = insertedIds.length > 0;
+  if (!inserted && !isSummary(given)) return { inserted, message: (stored ?? given) as M };
+  return {
+    inserted,
+    // Computed lazily: rarely read.
+    get message() {
+      return storedForm(given) as M;
+    },
+  };
+}
+
+function storedForm(message: SessionMessage): SessionMessage {
+  const stored = JSON.parse(JSON.stringify(message)) as SessionMessage;
+  if (message.createdAt instanceof Date) stored.createdAt = new Date(message.createdAt);
+  return stored;
+}

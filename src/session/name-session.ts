@@ -1,0 +1,85 @@
+import { buildTitlePrompt, type TitleFunction, titleIn } from "../learning/title.js";
+import type { SessionMessage } from "../model/message.js";
+import { searchableText } from "../model/text.js";
+import type { Store } from "../storage/contract.js";
+import type { SessionEvents } from "./events.js";
+import { takeLease } from "./lease.js";
+import type { SessionBackend } from "./provider.js";
+import { answerWithin, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
+
+/** What naming works on. */
+export interface TitleParts {
+  readonly store: Store;
+  readonly backend: SessionBackend;
+  readonly events: SessionEvents;
+  readonly generate: TitleFunction;
+}
+
+/** So many of the first messages are named. */
+const FIRST = 8;
+const MAX_FAILURES = 3;
+const SPARE_TIME = 60_000;
+const LABEL = "title";
+const FAILURES = "failures";
+
+/**
+ * Names a session after its first messages, where it has no name and nobody else is about to. True when there is no more to
+ * do: it has a name, or the function failed too often. Errors: those of the function and of the store.
+ */
+export async function nameSession(parts: TitleParts): Promise<boolean> {
+  const present = await presentName(parts);
+  if (present.isNamed) return true;
+  if (present.name === null) return false;
+  const messages = await firstMessages(parts);
+  const hasText = (wanted: string) => messages.some((each) => each.role === wanted && searchableText(each) !== "");
+  if (!hasText("user") || !hasText("assistant")) return false;
+  const scope = { sessionId: parts.backend.id, label: LABEL };
+  const release = await takeLease(parts.store.records, scope, DEFAULT_COMPACTION_TIMEOUT + SPARE_TIME);
+  if (release === null) return false;
+  try {
+    return await generateName(parts, messages);
+  } finally {
+    await release();
+  }
+}
+
+async function generateName(parts: TitleParts, messages: readonly SessionMessage[]): Promise<boolean> {
+  // Another process may have named it meanwhile.
+  const { isNamed, name: present } = await presentName(parts);
+  if (isNamed) return true;
+  if (present === null) return false;
+  const { backend, events, generate } = parts;
+  const { records, sessions } = parts.store;
+  const scope = { sessionId: backend.id, label: LABEL };
+  const failures = (await records.get(scope, FAILURES))?.value[0] ?? 0;
+  if (failures >= MAX_FAILURES) return true;
+  try {
+    const late = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
+    const given = (async () => generate(buildTitlePrompt(messages), messages))();
+    const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, late);
+    const name = titleIn(String(answer ?? ""));
+    if (name === "") return false;
+    const { name: stored } = await sessions.update(backend.id, { name, expectedName: present });
+    if (stored === name) events.emit({ type: "title", name });
+    return true;
+  } catch (error) {
+    await records.set(scope, FAILURES, new Uint8Array([failures + 1]));
+    throw error;
+  }
+}
+
+// A session is registered with its id for a name, which is none yet. The name is null where there is no session.
+async function presentName({ store, backend }: TitleParts): Promise<{ isNamed: boolean; name: string | null }> {
+  const info = await store.sessions.get(backend.id);
+  if (info === null) return { isNamed: false, name: null };
+  return { isNamed: info.name !== info.id && info.name.trim() !== "", name: info.name };
+}
+
+async function firstMessages({ backend }: TitleParts): Promise<SessionMessage[]> {
+  const messages: SessionMessage[] = [];
+  for await (const message of backend.stream({ summaries: false, onCorrupt: "skip" })) {
+    messages.push(message);
+    if (messages.length === FIRST) break;
+  }
+  return messages;
+}
