@@ -5,7 +5,7 @@ import { build } from "esbuild";
 
 /** Where the package is to get, and above what this check fails. */
 const GOAL = 30_000;
-const LIMIT = 67_000;
+const LIMIT = 70_000;
 
 /** Providers for an external database are left out of a bundle that does not name them. */
 const USED = `export { Session, SessionManager, AgentContextProvider, AgentSearchProvider, R2SkillProvider } from "./dist/session.js"`;

@@ -308,6 +308,21 @@ export const SCENARIOS: readonly Scenario[] = [
         manager.addUsage("main", 1, 2, 3),
   },
   {
+    title: "usage that was counted elsewhere",
+    prepare: twoBranches,
+    call:
+      async ({ store }) =>
+      () => {
+        const usage = { inputTokens: 1, outputTokens: 2, cost: 3 };
+        const days = ["2025-01-01", "2025-01-02"];
+        return store.sessions.importUsage(
+          "main",
+          usage,
+          days.map((day) => ({ day, model: "large", requests: 1, ...usage })),
+        );
+      },
+  },
+  {
     title: "a fork with compactions, media, blocks, entries and a prompt",
     prepare: async (workspace) => {
       await twoBranches(workspace);

@@ -72,6 +72,7 @@ const SESSION: Record<string, unknown[]> = {
   removeContext: ["memory"],
   freezeSystemPrompt: [],
   prepareTurn: [{}],
+  getTurns: [{}],
   refreshSystemPrompt: [],
   reminder: [],
   tools: [],
@@ -123,7 +124,8 @@ const MANAGER: Record<string, unknown[]> = {
   compactAndSplit: ["s", "summary", "name"],
   addCompaction: ["s", "summary", "m", "m"],
   getCompactions: ["s"],
-  addUsage: ["s", 1, 1, 1],
+  addUsage: ["s", 1, 1, 1, "model"],
+  getUsage: [{ by: "day" }],
   search: ["q", {}],
   searchPage: ["q", {}],
   tools: [],
@@ -144,7 +146,8 @@ async function failureOf(call: () => unknown): Promise<unknown> {
 }
 
 async function checkAll(prototype: object, table: Record<string, unknown[]>, make: () => Promise<object>) {
-  const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor" && name !== "id");
+  const members = Object.entries(Object.getOwnPropertyDescriptors(prototype));
+  const names = members.flatMap(([name, { value }]) => (value !== undefined && name !== "constructor" ? [name] : []));
   expect(names.filter((name) => !(name in table))).toEqual([]);
   const wrong: string[] = [];
   for (const [name, values] of Object.entries(table)) {

@@ -63,10 +63,10 @@ function finishedSteps(database: Database.Database): string {
 const READS = new Set(
   [
     ["session", "message leaf branches parent siblings path stream recent rowStats length tree messages search"],
-    ["session", "compactions originals skills"],
-    ["sessions", "get list count"],
-    ["blocks", "get versions"],
-    ["entries", "count get search versions"],
+    ["session", "compactions originals skills treePage change writes"],
+    ["sessions", "get list count usage usageRows"],
+    ["blocks", "get versions list owners"],
+    ["entries", "count get search versions labels list"],
     ["records", "get list"],
   ].flatMap(([family, names = ""]) => names.split(" ").map((name) => `${family}.${name}`)),
 );
