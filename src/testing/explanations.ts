@@ -50,6 +50,22 @@ export const explanations = defineTopic("explanations", (it) => {
     expect(await session.explainContext("unknown")).toBe(null);
   });
 
+  it("tells the very byte of the prompt that broke a prefix", async ({ sessionOf }) => {
+    const session = sessionOf("main").withContext("memory").withContext("notes").withCachedPrompt();
+    await session.replaceContextBlock("memory", `Tea, grün 🍵 and ${LONG}`);
+    await session.replaceContextBlock("notes", "One.");
+    await talk(session);
+    const { system: before } = await session.prepareTurn();
+    await session.replaceContextBlock("memory", `Tea, grün 🍶 and ${LONG}`);
+    await session.appendAll([answer("a2"), message("u3")]);
+    const { system: after } = await session.prepareTurn();
+    const same = [...before].findIndex((letter, index) => letter !== [...after][index]);
+    const bytes = new TextEncoder().encode([...before].slice(0, same).join("")).length;
+    const told = await session.explainContext("u3");
+    const tools = told?.parts.filter(({ source }) => source === "tool").reduce((sum, part) => sum + part.bytes, 0) ?? 0;
+    expect([told?.brokenAt?.offset, told?.brokenAt?.name]).toEqual([tools + bytes, "MEMORY"]);
+  });
+
   it("lists the requests of which something is kept, newest first and page by page", async ({ sessionOf }) => {
     const session = sessionOf("main").withContext("memory").withCachedPrompt();
     expect(await session.getTurns()).toEqual({ turns: [], next: null });

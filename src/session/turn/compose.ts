@@ -1,4 +1,5 @@
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { utf8Length } from "../../model/text.js";
 import type { TurnNote } from "./notes.js";
 import { firstDifference, hashOf, partsOf, type RequestPart, sizeOf, sizeOfText } from "./parts.js";
 import { summaryIn } from "./plan.js";
@@ -13,13 +14,14 @@ export interface ComposedTurn {
   /** The visible history. */
   readonly messages: readonly SessionMessage[];
   readonly notes: ReadonlyMap<string, TurnNote>;
+  readonly system: string;
+  /** The prompt that was frozen before, with its digest; null without one. */
+  readonly frozen: { readonly text: string; readonly digest: string } | null;
 }
 
 /** What to keep of a request; `before` is what was sent last. */
-export function recordOf(
-  { target, refreshed, parts, messages, notes }: ComposedTurn,
-  before: TurnState | null,
-): TurnRecord {
+export function recordOf(turn: ComposedTurn, before: TurnState | null): TurnRecord {
+  const { target, refreshed, parts, messages, notes } = turn;
   const isFixed = ({ source }: RequestPart) => source !== "message" && source !== "summary";
   return {
     messageId: target?.id ?? null,
@@ -35,7 +37,7 @@ export function recordOf(
       const note = notes.get(id);
       return note === undefined ? [] : [toldBy(note)];
     }),
-    brokenAt: before === null ? null : breakOf(before, refreshed, parts, messages),
+    brokenAt: before === null ? null : breakOf(before, turn),
   };
 }
 
@@ -43,21 +45,33 @@ function toldBy({ messageId, update, blocks, recall, recalled }: TurnNote): Told
   return { messageId, update: sizeOfText(update), labels: Object.keys(blocks), recall: sizeOfText(recall), recalled };
 }
 
-function breakOf(
-  before: TurnState,
-  refreshed: false | RefreshReason,
-  parts: readonly RequestPart[],
-  messages: readonly SessionMessage[],
-): PrefixBreak | null {
+function breakOf(before: TurnState, turn: ComposedTurn): PrefixBreak | null {
+  const { refreshed, parts, messages } = turn;
   const found = firstDifference(before.outline, parts);
   if (found === null) return null;
-  const { offset, part } = found;
+  const { part } = found;
+  const inPrompt = part?.source === "prompt" || part?.source === "block" ? sameOfPrompt(before, turn) : null;
   return {
-    offset,
+    offset: inPrompt ?? found.offset,
     source: part?.source ?? null,
     name: part?.name ?? null,
     by: causeOf(before, refreshed, part, messages),
   };
+}
+
+// How many bytes are the same up to a place within the prompt; null where the one that was sent is not known any more.
+function sameOfPrompt({ prompt }: TurnState, { frozen, system, parts }: ComposedTurn): number | null {
+  if (frozen === null || frozen.digest !== prompt) return null;
+  const tools = sizeOf(parts.filter(({ source }) => source === "tool"));
+  return tools.bytes + samePrefixBytes(frozen.text, system);
+}
+
+// Half a surrogate pair has no bytes of its own.
+function samePrefixBytes(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  let same = 0;
+  while (same < length && one.charCodeAt(same) === other.charCodeAt(same)) same += 1;
+  return utf8Length(one.slice(0, same).replace(/[\ud800-\udbff]$/, ""));
 }
 
 function causeOf(

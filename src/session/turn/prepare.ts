@@ -118,7 +118,15 @@ async function compose(parts: TurnParts, { options, answeredAt, now, tools }: As
   if (note !== null) notes.set(note.messageId, note);
   const pieces = partsOf(tools, system, withNotes(now.messages, notes));
   const { target, refreshed } = plan;
-  const turn: ComposedTurn = { target, refreshed, parts: pieces, messages: now.messages, notes };
+  const turn: ComposedTurn = {
+    target,
+    refreshed,
+    parts: pieces,
+    messages: now.messages,
+    notes,
+    system,
+    frozen: now.frozen,
+  };
   return { turn, plan, note, system, prompt };
 }
 

@@ -19,7 +19,10 @@ export interface TurnState {
 
 /** Where a request first differs from the one before, so that a provider's cache ends there. */
 export interface PrefixBreak {
-  /** Bytes that are still the same: those of all pieces before the first that differs. */
+  /**
+   * Bytes that are still the same. In the prompt it is the first byte that differs, as long as this process or the store has the
+   * prompt that was sent; elsewhere the beginning of the first piece that differs.
+   */
   readonly offset: number;
   /** The piece that differs; null where the request ends earlier than the one before. */
   readonly source: PartSource | null;
