@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { reasonOf, StemmaError } from "../errors.js";
 import type { Io } from "./io.js";
 import { printable } from "./text.js";
 
@@ -16,7 +16,7 @@ export function describeError(error: unknown): ErrorDescription {
     return Object.keys(details).length === 0 ? { code, message } : { code, message, details };
   }
   if (isSystemError(error)) return { code: error.code, message: error.message };
-  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+  return { code: "INTERNAL", message: reasonOf(error) };
 }
 
 /** Tells of an error on standard error: as a line of text, with what an unexpected one needs to be reported. */
@@ -37,7 +37,7 @@ function isUnreachable({ code, cause }: StemmaError): boolean {
 }
 
 function unreachable(cause: unknown): string {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = reasonOf(cause);
   return `No database answers (${why}). Is Postgres running, and is its address (--db or STEMMA_DB) right?`;
 }
 

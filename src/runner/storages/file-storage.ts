@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { StemmaError } from "../../errors.js";
+import { reasonOf, StemmaError } from "../../errors.js";
 import { codeOf, files } from "../../files/replace-file.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { clearDrafts, commitFile, type FileVersion, removeFile, type SharedFile } from "./file-commit.js";
@@ -208,7 +208,7 @@ async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (cause) {
     if (StemmaError.isInstance(cause)) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new StemmaError("STORE_FAILED", { what }, `The session files cannot be used: ${why}`, { cause });
   }
 }

@@ -20,6 +20,8 @@ export interface Dialect {
   readonly byteLength: (text: string) => string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
+  /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
+  readonly namesKeys: boolean;
   /** How bytes go into a column and come out of it. */
   readonly bytes: BytesDialect;
   /** True for a column of JSON, an object, that has a field with this value; with null for one that lacks the field. */

@@ -1,7 +1,7 @@
-import { StemmaError } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import { storableText } from "../../model/storable-text.js";
 import { searchDocument } from "../../model/text.js";
+import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
@@ -150,7 +150,7 @@ export function* insertMessage(
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
-  if (!(goesOn && isWhole && !sql.keepsText) && (yield* findPosition(sessionId, id)) !== null) return null;
+  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(sessionId, id)) !== null) return null;
   const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(sessionNumber, rowId, newest, parent);
   const before = parent === null ? 0 : currentTotal(head, parent);
@@ -221,12 +221,7 @@ function* findParent(
   if (parent === null) return null;
   const place = yield* findNamed(sessionId, parent);
   if (place !== null || (yield* findPosition(sessionId, messageId)) !== null) return place;
-  const advice = "Pass null to start a new root, or the id of a message that exists.";
-  throw new StemmaError(
-    "PARENT_NOT_FOUND",
-    { sessionId, parentId: parent },
-    `Message "${parent}" is not in this session. ${advice}`,
-  );
+  throw noParent({ sessionId, parentId: parent });
 }
 
 // Gives the message's running total, and up to which row totals are stale now.

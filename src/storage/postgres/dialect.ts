@@ -25,6 +25,7 @@ export function postgresDialect(
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     keepsText: true,
+    namesKeys: false,
     // As text: clients have types of their own for bytes.
     bytes: {
       bound: "decode(?::text, 'base64')",

@@ -28,6 +28,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     // octet_length is younger than the oldest SQLite that there is.
     byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     keepsText: false,
+    namesKeys: true,
     bytes: {
       bound: "?",
       read: (column) => column,
