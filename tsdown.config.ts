@@ -1,6 +1,7 @@
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
 import { entryPoints } from "./scripts/entry-points.mjs";
+import { studioPage } from "./scripts/studio-page.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
@@ -15,6 +16,9 @@ const BUNDLED = {
   "get-east-asian-width": "node_modules/get-east-asian-width/license",
 };
 
+/** Libraries that are part of the studio's page, which is a text in one of the modules. */
+const IN_PAGE = { preact: "node_modules/preact/LICENSE" };
+
 /** The entry points that package.json names, and what they reach. */
 export default defineConfig({
   entry: Object.fromEntries(entryPoints(manifest).map(({ name, source }) => [name, source])),
@@ -26,13 +30,17 @@ export default defineConfig({
   clean: true,
   // A file for each source file, so that "go to definition" leads to one that is named for what it holds.
   unbundle: true,
+  define: { STUDIO_PAGE: JSON.stringify(await studioPage()) },
   outputOptions: {
     // npm packs no folder called node_modules.
     entryFileNames: ({ name }) => `${name.replace(/^(.*node_modules\/)/, "vendor/")}.js`,
   },
   hooks: {
     "build:done": () => {
-      for (const [name, licence] of Object.entries(BUNDLED)) copyFileSync(licence, `dist/vendor/${name}/LICENSE`);
+      for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE })) {
+        mkdirSync(`dist/vendor/${name}`, { recursive: true });
+        copyFileSync(licence, `dist/vendor/${name}/LICENSE`);
+      }
     },
   },
   deps: {

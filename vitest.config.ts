@@ -3,9 +3,11 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { entryPoints } from "./scripts/entry-points.mjs";
+import { studioPage } from "./scripts/studio-page.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const hasNative = loadsBetterSqlite();
+const define = { STUDIO_PAGE: JSON.stringify(await studioPage()) };
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What `npm test` runs: kinds of tests that start no process of their own but one Postgres server. */
@@ -55,6 +57,7 @@ const projects = [
 export default defineConfig({
   test: {
     projects: projects.map(({ name, include, exclude }) => ({
+      define,
       resolve: {
         // Tests and the code of the docs name the package as its users do, and run on its sources.
         alias: [
