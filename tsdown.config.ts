@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
 import { entryPoints } from "./scripts/entry-points.mjs";
-import { studioPage } from "./scripts/studio-page.mjs";
+import { studioDefine } from "./scripts/studio-page.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 
@@ -30,7 +30,7 @@ export default defineConfig({
   clean: true,
   // A file for each source file, so that "go to definition" leads to one that is named for what it holds.
   unbundle: true,
-  define: { STUDIO_PAGE: JSON.stringify(await studioPage()) },
+  define: await studioDefine(),
   outputOptions: {
     // npm packs no folder called node_modules.
     entryFileNames: ({ name }) => `${name.replace(/^(.*node_modules\/)/, "vendor/")}.js`,

@@ -3,11 +3,11 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { entryPoints } from "./scripts/entry-points.mjs";
-import { studioPage } from "./scripts/studio-page.mjs";
+import { studioDefine } from "./scripts/studio-page.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const hasNative = loadsBetterSqlite();
-const define = { STUDIO_PAGE: JSON.stringify(await studioPage()) };
+const define = await studioDefine();
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What `npm test` runs: kinds of tests that start no process of their own but one Postgres server. */

@@ -8,7 +8,7 @@ const matchesOf = (term: Term): Matches => {
   return { numbers, scores: numbers.map((n) => term.get(n) as number) };
 };
 const rank = (terms: Term[], around: Parameters<typeof rankMatches>[1], quotedFrom?: number) =>
-  rankMatches(terms.map(matchesOf), around, quotedFrom);
+  rankMatches(terms.map(matchesOf), around, quotedFrom === undefined ? {} : { quotedFrom });
 const order = (...arguments_: Parameters<typeof rank>) => rank(...arguments_).map(({ n }) => n);
 
 describe("ranking", () => {

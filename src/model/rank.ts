@@ -2,6 +2,16 @@
 export interface Ranked {
   readonly n: number;
   readonly score: number;
+  /** Where it was asked for. */
+  readonly reasons?: RankReasons;
+}
+
+/** Why a message ranks where it does. */
+export interface RankReasons {
+  /** What each term adds to the score by words, lent by neighbours or its own; in the order of the terms. */
+  readonly shares: readonly number[];
+  /** Its places in the ranking by words and in that by meaning, from 1; null where it is not in that. */
+  readonly ranks: { readonly words: number | null; readonly meaning: number | null };
 }
 
 /** The messages that hold a term, by their numbers in ascending order, and how well each matches. */
@@ -40,17 +50,23 @@ const QUOTED = 2;
  * words that were asked for: a message that holds some of them counts the others where its neighbours on the same branch
  * hold them, though for less, and never twice. A message of a session with several matches gains a little. The terms from
  * `quotedFrom` on are quoted phrases: they count more, and are not lent. Every message in the result holds a term itself.
- * Best first; of equals the later one.
+ * Best first; of equals the later one. With `explain` each has its reasons.
  */
-export function rankMatches(bm25: readonly Matches[], around: Neighbourhood, quotedFrom = bm25.length): Ranked[] {
+export function rankMatches(
+  bm25: readonly Matches[],
+  around: Neighbourhood,
+  { quotedFrom = bm25.length, explain = false }: { quotedFrom?: number; explain?: boolean } = {},
+): Ranked[] {
   const messages = messagesOf(bm25);
   const terms = bm25.map((term) => flatten(term, messages));
   const own = new Float64Array(messages.length);
   for (const term of terms) addMatches(own, term, 1);
   const sums = sessionShares(messages, own, around);
-  const best = new Float64Array(messages.length);
+  const shares: Float64Array[] = [];
+  const shared = new Float64Array(messages.length);
   for (const [index, term] of terms.entries()) {
-    best.fill(0);
+    const best = explain ? new Float64Array(messages.length) : shared.fill(0);
+    if (explain) shares.push(best);
     if (index < quotedFrom) takeNearby(best, term, messages, around);
     else addMatches(best, term, QUOTED);
     for (let place = 0; place < best.length; place += 1) sums[place] = at(sums, place) + at(best, place);
@@ -59,7 +75,11 @@ export function rankMatches(bm25: readonly Matches[], around: Neighbourhood, quo
   for (let place = 0; place < order.length; place += 1) order[place] = place;
   order.sort((a, b) => at(sums, b) - at(sums, a) || b - a);
   const ranked: Ranked[] = [];
-  for (const place of order) ranked.push({ n: at(messages, place), score: at(sums, place) });
+  for (const place of order) {
+    const found = { n: at(messages, place), score: at(sums, place) };
+    const ranks = { words: ranked.length + 1, meaning: null };
+    ranked.push(explain ? { ...found, reasons: { shares: shares.map((each) => at(each, place)), ranks } } : found);
+  }
   return ranked;
 }
 

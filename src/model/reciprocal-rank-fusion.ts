@@ -1,4 +1,4 @@
-import type { Ranked } from "./rank.js";
+import type { Ranked, RankReasons } from "./rank.js";
 
 /** How much a place counts: 60 is the usual constant of reciprocal rank fusion. */
 const SMOOTHING = 60;
@@ -22,4 +22,19 @@ export function fuseRankings(rankings: readonly WeightedRanking[]): Ranked[] {
     });
   }
   return Array.from(scores, ([n, score]) => ({ n, score })).sort((a, b) => b.score - a.score || b.n - a.n);
+}
+
+/** The reasons of messages in a ranking that was made of one by words, which has reasons, and of one by meaning. */
+export function withReasons(
+  fused: readonly Ranked[],
+  words: readonly Ranked[],
+  meaning: readonly Ranked[],
+): (Ranked & { readonly reasons: RankReasons })[] {
+  const byWords = new Map(words.map(({ n, reasons }) => [n, reasons]));
+  const places = new Map(meaning.map(({ n }, index) => [n, index + 1]));
+  return fused.map(({ n, score }) => {
+    const own = byWords.get(n);
+    const ranks = { words: own?.ranks.words ?? null, meaning: places.get(n) ?? null };
+    return { n, score, reasons: { shares: own?.shares ?? [], ranks } };
+  });
 }

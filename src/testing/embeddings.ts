@@ -108,6 +108,21 @@ export const embeddings = defineTopic("embeddings", (it) => {
     expect(found.every(({ score }) => (score ?? 0) > 0)).toBe(true);
   });
 
+  it("explains with `explain` which place a result has by words, and which by meaning", NEEDS, async (workspace) => {
+    const { session, store } = await embed(workspace, watched().embedder);
+    await session.appendAll([message("v", "photographs"), message("w", "a photography course")]);
+    await store.embeddings.flush();
+    const hits = await store.search("photography course", { limit: 10, explain: true });
+    expect(hits.map(({ id, explanation }) => [id, explanation?.ranks])).toEqual([
+      ["w", { words: 1, meaning: 1 }],
+      ["v", { words: null, meaning: 2 }],
+    ]);
+    expect(hits.map(({ explanation }) => explanation?.words.map(({ word }) => word).sort())).toEqual([
+      ["course", "photography"],
+      [],
+    ]);
+  });
+
   it("weighs the two as it is told", NEEDS, async (workspace) => {
     const plain = workspace.session;
     await plain.appendAll([message("a", "restaurant"), message("b", "restaurants and more words of other things")]);

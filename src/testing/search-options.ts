@@ -25,6 +25,39 @@ export const searchOptions = defineTopic("search options", (it) => {
     expect(await found({ after: new Date(Date.now() - 3_600_000) })).toEqual(["now"]);
   });
 
+  it(
+    "explains a result with `explain`: words, how often, what each adds, and its rank",
+    NEEDS,
+    async ({ session, store }) => {
+      await session.appendAll([
+        message("a", "A zebra beside a Zebra"),
+        message("b", "the crossing"),
+        message("c", "Nothing of that"),
+        message("d", "zebra crossing, zebras crossing, a zebra"),
+      ]);
+      const request = { limit: 10, sessionId: session.sessionId };
+      const [plain] = await store.search("zebra crossing", request);
+      expect(plain?.explanation).toBe(undefined);
+      const hits = await store.search("zebra crossing", { ...request, explain: true });
+      expect(hits.map(({ id }) => id)).toEqual(["d", "a", "b"]);
+      const told = hits.map(({ explanation }) => explanation);
+      expect(told.map((each) => each?.ranks)).toEqual([1, 2, 3].map((words) => ({ words, meaning: null })));
+      const counts = told.map((each) => Object.fromEntries(each?.words.map(({ word, count }) => [word, count]) ?? []));
+      expect(counts).toEqual([
+        { zebra: 3, crossing: 2 },
+        { zebra: 2, crossing: 0 },
+        { crossing: 1, zebra: 0 },
+      ]);
+      for (const [index, each] of told.entries()) {
+        const scores = each?.words.map(({ score }) => score) ?? [];
+        expect(scores).toEqual(scores.toSorted((x, y) => y - x));
+        // The session's best matches lend the rest.
+        expect(scores.reduce((sum, score) => sum + score, 0) < (hits[index]?.score ?? 0)).toBe(true);
+        expect(scores.every((score) => score > 0)).toBe(true);
+      }
+    },
+  );
+
   it("finds only what lies on the path to `leafId`", NEEDS, async ({ session, manager, sessionOf }) => {
     await forkedTree(session);
     const found = async (leafId: string) => idsOf(await session.search("text", { leafId })).sort();

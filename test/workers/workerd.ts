@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { type BuildOptions, build } from "esbuild";
 import type { Miniflare, MiniflareOptions } from "miniflare";
 import { afterAll, describe } from "vitest";
-import { studioPage } from "../../scripts/studio-page.mjs";
+import { studioDefine } from "../../scripts/studio-page.mjs";
 
 type ClassOf<W> = { [K in keyof W]: W[K] extends new (...args: never[]) => object ? K : never }[keyof W] & string;
 type InstanceOf<C> = C extends new (...args: never[]) => infer I ? I : never;
@@ -57,7 +57,7 @@ async function bundle<W>({ entry, plugins, node = false }: WorkerDefinition<W>):
     mainFields: ["module", "main"],
     // package.json says that no module has effects; suites are there for theirs.
     ignoreAnnotations: true,
-    define: { STUDIO_PAGE: JSON.stringify(await studioPage()) },
+    define: await studioDefine(),
     logLevel: "error",
     ...(node && NODE_MODULES),
     ...(plugins && { plugins }),

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
-import { isJsonObject } from "../../model/json-object.js";
 import type { SessionMessage } from "../../model/message.js";
+import { readJsonObject } from "../../request-body.js";
 
 /** What `useChat` posts: the last message or the whole list, and what for. */
 export interface Submission {
@@ -19,7 +19,7 @@ export type GivenMessage = SessionMessage & { readonly role: "user" | "assistant
 
 /** Reads the body of a request. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`, `INVALID_MESSAGE`. */
 export async function readSubmission(request: Request, maxBytes: number): Promise<Submission> {
-  const body = parse(await readText(request, maxBytes));
+  const body = await readFields(request, maxBytes);
   const { id, trigger = "submit-message", messageId } = body;
   if (id !== undefined && (typeof id !== "string" || id === "")) throw invalid("id is the id of a chat");
   if (messageId !== undefined && typeof messageId !== "string") throw invalid("messageId is the id of a message");
@@ -33,35 +33,8 @@ export async function readSubmission(request: Request, maxBytes: number): Promis
 }
 
 /** Reads a JSON object. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
-export async function readFields(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
-  return parse(await readText(request, maxBytes));
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isJsonObject(body)) return body;
-  } catch {
-    // Said below.
-  }
-  throw invalid("The body of the request is a JSON object");
-}
-
-async function readText(request: Request, maxBytes: number): Promise<string> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  const reader = request.body?.getReader();
-  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
-    size += read.value.byteLength;
-    if (size > maxBytes) {
-      await reader?.cancel();
-      throw tooLarge(maxBytes);
-    }
-    text += decoder.decode(read.value, { stream: true });
-  }
-  return text + decoder.decode();
+export function readFields(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
+  return readJsonObject(request, { maxBytes, advice: "Send the last message only, or raise maxBodyBytes." });
 }
 
 function isMessage(value: unknown): value is GivenMessage {
@@ -71,9 +44,4 @@ function isMessage(value: unknown): value is GivenMessage {
 
 function invalid(rule: string): StemmaError {
   return new StemmaError("INVALID_ARGUMENT", {}, `${rule}.`);
-}
-
-function tooLarge(maxBytes: number): StemmaError {
-  const message = `The request is larger than ${maxBytes} bytes. Send the last message only, or raise maxBodyBytes.`;
-  return new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, message);
 }

@@ -1,3 +1,7 @@
+import type { SearchExplanation } from "../../model/search-explanation.js";
+
+export type { SearchExplanation } from "../../model/search-explanation.js";
+
 /** Which messages a search may find, and how many: whatever is left out does not narrow it. */
 export interface SearchRequest {
   /** How many hits at most. */
@@ -22,6 +26,8 @@ export interface SearchRequest {
   metadata?: Readonly<Record<string, MetadataValue>> | undefined;
   /** How many messages before and after each hit to give along. */
   context?: number | undefined;
+  /** Tell of each hit why it ranks where it does. */
+  explain?: boolean | undefined;
 }
 
 export type MetadataValue = string | number | boolean | null;
@@ -48,4 +54,6 @@ export interface SearchHit extends FoundMessage {
   coveredBy: string[];
   /** The messages beside it on its path, oldest first, when they were asked for. */
   context?: { before: FoundMessage[]; after: FoundMessage[] };
+  /** When it was asked for. */
+  explanation?: SearchExplanation;
 }

@@ -185,7 +185,7 @@ export class EmbeddingIndexer {
   }
 
   async search(query: SearchQuery, request: SearchRequest): Promise<SearchHit[]> {
-    const rank = await this.#rank(query).catch((error) => {
+    const rank = await this.#rank(query, request.explain).catch((error) => {
       report(this.#embedder.onError, error);
       return null;
     });
@@ -194,7 +194,7 @@ export class EmbeddingIndexer {
   }
 
   // Null where there is nothing to compare: then words alone decide.
-  async #rank(query: SearchQuery): Promise<RankMessages | null> {
+  async #rank(query: SearchQuery, explain = false): Promise<RankMessages | null> {
     if (query.words.length === 0 && query.runs.length === 0) return null;
     const { similarity } = await this.#prepare();
     const claim = await this.#runner.read(() => findVectors(this.#model));
@@ -207,7 +207,7 @@ export class EmbeddingIndexer {
       similarity === null
         ? nearestInMemory(this.#sql, this.#dialect, await this.#load(sessionNumber, dimensions), vector, minSimilarity)
         : nearestInEngine(this.#dialect, similarity, sessionNumber, vector, minSimilarity);
-    return rankByBoth(rankByWords(this.#sql, query), nearest, weights);
+    return rankByBoth(rankByWords(this.#sql, query, explain), nearest, weights, explain);
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {

@@ -1,5 +1,5 @@
 import type { Ranked } from "../../model/rank.js";
-import { fuseRankings } from "../../model/reciprocal-rank-fusion.js";
+import { fuseRankings, withReasons } from "../../model/reciprocal-rank-fusion.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
 import type { RankMessages } from "../operations/search/search.js";
@@ -15,15 +15,17 @@ export function rankByBoth(
   byWords: RankMessages,
   findNearest: FindNearest,
   weights: { readonly words: number; readonly vectors: number },
+  explain = false,
 ): RankMessages {
   return function* (range, depth) {
     const words = yield* byWords(range, depth);
     const near = yield* findNearest(range, depth, words.ranked);
+    const fused = fuseRankings([
+      { ranked: words.ranked, weight: weights.words },
+      { ranked: near, weight: weights.vectors },
+    ]);
     return {
-      ranked: fuseRankings([
-        { ranked: words.ranked, weight: weights.words },
-        { ranked: near, weight: weights.vectors },
-      ]),
+      ranked: explain ? withReasons(fused, words.ranked, near) : fused,
       complete: words.complete && near.length < depth,
     };
   };

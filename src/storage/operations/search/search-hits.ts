@@ -1,8 +1,9 @@
 import type { SessionMessage } from "../../../model/message.js";
 import type { SearchQuery } from "../../../model/query.js";
 import type { Ranked } from "../../../model/rank.js";
+import { explainResult } from "../../../model/search-explanation.js";
 import { markedSnippet } from "../../../model/snippet.js";
-import { searchableText, senderName } from "../../../model/text.js";
+import { searchableText, searchDocument, senderName } from "../../../model/text.js";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
@@ -36,7 +37,7 @@ export function* readHits(
   const compactions = yield* compactionsOver([...rows.values()]);
   const paths = pathsThrough(path);
   const hits: SearchHit[] = [];
-  for (const { n: rowId, score } of ranked) {
+  for (const { n: rowId, score, reasons } of ranked) {
     const row = rows.get(rowId);
     if (row === undefined) continue;
     const message = yield* readFound(row);
@@ -47,6 +48,7 @@ export function* readHits(
       snippet: markedSnippet(message.content, query),
       coveredBy: compactions.get(rowId) ?? [],
       ...(request.context ? { context: yield* contextOf(yield* paths(row), rowId, request.context) } : {}),
+      ...(reasons === undefined ? {} : { explanation: explainResult(query, documentOf(message, row), reasons) }),
     });
   }
   return hits;
@@ -63,6 +65,10 @@ function* readFound(row: HitRow): Operation<FoundMessage> {
     content: message === null ? "" : searchableText(message),
     createdAt: row.dated_at ?? row.created_at,
   };
+}
+
+function documentOf({ name = "", content: text }: FoundMessage, { dated_at: createdAt }: HitRow): string {
+  return searchDocument({ text, name, createdAt });
 }
 
 // What was found is found, also where the rows around it are damaged.

@@ -30,7 +30,7 @@ export function* searchMessages(
   sql: Dialect,
   query: SearchQuery,
   request: SearchRequest,
-  rank: RankMessages = rankByWords(sql, query),
+  rank: RankMessages = rankByWords(sql, query, request.explain),
 ): Operation<SearchHit[]> {
   searchOf(sql);
   const scope = yield* openScope(sql, request);
@@ -44,21 +44,21 @@ export function* searchMessages(
     const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
     const others = ranked.filter(({ n: rowId }) => !seen.has(rowId));
     const accepted = yield* acceptRows(sql, scope, request, others, wanted - found.length);
-    for (const { n: rowId, score } of accepted) found.push({ n: rowId, score: Math.min(score, lowest) });
+    for (const each of accepted) found.push({ ...each, score: Math.min(each.score, lowest) });
     if (complete) break;
     for (const { n: rowId } of others) seen.add(rowId);
   }
   return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
 }
 
-/** Ranks by the words of a query. */
-export function rankByWords(sql: Dialect, query: SearchQuery): RankMessages {
+/** Ranks by the words of a query; with `explain` each message has its reasons. */
+export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): RankMessages {
   const sequences = queryTerms(query);
   return function* (range, depth) {
     const { matches, complete } = yield* findMatches(searchOf(sql), sequences, range, depth);
     const branches = yield* branchesOf(sql, messagesOf(matches));
     const around = { sessionOf, branchOf: (rowId: number) => branches.get(rowId) };
-    return { ranked: rankMatches(matches, around, quotedFrom(query)), complete };
+    return { ranked: rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain }), complete };
   };
 }
 

@@ -1,0 +1,37 @@
+import { StemmaError } from "./errors.js";
+
+/** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
+export async function readJsonObject(
+  request: Request,
+  { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
+): Promise<Record<string, unknown>> {
+  const text = await readText(request, maxBytes);
+  if (text === null) {
+    throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The request is larger than ${maxBytes} bytes. ${advice}`);
+  }
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new StemmaError("INVALID_ARGUMENT", {}, "The body of the request is a JSON object.");
+}
+
+// Null for a body that is larger.
+async function readText(request: Request, maxBytes: number): Promise<string | null> {
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  const reader = request.body?.getReader();
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+    size += read.value.byteLength;
+    if (size > maxBytes) {
+      await reader?.cancel();
+      return null;
+    }
+    text += decoder.decode(read.value, { stream: true });
+  }
+  return text + decoder.decode();
+}

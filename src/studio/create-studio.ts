@@ -1,0 +1,73 @@
+import { SessionManager } from "../manager/session-manager.js";
+import { readJsonObject } from "../request-body.js";
+import type { Store } from "../storage/contract.js";
+import { isStore } from "../storage/store-of.js";
+import { failed, type Refusal, refusal } from "./http/failure.js";
+import { Fields } from "./http/fields.js";
+import { respondJson } from "./http/headers.js";
+import { refusalOfOrigin } from "./http/origin.js";
+import { assertStudioOptions, type Studio, type StudioAccess, type StudioOptions } from "./options.js";
+import type { StudioRoute, StudioSource } from "./route.js";
+import { studioRoutes } from "./routes.js";
+
+const BODY = { maxBytes: 4 * 1024 * 1024, advice: "The studio takes no larger text." };
+
+/**
+ * The studio of a store, or of a manager, whose blocks and compaction it knows then: a function from a request to a response,
+ * for any server that speaks `fetch`. Give it the requests to `basePath` and below. It answers what it refuses as JSON
+ * with a code, and shows no error's stack. Errors: `INVALID_ARGUMENT`, also without `authorize`; `STORE_UNSUPPORTED`.
+ */
+export function createStudio(host: Store | SessionManager, options: StudioOptions): Studio {
+  assertStudioOptions(options);
+  const { authorize, write = false, hosts, onError } = options;
+  const base = (options.basePath ?? "/studio").replace(/\/+$/, "");
+  const routes = studioRoutes(base);
+  const hasManager = !isStore(host);
+  const manager = hasManager ? host : SessionManager.create(host);
+  const sourceFor = (access: StudioAccess): StudioSource => {
+    const own = typeof access === "object" ? manager.forUser(access.userId) : manager;
+    return { manager: own, store: own.store, hasManager, canWrite: write };
+  };
+  return async (request) => {
+    try {
+      const foreign = refusalOfOrigin(request, hosts);
+      if (foreign !== null) throw foreign;
+      const access = await authorize(request);
+      // Whatever is neither true nor a user is refused.
+      if (access !== true && typeof access?.userId !== "string") {
+        throw refusal(401, "NOT_ALLOWED", "You may not see this. Open the studio by its own link, or sign in.");
+      }
+      const url = new URL(request.url);
+      const route = routeFor(routes, request.method, url.pathname, base);
+      if (route.access === "write") assertWrite(request, write);
+      const fields =
+        route.access === "write" ? new Fields(await readJsonObject(request, BODY)) : Fields.ofQuery(url.searchParams);
+      const answer = await route.answer({ ...sourceFor(access), fields });
+      return answer instanceof Response ? answer : respondJson(answer);
+    } catch (error) {
+      return failed(error, onError);
+    }
+  };
+}
+
+function routeFor(routes: readonly StudioRoute[], method: string, pathname: string, base: string): StudioRoute {
+  const path = pathname === base ? "/" : pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : null;
+  const onPath = routes.filter((route) => route.path === path);
+  const route = onPath.find((each) => each.method === method);
+  if (route !== undefined) return route;
+  if (onPath.length === 0) throw refusal(404, "NOT_FOUND", "There is nothing at this address.");
+  throw refusal(405, "BAD_REQUEST", `This address takes ${onPath.map((each) => each.method).join(" and ")} only.`);
+}
+
+/** Only a script of the page's own origin sends such a request: a form or a picture of another site cannot. */
+function assertWrite(request: Request, mayWrite: boolean): void {
+  let refused: Refusal | null = null;
+  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (!mayWrite)
+    refused = refusal(403, "READ_ONLY", "This studio only reads. Start it with --write, or pass write: true.");
+  else if (type !== "application/json")
+    refused = refusal(415, "BAD_REQUEST", "A write is JSON: content-type application/json.");
+  else if (request.headers.get("x-stemma-studio") !== "1")
+    refused = refusal(403, "BAD_REQUEST", "A write needs the header x-stemma-studio: 1.");
+  if (refused !== null) throw refused;
+}

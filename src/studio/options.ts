@@ -1,0 +1,47 @@
+import { StemmaError } from "../errors.js";
+import { assertFunction, assertOptions, assertText } from "../session/arguments.js";
+import type { Awaitable } from "../session/provider.js";
+
+/** What a request may see: nothing, everything, or what is one user's. */
+export type StudioAccess = boolean | { readonly userId: string };
+
+export interface StudioOptions {
+  /**
+   * Says what a request may see. True is everything, false is refused with 401. `{ userId }` is what that user has: sessions,
+   * blocks and entries; blocks of keys, which users share, are not.
+   */
+  authorize: (request: Request) => Awaitable<StudioAccess>;
+  /** May change what is stored. Default: it only reads. */
+  write?: boolean | undefined;
+  /** The path that the page stands under. Default `/studio`; `/` where it has a server of its own. */
+  basePath?: string | undefined;
+  /** The hosts, each with its port, that a request may name: others are refused. Default: any. */
+  hosts?: readonly string[] | undefined;
+  /** Gets each error that is a fault of the server or of the database. Default: nobody is told but the page, without details. */
+  onError?: ((error: unknown) => void) | undefined;
+}
+
+/** Serves the studio: give it the requests to `basePath` and below. It never fails. */
+export type Studio = (request: Request) => Promise<Response>;
+
+/** Throws `INVALID_ARGUMENT` for options that no studio can have. */
+export function assertStudioOptions(options: StudioOptions): void {
+  assertOptions(options, "createStudio()");
+  const { authorize, basePath, hosts, onError } = options;
+  if (authorize === undefined) {
+    const message =
+      "createStudio() needs authorize: (request) => boolean. Without it, whoever reaches the page would read every session.";
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  assertFunction(authorize, "authorize");
+  if (onError !== undefined) assertFunction(onError, "onError");
+  if (basePath !== undefined) assertText(basePath, "basePath");
+  if (basePath !== undefined && !/^\/[\w\-./~]*$/.test(basePath)) {
+    const message =
+      "basePath is a path as it stands in URLs: it begins with / and holds letters, digits and - . _ ~ /.";
+    throw new StemmaError("INVALID_ARGUMENT", { basePath }, message);
+  }
+  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === "string"))) {
+    throw new StemmaError("INVALID_ARGUMENT", {}, "hosts is an array of texts, as localhost:4984.");
+  }
+}

@@ -1,0 +1,51 @@
+import { StemmaError } from "../errors.js";
+import type { SessionManager } from "../manager/session-manager.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
+import type { Fields } from "./http/fields.js";
+
+/** What a request is answered from. */
+export interface StudioSource {
+  readonly store: Store;
+  /** The program's, or one without any configuration. */
+  readonly manager: SessionManager;
+  /** The program gave a manager, so that its blocks are known. */
+  readonly hasManager: boolean;
+  readonly canWrite: boolean;
+}
+
+/** A request that may be answered. */
+export interface StudioCall extends StudioSource {
+  /** The query of a read, the posted object of a write. */
+  readonly fields: Fields;
+}
+
+/** What the server answers on one path. */
+export interface StudioRoute {
+  readonly method: "GET" | "POST";
+  /** Below the base path: `/api/info`. */
+  readonly path: string;
+  /** What POST writes is refused where the studio only reads. */
+  readonly access: "read" | "write";
+  /** Gives a response, or what is answered as JSON. Fails with a `Refusal` or a `StemmaError`. */
+  answer(call: StudioCall): Promise<unknown>;
+}
+
+export function read(name: string, answer: StudioRoute["answer"]): StudioRoute {
+  return { method: "GET", path: `/api/${name}`, access: "read", answer };
+}
+
+export function write(name: string, answer: StudioRoute["answer"]): StudioRoute {
+  return { method: "POST", path: `/api/${name}`, access: "write", answer };
+}
+
+/** The registered session that the field `id` names. Errors: `SESSION_NOT_FOUND`. */
+export async function sessionOf({ store, fields }: StudioCall): Promise<SessionInfo> {
+  return findSession(store, fields.text("id"));
+}
+
+/** Errors: `SESSION_NOT_FOUND`. */
+export async function findSession(store: Store, id: string): Promise<SessionInfo> {
+  const info = await store.sessions.get(id);
+  if (info !== null) return info;
+  throw new StemmaError("SESSION_NOT_FOUND", { id }, `There is no session "${id}".`);
+}
