@@ -9,6 +9,7 @@ import { registerMigrate } from "./commands/migrate.js";
 import { registerSearch } from "./commands/search.js";
 import { registerSessions } from "./commands/sessions.js";
 import { registerShow } from "./commands/show.js";
+import { registerStudio } from "./commands/studio.js";
 import { registerTree } from "./commands/tree.js";
 import { describeError, reportError } from "./errors.js";
 import type { Io } from "./io.js";
@@ -23,6 +24,7 @@ const COMMANDS: readonly Register[] = [
   registerShow,
   registerTree,
   registerSearch,
+  registerStudio,
   registerFork,
   registerCompact,
   registerDelete,

@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
+import { toHtml } from "./html.js";
 import { toMarkdown } from "./markdown.js";
 import { toOpenai } from "./openai-export.js";
 import { toPi } from "./pi-export.js";
@@ -23,6 +24,7 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     },
   },
   { name: "markdown", about: "the visible history, to read", write: toMarkdown },
+  { name: "html", about: "the visible history as a page that needs no server and runs no script", write: toHtml },
   {
     name: "openai",
     about: "the active path without summaries, as OpenAI chat messages: a line of { messages: […] }",

@@ -24,8 +24,8 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
   const routes = studioRoutes(base);
   const hasManager = !isStore(host);
   const manager = hasManager ? host : SessionManager.create(host);
-  const sourceFor = (access: StudioAccess): StudioSource => {
-    const own = typeof access === "object" ? manager.forUser(access.userId) : manager;
+  const sourceFor = (access: Entry): StudioSource => {
+    const own = access === true ? manager : manager.forUser(access.userId);
     return { manager: own, store: own.store, hasManager, canWrite: write };
   };
   return async (request) => {
@@ -33,8 +33,7 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
       const foreign = refusalOfOrigin(request, hosts);
       if (foreign !== null) throw foreign;
       const access = await authorize(request);
-      // Whatever is neither true nor a user is refused.
-      if (access !== true && typeof access?.userId !== "string") {
+      if (!letsIn(access)) {
         throw refusal(401, "NOT_ALLOWED", "You may not see this. Open the studio by its own link, or sign in.");
       }
       const url = new URL(request.url);
@@ -48,6 +47,13 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
       return failed(error, onError);
     }
   };
+}
+
+type Entry = Exclude<StudioAccess, false>;
+
+// Whatever is neither true nor a user is refused, also what a program without types gives.
+function letsIn(access: StudioAccess | null | undefined): access is Entry {
+  return access === true || (typeof access === "object" && typeof access?.userId === "string");
 }
 
 function routeFor(routes: readonly StudioRoute[], method: string, pathname: string, base: string): StudioRoute {

@@ -35,7 +35,7 @@ export const searchOptions = defineTopic("search options", (it) => {
         message("c", "Nothing of that"),
         message("d", "zebra crossing, zebras crossing, a zebra"),
       ]);
-      const request = { limit: 10, sessionId: session.sessionId };
+      const request = { limit: 10, sessionId: "main" };
       const [plain] = await store.search("zebra crossing", request);
       expect(plain?.explanation).toBe(undefined);
       const hits = await store.search("zebra crossing", { ...request, explain: true });

@@ -100,6 +100,28 @@ describe("stemma export", () => {
     expect(whole).toContain("[image/png]\n\n![map](<https://example.com/a b.png>)\n\nBooked.\n");
   });
 
+  it("writes the visible history as a page that runs nothing and fetches nothing", async () => {
+    const page = await stemma.ok("export", "plans", "--format", "html");
+    expect(page).toContain("<title>Plans &amp; &lt;plots&gt;</title>");
+    expect(page).toContain("default-src 'none'; style-src 'unsafe-inline'; img-src data:");
+    expect(page).toContain("A trip was booked.");
+    expect(page).not.toContain("Booked.");
+    const own = commandLine(folder, "html.db");
+    const bare = linesOf(await stemma.ok("export", "plans")).filter(
+      (line) => !(line as object & { compaction?: unknown }).compaction,
+    );
+    await own.ok("import", own.file("bare-html.jsonl", bare.map((line) => `${JSON.stringify(line)}\n`).join("")));
+    const whole = await own.ok("export", "plans", "--format", "html");
+    expect(whole).toContain('<h2>user (ada) <time datetime="2026-02-03T04:05:06.789Z">');
+    expect(whole).toContain(
+      "<summary>Tool: book</summary><h3>Input</h3><pre>{\n  &quot;to&quot;: &quot;Oslo&quot;\n}</pre>",
+    );
+    expect(whole).toContain("<h3>Error</h3><pre>no money</pre>");
+    expect(whole).toContain("(no result)");
+    expect(whole).toContain(`<img src="data:image/png;base64,${"A".repeat(5000)}" alt="image/png">`);
+    expect(whole).toContain('<a href="https://example.com/a b.png" rel="noreferrer noopener">map</a>');
+  });
+
   it("writes the active path as OpenAI messages, and all branches as a pi session", async () => {
     const { messages } = JSON.parse(await stemma.ok("export", "plans", "--format", "openai"));
     expect(messages.map(({ role }: { role: string }) => role)).toEqual([

@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { StemmaError } from "../../errors.js";
+import { withStore, writeJson } from "../context.js";
+import { reportError } from "../errors.js";
+import type { Io } from "../io.js";
+import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
+import { nonEmpty, wholeNumber } from "../options.js";
+
+const PORT = 4984;
+
+interface StudioCommandOptions {
+  port: number;
+  write?: boolean;
+  open: boolean;
+  host?: string;
+  token?: string;
+}
+
+/** Adds `stemma studio`, which runs until it is stopped. As JSON: `{ url, port }`. */
+export function registerStudio(program: Command, io: Io): void {
+  program
+    .command("studio")
+    .description("Open a page on this machine that shows what is stored.")
+    .option("-p, --port <number>", "0 takes a free one", portNumber, PORT)
+    .option("-w, --write", "let the page change what is stored")
+    .option("--no-open", "only print the address")
+    .option(
+      "--host <address>",
+      "where to listen; others than this machine need a --token; default: 127.0.0.1",
+      nonEmpty,
+    )
+    .addOption(
+      new Option("--token <secret>", "what opens the page, instead of a random token for one use").env(
+        "STEMMA_STUDIO_TOKEN",
+      ),
+    )
+    .action(async (options: StudioCommandOptions, command: Command) => {
+      const database = command.optsWithGlobals<DatabaseOptions>();
+      if (!isThere(database)) {
+        const db = databaseName(database);
+        const message = `There is no database ${db}: name one with --db. \`stemma chat\` and \`stemma import\` make one.`;
+        throw new StemmaError("INVALID_ARGUMENT", { db }, message);
+      }
+      await withStore(command, io, "read", async ({ store, json }) => {
+        // Tells at once of a database that cannot be opened.
+        await store.sessions.count();
+        const { serveStudio } = await import("../studio/serve-studio.js");
+        const { openBrowser } = await import("../studio/open-browser.js");
+        const { port, write = false, host, token } = options;
+        const onError = (error: unknown) => reportError(io, error);
+        const studio = await serveStudio(store, { port, write, host, token, onError });
+        const stopped = untilStopped();
+        const url = studio.link();
+        if (json) await writeJson(io, { url, port: studio.port });
+        else await io.write(`${databaseName(database)}${write ? "" : ", read only"}\n${url}\nCtrl-C ends it.\n`);
+        if (options.open && !json && io.isTerminal.output) openBrowser(studio.link());
+        await stopped;
+        await studio.close();
+      });
+    });
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+  return port;
+}
+
+function untilStopped(): Promise<void> {
+  return new Promise((stop) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop());
+  });
+}

@@ -1,0 +1,95 @@
+import { mediaTypeOf } from "../model/media.js";
+import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
+import { isoTime, senderName } from "../model/text.js";
+import { readToolPart, type ToolPart } from "../model/tool-parts.js";
+import type { SessionInfo, Store } from "../storage/contract.js";
+import { beginning } from "../tools/snippet.js";
+import { escapeHtml } from "./html-escape.js";
+import { HTML_STYLE } from "./html-style.js";
+
+/** Characters shown of a tool's input or output. */
+const MAX_TOOL_CHARS = 20_000;
+
+/** Pictures that stand in the file itself; no other `data:` URL does. */
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]*$/;
+
+/** Nothing in the file is run, and nothing is fetched, not even if a text should get past the escaping. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/** A session's visible history as one HTML file to read, which needs no server and runs no script. */
+export async function* toHtml(store: Store, session: SessionInfo): AsyncGenerator<string> {
+  const name = escapeHtml(session.name === "" ? session.id : session.name);
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+<style>${HTML_STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${name}</h1>
+<p class="about">Session <code>${escapeHtml(session.id)}</code>, <time>${escapeHtml(session.updated_at)}</time></p>
+`;
+  for await (const message of store.session(session.id).stream()) yield messageHtml(message);
+  yield "</main>\n</body>\n</html>\n";
+}
+
+function messageHtml(message: SessionMessage): string {
+  const isSummary = isSummaryMessage(message);
+  const kind = isSummary ? "summary" : ["user", "assistant"].includes(message.role) ? message.role : "other";
+  const name = senderName(message);
+  const role = isSummary ? "summary of earlier messages" : message.role;
+  const who = escapeHtml(name === "" ? role : `${role} (${name})`);
+  const time = isoTime(message.createdAt);
+  const when = time === null ? "" : ` <time datetime="${time}">${time}</time>`;
+  const parts = message.parts.map(partHtml).filter((part) => part !== "");
+  return `<article class="${kind}">\n<h2>${who}${when}</h2>\n${parts.join("\n")}\n</article>\n`;
+}
+
+function partHtml(part: SessionMessagePart): string {
+  const text = typeof part?.text === "string" ? part.text.trim() : "";
+  if (part?.type === "text") return text === "" ? "" : `<div class="text">${escapeHtml(text)}</div>`;
+  if (part?.type === "reasoning")
+    return text === "" ? "" : folded("Reasoning", `<div class="text">${escapeHtml(text)}</div>`);
+  const tool = readToolPart(part);
+  if (tool !== null) return toolHtml(tool);
+  if (part?.type === "file") return fileHtml(part);
+  if (part?.type === "source-url") return linkTo(part.url);
+  return "";
+}
+
+function toolHtml({ toolName, input, output, errorText, kind }: ToolPart): string {
+  const answer = errorText ?? output;
+  const result =
+    kind === "call" ? "<p>(no result)</p>" : `<h3>${errorText === null ? "Result" : "Error"}</h3>${code(answer)}`;
+  const call = kind === "result" ? "" : `<h3>Input</h3>${code(input)}`;
+  return folded(`Tool: ${toolName ?? "unnamed"}`, `${call}${result}`);
+}
+
+function fileHtml(part: SessionMessagePart & { filename?: unknown }): string {
+  const name = typeof part.filename === "string" ? part.filename : (mediaTypeOf(part) ?? "file");
+  const { url } = part;
+  if (typeof url === "string" && PICTURE.test(url)) return `<img src="${escapeHtml(url)}" alt="${escapeHtml(name)}">`;
+  return linkTo(url, name) || `<p class="file">${escapeHtml(name)}</p>`;
+}
+
+// Only addresses of the web are links.
+function linkTo(url: unknown, name?: string): string {
+  if (typeof url !== "string" || !/^https?:\/\//i.test(url)) return "";
+  return `<p class="file"><a href="${escapeHtml(url)}" rel="noreferrer noopener">${escapeHtml(name ?? url)}</a></p>`;
+}
+
+function folded(title: string, content: string): string {
+  return `<details><summary>${escapeHtml(title)}</summary>${content}</details>`;
+}
+
+function code(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+  const rest = text.length - MAX_TOOL_CHARS;
+  const more = rest > 0 ? `<p>${rest.toLocaleString("en")} more characters</p>` : "";
+  return `<pre>${escapeHtml(beginning(text, MAX_TOOL_CHARS))}</pre>${more}`;
+}
