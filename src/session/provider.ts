@@ -99,7 +99,7 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
  */
 export type SessionBackend = Omit<
   SessionStore,
-  "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "treePage" | "change" | "writes"
+  "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "count" | "treePage" | "change" | "writes"
 > & {
   /** Null where nobody can tell. */
   rowStats(leafId?: string): Promise<HistoryRowStat[] | null>;

@@ -93,6 +93,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
     length: (leafId) => read(() => measures.pathLength(sql, id, leafId)),
+    count: () => readOne(() => measures.countMessages(id)),
     tokens: (leafId) => write(() => measures.visibleTokens(sql, id, leafId), "idempotent"),
     tree: () => read(() => readTree(id)),
     treePage: ({ after, limit = 100 } = {}) => read(() => readTreePage(id, { after, limit })),

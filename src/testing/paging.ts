@@ -55,6 +55,7 @@ export const paging = defineTopic("paging", (it) => {
     expect(await own.treePage()).toEqual({ nodes: [], next: null });
     await session.appendAll(many(7));
     await session.appendMessage(message("side"), many(7)[2]?.id ?? null);
+    expect(await own.count()).toBe(8);
     const all = (await own.tree()).reverse();
     const first = await own.treePage({ limit: 3 });
     expect(first).toEqual({ nodes: all.slice(0, 3), next: all[2]?.id ?? null });

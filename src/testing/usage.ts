@@ -70,4 +70,15 @@ export const usage = defineTopic("usage", (it) => {
     expect(await names("cocoa")).toEqual([]);
     expect((await names("")).length).toBe(3);
   });
+
+  it("lists the sessions that were forked or split off one", async ({ session, store, manager }) => {
+    await session.appendAll([message("a"), message("b")]);
+    const fork = await manager.fork("main", "a", "fork");
+    const split = await manager.compactAndSplit("main", "In short.");
+    await manager.fork(fork.id, "a", "fork of the fork");
+    const children = async (parentSessionId: string) =>
+      (await store.sessions.list({ parentSessionId })).sessions.map(({ id }) => id).sort();
+    expect(await children("main")).toEqual([fork.id, split.id].sort());
+    expect(await children("nowhere")).toEqual([]);
+  });
 });

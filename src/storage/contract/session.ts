@@ -75,6 +75,8 @@ export interface SessionStore {
   rowStats(leafId?: string): Promise<HistoryRowStat[]>;
   /** Stored messages on the path; summaries are not counted. */
   length(leafId?: string): Promise<number>;
+  /** Stored messages of all branches. */
+  count(): Promise<number>;
   /** Estimated tokens of the visible history. */
   tokens(leafId?: string): Promise<number>;
   /** Every message's place in the tree, in the order they were written. */

@@ -49,6 +49,8 @@ export interface SessionFilter {
   readonly idPrefix?: string | undefined;
   /** Only names that hold this text; letters from A to Z match in both cases. */
   readonly nameContains?: string | undefined;
+  /** Only sessions that were forked or split off this one. */
+  readonly parentSessionId?: string | undefined;
   /** Only sessions whose metadata has these fields with these values; null stands for a field that is not there. */
   readonly metadata?: Readonly<Record<string, MetadataValue>> | undefined;
 }

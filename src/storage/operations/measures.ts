@@ -27,6 +27,15 @@ export function* pathLength(sql: Dialect, sessionId: string, leafId: string | un
   return yield* sumOverRanges(sql, "count(*)", yield* findSegments(head.no, leaf));
 }
 
+/** See `SessionStore.count`. By the index on ids, which holds no contents. */
+export function* countMessages(sessionId: string): Operation<number> {
+  const row = yield* first<{ count: number }>(
+    "SELECT count(*) AS count FROM assistant_messages WHERE session_id = ?",
+    sessionId,
+  );
+  return Number(row?.count ?? 0);
+}
+
 /** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
   const found = yield* findLeaf(sessionId, leafId);

@@ -3,9 +3,10 @@ import type { Condition, Dialect } from "../engine/dialect.js";
 
 /** A condition on sessions `s`, which pass each of the filters. */
 export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]): Condition {
-  const conditions = filters.flatMap(({ userId, idPrefix, nameContains, metadata = {} }) => [
+  const conditions = filters.flatMap(({ userId, idPrefix, nameContains, parentSessionId, metadata = {} }) => [
     ...(userId === undefined ? [] : [{ condition: "s.user_id = ?", values: [userId] }]),
     ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(idPrefix)]),
+    ...(parentSessionId === undefined ? [] : [{ condition: "s.parent_session_id = ?", values: [parentSessionId] }]),
     ...(nameContains === undefined || nameContains === "" ? [] : [hasName(nameContains)]),
     ...Object.entries(metadata).map(([name, value]) => hasField(sql, name, value)),
   ]);

@@ -63,6 +63,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     recent: (maxBytes, options) => read(() => session.recent(maxBytes, options)),
     rowStats: (leafId) => read(() => session.rowStats(leafId)),
     length: (leafId) => read(() => session.length(leafId)),
+    count: () => read(() => session.count()),
     tokens: (leafId) => read(() => session.tokens(leafId)),
     tree: () => read(async () => (await session.tree()).map(dated)),
     treePage: (options) =>
