@@ -57,7 +57,8 @@ const projects = [
 export default defineConfig({
   test: {
     projects: projects.map(({ name, include, exclude }) => ({
-      define,
+      // Vitest takes the names out of the object.
+      define: { ...define },
       resolve: {
         // Tests and the code of the docs name the package as its users do, and run on its sources.
         alias: [

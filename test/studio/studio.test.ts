@@ -1,0 +1,18 @@
+import { memory } from "../../src/memory.js";
+import { postgres } from "../../src/postgres.js";
+import type { Store } from "../../src/storage/contract.js";
+import { describeServer } from "../postgres/server.js";
+import { askingOn } from "./ask.js";
+import { describeStudio, type OpenedStudio } from "./describe-studio.js";
+import { fillSample } from "./sample.js";
+
+async function filled(store: Store): Promise<OpenedStudio> {
+  await fillSample(store);
+  return { ask: askingOn(store), close: () => store.close() };
+}
+
+describeStudio("SQLite", () => filled(memory()));
+
+describeServer("on a server", (server) => {
+  describeStudio("Postgres", async () => filled(postgres(await server.createDatabase())));
+});
