@@ -11,6 +11,7 @@ const LAYERS = [
   "files",
   "queue.ts",
   "unless-aborted.ts",
+  "request-body.ts",
   "model",
   "compaction",
   "storage",
@@ -21,6 +22,7 @@ const LAYERS = [
   "manager",
   "ai-sdk",
   "formats",
+  "studio",
   "runner",
   "testing",
   "cli",
@@ -45,11 +47,12 @@ const BESIDE: Readonly<Record<string, string>> = {
   "react.ts": "ai-sdk",
   "agent.ts": "runner",
   "testing.ts": "testing",
+  "studio.ts": "studio",
   "index.ts": "manager",
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter(
-  (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"),
+  (file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file),
 );
 
 describe("imports point one way", () => {
@@ -97,5 +100,8 @@ function mayImport(from: string, to: string): boolean {
 function importsOf(file: string): string[] {
   const text = readFileSync(join(SRC, file), "utf8");
   const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((match) => match[1] as string);
-  return specifiers.map((specifier) => relative(SRC, join(SRC, dirname(file), specifier)).replace(/\.js$/, ".ts"));
+  return specifiers.map((specifier) => {
+    const name = relative(SRC, join(SRC, dirname(file), specifier)).replace(/\.js$/, "");
+    return files.includes(`${name}.tsx`) ? `${name}.tsx` : `${name}.ts`;
+  });
 }
