@@ -1,17 +1,18 @@
 import { StemmaError } from "./errors.js";
+import { isJsonObject, type JsonObject } from "./model/json-object.js";
 
 /** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
 export async function readJsonObject(
   request: Request,
   { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
-): Promise<Record<string, unknown>> {
+): Promise<JsonObject> {
   const text = await readText(request, maxBytes);
   if (text === null) {
     throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The request is larger than ${maxBytes} bytes. ${advice}`);
   }
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+    if (isJsonObject(body)) return body;
   } catch {
     // Said below.
   }

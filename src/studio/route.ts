@@ -1,6 +1,7 @@
 import { StemmaError } from "../errors.js";
 import type { SessionManager } from "../manager/session-manager.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
+import type { StudioWrites } from "./api.js";
 import type { Fields } from "./http/fields.js";
 
 /** What a request is answered from. */
@@ -34,7 +35,7 @@ export function read(name: string, answer: StudioRoute["answer"]): StudioRoute {
   return { method: "GET", path: `/api/${name}`, access: "read", answer };
 }
 
-export function write(name: string, answer: StudioRoute["answer"]): StudioRoute {
+export function write(name: keyof StudioWrites, answer: StudioRoute["answer"]): StudioRoute {
   return { method: "POST", path: `/api/${name}`, access: "write", answer };
 }
 

@@ -1,8 +1,9 @@
 import { StemmaError } from "../../errors.js";
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 
 /** The parameters of a request: of a query, where each is a text, or of a posted object. Each reader fails with `INVALID_ARGUMENT`. */
 export class Fields {
-  constructor(private readonly values: Readonly<Record<string, unknown>>) {}
+  constructor(private readonly values: Readonly<JsonObject>) {}
 
   /** Of several parameters of one name the last one counts. */
   static ofQuery(query: URLSearchParams): Fields {
@@ -66,8 +67,7 @@ export class Fields {
   /** A posted object. */
   fields(name: string): Fields {
     const value = this.#value(name);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong(name, "is an object");
-    return new Fields(value as Record<string, unknown>);
+    return isJsonObject(value) ? new Fields(value) : wrong(name, "is an object");
   }
 
   #value(name: string): unknown {

@@ -1,5 +1,5 @@
-import { foldLabel } from "../../context/label.js";
 import { StemmaError } from "../../errors.js";
+import { foldLabel } from "../../model/fold-label.js";
 import type { StoredVersion } from "../../storage/contract.js";
 import { Refusal } from "../http/failure.js";
 import { blockKey, entryScope, type MemoryPlace, ownerOf, placeOf } from "../memory-owner.js";
