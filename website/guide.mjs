@@ -26,6 +26,7 @@ export const GUIDE = [
     text: "Programs",
     items: [
       { text: "Command line", link: "/command-line" },
+      { text: "Studio", link: "/studio" },
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "React", link: "/react" },
