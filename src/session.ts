@@ -116,6 +116,7 @@ export type {
   RecentHistory,
   RecentHistory as RecentHistoryResult,
   RememberedVersion,
+  SearchExplanation,
   SearchHit,
   SessionInfo,
   Store,
