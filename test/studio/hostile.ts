@@ -1,0 +1,92 @@
+import type { SessionManager } from "../../src/manager/session-manager.js";
+import type { SessionMessage } from "../../src/model/message.js";
+import { PAYLOADS } from "./payloads.js";
+
+const at = (index: number): string => PAYLOADS[index % PAYLOADS.length] as string;
+
+/** Ids are bounded, and each is another one. */
+const idOf = (index: number): string => `${at(index)}#${index}`.slice(-500);
+
+/** The session that holds every payload in every field of a message. */
+export const HOSTILE_SESSION = idOf(0);
+/** Its user. */
+export const HOSTILE_USER = at(1).slice(0, 500);
+export const HOSTILE_KEY = at(2).slice(0, 500);
+
+/** A message with a payload wherever a model, a user or an import can put a text. */
+function messageOf(index: number): SessionMessage {
+  const payload = at(index);
+  const json = { [payload]: payload, nested: [{ [at(index + 1)]: [payload] }] };
+  return {
+    id: idOf(index),
+    role: ["user", "assistant", payload][index % 3] as string,
+    metadata: { name: payload, [payload]: payload },
+    parts: [
+      { type: "text", text: payload },
+      { type: "reasoning", text: payload },
+      { type: `tool-${payload}`, toolCallId: payload, state: "output-available", input: json, output: json },
+      {
+        type: "dynamic-tool",
+        toolName: payload,
+        toolCallId: `d${payload}`,
+        state: payload,
+        input: payload,
+        errorText: payload,
+      },
+      { type: "tool-call", toolName: payload, toolCallId: `c${payload}`, args: json },
+      { type: "tool_result", tool_use_id: payload, content: payload },
+      { type: "file", mediaType: payload, url: payload, filename: payload },
+      { type: "file", mediaType: "image/png", url: payload, filename: payload },
+      { type: "file", mediaType: payload, url: `data:${payload};base64,AAAA`, filename: payload },
+      { type: "file", mediaType: "image/svg+xml", url: `data:image/svg+xml,${encodeURIComponent(payload)}` },
+      { type: "source-url", sourceId: payload, url: payload, title: payload },
+      { type: "source-document", sourceId: payload, mediaType: payload, title: payload },
+      { type: `data-${payload}`, data: json },
+      { type: payload, text: payload, [payload]: payload },
+    ],
+  };
+}
+
+/** Fills a store with payloads: one session with all of them, and forty others, memory and usage of each kind. */
+export async function fillHostile(manager: SessionManager): Promise<void> {
+  const own = manager.forUser(HOSTILE_USER);
+  const { store } = own;
+  await own.create(at(0), { id: HOSTILE_SESSION, model: at(3), source: at(4), metadata: { [at(5)]: at(6) } });
+  const messages = PAYLOADS.map((_, index) => messageOf(index));
+  await own.appendAll(HOSTILE_SESSION, messages);
+  await own.append(HOSTILE_SESSION, { id: "aside", role: "user", parts: [{ type: "text", text: at(7) }] }, idOf(150));
+  await own.append(HOSTILE_SESSION, { id: "asked", role: "user", parts: [{ type: "text", text: at(8) }] }, idOf(199));
+  await own.addCompaction(HOSTILE_SESSION, PAYLOADS.join("\n\n"), idOf(0), idOf(20));
+  await own.getSession(HOSTILE_SESSION).prepareTurn();
+  for (const [index, payload] of PAYLOADS.entries())
+    await own.addUsage(HOSTILE_SESSION, 1, 1, 1, payload.slice(0, 200 + index));
+  for (let index = 1; index <= 40; index += 1) {
+    const user = manager.forUser(at(index).slice(0, 500));
+    await user.create(at(index), { id: idOf(index), parentSessionId: HOSTILE_SESSION });
+    await user.append(idOf(index), { id: "m", role: at(index), parts: [{ type: "text", text: at(index) }] });
+    await user.addUsage(idOf(index), 1, 1, 1, at(index));
+  }
+  const origin = {
+    author: "learning",
+    sessionId: HOSTILE_SESSION,
+    messageIds: [idOf(199)],
+    toolCallId: at(9),
+  } as const;
+  const scopes = [
+    { sessionId: HOSTILE_SESSION },
+    { sessionId: "", scope: "user" as const },
+    { sessionId: "", scope: { key: HOSTILE_KEY } },
+  ];
+  for (const scope of scopes) {
+    for (let index = 0; index < 40; index += 1) {
+      const label = idOf(index);
+      await store.blocks.set({ ...scope, kind: "block", label }, at(index), { origin });
+      await store.blocks.set({ ...scope, kind: "block", label }, PAYLOADS.join("\n"), { origin });
+      await store.entries.set({ ...scope, label: at(0) }, { key: idOf(index), content: at(index) }, { origin });
+      await store.entries.set({ ...scope, label: at(0) }, { key: idOf(index), content: at(index + 1) }, { origin });
+    }
+  }
+}
+
+/** The ids of some messages, so that every message is shown around one of them. */
+export const HOSTILE_MESSAGES: readonly string[] = Array.from({ length: 10 }, (_, index) => idOf(index * 20 + 10));
