@@ -1,7 +1,6 @@
 import { SessionManager } from "../manager/session-manager.js";
 import { readJsonObject } from "../request-body.js";
 import type { Store } from "../storage/contract.js";
-import { isStore } from "../storage/store-of.js";
 import { failed, type Refusal, refusal } from "./http/failure.js";
 import { Fields } from "./http/fields.js";
 import { respondJson } from "./http/headers.js";
@@ -22,7 +21,7 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
   const { authorize, write = false, hosts, onError } = options;
   const base = (options.basePath ?? "/studio").replace(/\/+$/, "");
   const routes = studioRoutes(base);
-  const hasManager = !isStore(host);
+  const hasManager = isManager(host);
   const manager = hasManager ? host : SessionManager.create(host);
   const sourceFor = (access: Entry): StudioSource => {
     const own = access === true ? manager : manager.forUser(access.userId);
@@ -47,6 +46,11 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
       return failed(error, onError);
     }
   };
+}
+
+// Of another copy of the package, too.
+function isManager(host: Store | SessionManager): host is SessionManager {
+  return "getSession" in host;
 }
 
 type Entry = Exclude<StudioAccess, false>;
