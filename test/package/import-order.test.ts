@@ -93,7 +93,7 @@ function mayImport(from: string, to: string): boolean {
   const highest = LAYERS.indexOf(BESIDE[from] ?? from);
   if (LAYERS.includes(to)) return from in BESIDE ? LAYERS.indexOf(to) <= highest : LAYERS.indexOf(to) < highest;
   // Only what lies beside the layers, and the layers that are programs, may use what lies beside the layers.
-  const user = from in BESIDE || from === "runner" || from === "testing" || from === "cli";
+  const user = from in BESIDE || ["studio", "runner", "testing", "cli"].includes(from);
   return user && LAYERS.indexOf(BESIDE[to] as string) <= highest;
 }
 
