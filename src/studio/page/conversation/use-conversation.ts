@@ -1,0 +1,135 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { MessagePage, MessageRow } from "../../api.js";
+import { type ApiError, read } from "../api-client.js";
+import { asApiError } from "../hooks/use-resource.js";
+import { linkHere, navigate } from "../location.js";
+
+/** Which path is shown, and where. */
+export interface PathSource {
+  readonly id: string;
+  /** The path's last message; null for the active leaf. */
+  readonly leaf: string | null;
+  /** The message to show; null for the newest. */
+  readonly at: string | null;
+  /** Without summaries. */
+  readonly originals: boolean;
+}
+
+/** The piece of a path that is drawn. */
+export interface Piece {
+  readonly rows: readonly MessageRow[];
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
+  /** Why it came: a new place to show, or the same place with more or other messages. */
+  readonly cause: "place" | "more";
+}
+
+export interface Conversation {
+  /** Null until the first piece has come. */
+  readonly piece: Piece | null;
+  readonly error: ApiError | null;
+  readonly showOlder: () => void;
+  readonly showNewer: () => void;
+  readonly showNewest: () => void;
+  /** Reads the messages around one again, or the newest, without moving them. */
+  readonly refresh: (around: string | null) => void;
+}
+
+const PAGE_SIZE = 40;
+// Beyond so many messages the far ones are dropped; they are read again when somebody scrolls back.
+const MOST_ROWS = 160;
+
+/** The messages of a path, of which only a piece is held. */
+export function useConversation({ id, leaf, at, originals }: PathSource): Conversation {
+  const [piece, setPiece] = useState<Piece | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const present = useRef(piece);
+  present.current = piece;
+  const underWay = useRef<AbortController | null>(null);
+
+  const load = useCallback(
+    async (make: (ask: Ask) => Promise<Piece>) => {
+      underWay.current?.abort();
+      const abort = new AbortController();
+      underWay.current = abort;
+      const ask: Ask = (query) => read("messages", { id, leaf, originals, limit: PAGE_SIZE, ...query }, abort.signal);
+      try {
+        const next = await make(ask);
+        if (abort.signal.aborted) return;
+        setPiece(next);
+        setError(null);
+      } catch (fault) {
+        if (abort.signal.aborted) return;
+        const elsewhere = at === null ? null : placeOfMissing(asApiError(fault), { id, leaf, at, originals });
+        if (elsewhere === null) setError(asApiError(fault));
+        else navigate(elsewhere, { replace: true });
+      } finally {
+        if (underWay.current === abort) underWay.current = null;
+      }
+    },
+    [id, leaf, originals, at],
+  );
+
+  const path = JSON.stringify([id, leaf, originals]);
+  const shownPath = useRef("");
+  useEffect(() => {
+    const isThere = shownPath.current === path && present.current?.rows.some(({ message }) => message.id === at);
+    shownPath.current = path;
+    if (isThere) setPiece((piece) => piece && { ...piece, cause: "place" });
+    else {
+      const query = at === null ? {} : { from: at, direction: "around" };
+      void load(async (ask) => asPiece(await ask(query), "place"));
+    }
+    return () => underWay.current?.abort();
+  }, [path, at, load]);
+
+  const more = useCallback(
+    (direction: "older" | "newer") => {
+      const piece = present.current;
+      if (piece === null || underWay.current !== null) return;
+      const end = direction === "older" ? piece.rows[0] : piece.rows.at(-1);
+      if (end === undefined || !(direction === "older" ? piece.hasOlder : piece.hasNewer)) return;
+      void load(async (ask) => extended(piece, await ask({ from: end.message.id, direction }), direction));
+    },
+    [load],
+  );
+  return {
+    piece,
+    error,
+    showOlder: useCallback(() => more("older"), [more]),
+    showNewer: useCallback(() => more("newer"), [more]),
+    showNewest: useCallback(() => void load(async (ask) => asPiece(await ask({}), "place")), [load]),
+    refresh: useCallback(
+      (around: string | null) => {
+        const query = around === null ? {} : { from: around, direction: "around", limit: MOST_ROWS / 2 };
+        void load(async (ask) => asPiece(await ask(query), "more"));
+      },
+      [load],
+    ),
+  };
+}
+
+type Ask = (query: { from?: string; direction?: string; limit?: number }) => Promise<MessagePage>;
+
+function asPiece({ messages: rows, hasOlder, hasNewer }: MessagePage, cause: Piece["cause"]): Piece {
+  return { rows, hasOlder, hasNewer, cause };
+}
+
+function extended(piece: Piece, page: MessagePage, direction: "older" | "newer"): Piece {
+  if (direction === "older") {
+    const rows = [...page.messages, ...piece.rows];
+    const isCut = rows.length > MOST_ROWS;
+    const hasNewer = piece.hasNewer || isCut;
+    return { rows: rows.slice(0, MOST_ROWS), hasOlder: page.hasOlder, hasNewer, cause: "more" };
+  }
+  const rows = [...piece.rows, ...page.messages];
+  const hasOlder = piece.hasOlder || rows.length > MOST_ROWS;
+  return { rows: rows.slice(-MOST_ROWS), hasOlder, hasNewer: page.hasNewer, cause: "more" };
+}
+
+// A message that is not on the shown path stands on another branch, or beneath a summary.
+function placeOfMissing(error: ApiError, { leaf, at, originals }: PathSource): string | null {
+  if (error.code !== "MESSAGE_NOT_FOUND") return null;
+  if (leaf !== at) return linkHere({ leaf: at });
+  return originals ? null : linkHere({ originals: true });
+}

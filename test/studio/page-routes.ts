@@ -1,0 +1,338 @@
+import type {
+  ContextView,
+  FoundHit,
+  MemoryBlock,
+  MessagePage,
+  SessionView,
+  TreePage,
+  TreeRow,
+  TurnRow,
+  UsageRow,
+} from "../../src/studio/api.js";
+import { HOSTILE, timeOf, type World } from "./page-world.js";
+
+type Query = URLSearchParams;
+export type Route = (world: World, query: Query) => unknown;
+
+export class NotFound extends Error {}
+
+const SUMMARISED = 20;
+
+/** Answers of the routes that read, from generated data. */
+export const ROUTES: Readonly<Record<string, Route>> = {
+  info: (world) => world.info,
+  sessions: (world, query) => {
+    const from = Number(query.get("cursor") ?? 0);
+    const end = Math.min(world.sessionCount, from + Number(query.get("limit")));
+    const name = query.get("name") ?? "";
+    const rows = range(from, end).map(world.session);
+    return {
+      sessions: rows.filter((row) => row.name.includes(name)),
+      nextCursor: end < world.sessionCount ? `${end}` : null,
+    };
+  },
+  session: sessionView,
+  change: () => ({ change: "1" }),
+  messages: messagePage,
+  tree: treePage,
+  search: (world, query) => {
+    const offset = Number(query.get("offset") ?? 0);
+    if (world.pathLength === 0 || query.get("q") === "nothing") return { hits: [], nextOffset: null };
+    return {
+      hits: range(offset, offset + 30).map((place) => hit(world, place, query.get("q") ?? "")),
+      nextOffset: offset + 30,
+    };
+  },
+  turns: (world, query) => {
+    const from = Number(query.get("after") ?? 0);
+    const all = world.pathLength / 2;
+    const turns = range(from, Math.min(all, from + 100)).map((place) => turnOf(world.pathLength - 2 - place * 2));
+    return { turns, next: from + 100 < all ? `${from + 100}` : null };
+  },
+  context: contextView,
+  owners: (world, query) => ({
+    owners: world.hasMemory
+      ? range(0, 40).map((place) => `${query.get("kind")}-${place}${place === 3 ? "x".repeat(290) : ""}`)
+      : [],
+    next: null,
+  }),
+  memory: (world) => ({
+    blocks: world.hasMemory ? blocks(world) : [],
+    collections: world.hasMemory ? [{ label: "knowledge", count: 1200 }] : [],
+  }),
+  entries: (_world, query) => {
+    const from = Number(query.get("after") ?? 0);
+    const entries = range(from, from + 100).map((place) => ({
+      key: `${query.get("prefix") ?? ""}fact-${place}`,
+      content: `Fact ${place}: the user prefers trains. ${HOSTILE[place % 8]}`,
+      createdAt: timeOf(place * 90),
+      updatedAt: timeOf(place * 60),
+    }));
+    return { entries, next: from < 1100 ? `${from + 100}` : null };
+  },
+  versions: () => ({ versions: range(0, 12).map((place) => versionOf(12 - place)) }),
+  writes: (world) => ({
+    writes: world.hasMemory
+      ? [
+          { ...versionOf(12), owner: { user: "ada" }, label: "facts", key: null },
+          { ...versionOf(2), owner: { key: "team" }, label: "knowledge", key: "fact-3" },
+        ]
+      : [],
+  }),
+  usage: (world, query) => {
+    const rows = world.pathLength === 0 ? [] : usageRows(query.get("by") ?? "day");
+    const sum = (field: Exclude<keyof UsageRow, "name">) => rows.reduce((total, row) => total + row[field], 0);
+    const total = {
+      requests: sum("requests"),
+      inputTokens: sum("inputTokens"),
+      outputTokens: sum("outputTokens"),
+      cost: sum("cost"),
+    };
+    return { rows, total };
+  },
+};
+
+function sessionView(world: World, query: Query): SessionView {
+  const id = query.get("id") ?? "";
+  const place = Number.parseInt(id.replace(/^session-/, ""), 10) || 0;
+  const hasSummary = world.pathLength > 40;
+  return {
+    session: { ...world.session(place), id, messages: world.pathLength - (hasSummary ? SUMMARISED - 1 : 0) },
+    leafId: world.pathLength === 0 ? null : `m${world.pathLength - 1}`,
+    stored: world.pathLength === 0 ? 0 : world.pathLength + world.lanes * 4,
+    compactions: hasSummary
+      ? [{ id: "c1", summary: "", fromMessageId: "m2", toMessageId: `m${SUMMARISED + 1}`, createdAt: timeOf(900) }]
+      : [],
+    children: world.pathLength === 0 ? [] : [{ id: "session-7", name: "Trip to Lisbon (fork)" }],
+    skills: world.hasMemory
+      ? { loaded: [{ label: "skills", key: "invoices" }], unloaded: [{ label: "skills", key: "travel" }] }
+      : { loaded: [], unloaded: [] },
+    change: "1",
+  };
+}
+
+// The path as the model sees it: place 2 is the summary of twenty messages.
+function messagePage(world: World, query: Query): MessagePage {
+  if (query.get("id")?.startsWith("broken")) throw new NotFound("This session cannot be read.");
+  const covered = query.get("compaction") !== null;
+  const hasSummary = world.pathLength > 40 && !covered && query.get("originals") !== "1";
+  const length = covered ? SUMMARISED : hasSummary ? world.pathLength - SUMMARISED + 1 : world.pathLength;
+  const at = (place: number) => {
+    if (covered) return world.message(place + 2);
+    if (!hasSummary || place < 2) return world.message(place);
+    return place === 2 ? summary(world) : world.message(place + SUMMARISED - 1);
+  };
+  const placeOf = (id: string) => {
+    if (id === "compaction_c1") return 2;
+    const number = Number.parseInt(id.slice(1), 10);
+    if (covered) return number - 2;
+    return !hasSummary || number < 2 ? number : number - SUMMARISED + 1;
+  };
+  const limit = Number(query.get("limit") ?? 40);
+  const from = query.get("from");
+  const place = from === null ? length : placeOf(from);
+  const [start, end] =
+    query.get("direction") === "newer"
+      ? [place + 1, place + 1 + limit]
+      : query.get("direction") === "around"
+        ? [place - Math.floor(limit / 2), place + Math.ceil(limit / 2)]
+        : [place - limit, place];
+  const [first, last] = [Math.max(0, start), Math.min(length, end)];
+  return { messages: range(first, last).map(at), hasOlder: first > 0, hasNewer: last < length };
+}
+
+function summary(world: World) {
+  const row = world.message(1);
+  const text =
+    "The user asked why listing orders is slow. An **index** on `(user_id, created_at)` was added; it now takes 3 ms.";
+  const message = { ...row.message, id: "compaction_c1", parts: [{ type: "text", text }] };
+  return { message, tokens: 48, siblings: ["compaction_c1"], compactionId: "c1" };
+}
+
+// Beside the path, the newest messages stand on other branches.
+function treePage(world: World, query: Query): TreePage {
+  const nodes: TreeRow[] = [];
+  const total = world.pathLength === 0 ? 0 : world.pathLength + world.lanes * 4;
+  const from = Number(query.get("after") ?? 0);
+  const end = Math.min(total, from + Number(query.get("limit")));
+  for (let row = from; row < end; row += 1) nodes.push(treeRow(world, row));
+  return { nodes, next: end < total ? `${end}` : null };
+}
+
+function treeRow(world: World, row: number): TreeRow {
+  const side = world.lanes * 4;
+  const newest = world.pathLength - 1;
+  const createdAt = timeOf(row * 3);
+  if (row < side) {
+    const lane = row % world.lanes;
+    const step = Math.floor(row / world.lanes);
+    const parentId = step === 3 ? `m${Math.max(0, newest - 4 - lane * 2)}` : `s${lane}-${step + 1}`;
+    return {
+      id: `s${lane}-${step}`,
+      parentId,
+      role: step % 2 === 0 ? "assistant" : "user",
+      createdAt,
+      preview: `Another answer ${lane}`,
+    };
+  }
+  const place = newest - (row - side);
+  const { message } = world.message(place);
+  const preview = String(message.parts[0]?.text ?? "").slice(0, 120);
+  return { id: message.id, parentId: place === 0 ? null : `m${place - 1}`, role: message.role, createdAt, preview };
+}
+
+function hit(world: World, place: number, q: string): FoundHit {
+  const { message } = world.message(place * 3 + 1);
+  const word = q.split(" ")[0] ?? q;
+  return {
+    id: message.id,
+    role: message.role,
+    content: "",
+    createdAt: timeOf(place * 400),
+    sessionId: world.session(place).id,
+    sessionName: world.session(place).name,
+    score: 0.03 / (place + 1),
+    snippet: `…the query on «${word}» reads every row, so «${word}» needs an index. ${HOSTILE[place % 8]}…`,
+    coveredBy: place % 4 === 2 ? ["c1"] : [],
+    words:
+      place % 5 === 4
+        ? []
+        : [
+            { word, count: 2, score: 1.23 / (place + 1) },
+            { word: "index", count: 1, score: 0.4 },
+          ],
+    ranks: { words: place % 5 === 4 ? null : place + 1, meaning: place % 2 === 0 ? place + 2 : null },
+  };
+}
+
+function turnOf(place: number): TurnRow {
+  const isBroken = place % 8 === 2;
+  return {
+    messageId: `m${place}`,
+    sentAt: Date.parse(timeOf((64 - place) * 30)),
+    tokens: 4000 + place * 131,
+    bytes: 16_000 + place * 520,
+    refreshed: isBroken ? "blocks" : false,
+    prefixHash: (place * 7919).toString(16).padStart(4, "0").repeat(16),
+    brokenAt: isBroken ? { offset: 2210, source: "block", name: "FACTS", by: "blocks" } : null,
+  };
+}
+
+const FROZEN = `${"═".repeat(20)}\nSOUL (the agent's character)\n${"═".repeat(20)}\nYou are helpful.\nYou answer in short sentences.\n\n${range(
+  0,
+  20,
+)
+  .map((line) => `Rule ${line}: be kind.`)
+  .join("\n")}\n\nFACTS [40%]\nThe user likes tea.\nThe user lives in Lisbon.`;
+
+function contextView(world: World, query: Query): ContextView {
+  if (world.pathLength === 0) return { explanation: null, blocks: [], frozenPrompt: null, currentPrompt: null };
+  const turn = query.get("turn");
+  const isLarge = world.pathLength > 1000;
+  const part = (
+    source: "tool" | "prompt" | "block" | "summary" | "message" | "update" | "recall",
+    name: string,
+    tokens: number,
+    reason: string,
+  ) => ({
+    source,
+    name,
+    tokens,
+    bytes: tokens * 4,
+    reason,
+  });
+  const parts = [
+    part("tool", "set_context", 210, "The model may write: FACTS, TASKS."),
+    part("tool", "search_context", 180, "The model may search: KNOWLEDGE."),
+    part("prompt", "", 60, "Stands in the prompt outside its blocks."),
+    part("block", "SOUL", 420, "A block of the session, as the prompt froze it."),
+    part(
+      "block",
+      isLarge ? (HOSTILE[0] ?? "") : "FACTS",
+      310,
+      "A block of the session, as the prompt froze it. It has changed since.",
+    ),
+    part("summary", "compaction_c1", 48, 'Stands for the messages from "m2" to "m21".'),
+    ...range(22, isLarge ? 20_000 : 63).map((place) =>
+      part("message", `m${place}`, 20 + (place % 7) * 31, "On the path to the message to be answered."),
+    ),
+    part("update", "m62", 35, "Changed after the prompt was frozen: FACTS."),
+    part("recall", "m62", 120, 'Found in the user\'s other chats: message "m3" of session "session-9".'),
+  ];
+  const tokens = parts.reduce((sum, each) => sum + each.tokens, 0);
+  return {
+    explanation: {
+      ...turnOf(turn === null ? 3 : 10),
+      messageId: turn ?? null,
+      sentAt: turn === null ? null : Date.parse(timeOf(40)),
+      tokens,
+      parts,
+      isOutdated: turn !== null,
+    },
+    blocks: [
+      { label: "soul", tokens: 420, maxTokens: null, version: null },
+      { label: "facts", tokens: 330, maxTokens: 800, version: 12 },
+      { label: "tasks", tokens: 590, maxTokens: 600, version: 3 },
+    ],
+    frozenPrompt: FROZEN,
+    currentPrompt: FROZEN.replace("likes tea", "likes green tea").replace("[40%]", "[44%]"),
+  };
+}
+
+function blocks(world: World): MemoryBlock[] {
+  const block = (label: string, content: string, version: number): MemoryBlock => ({
+    label,
+    content,
+    tokens: Math.ceil(content.length / 4),
+    version,
+    updatedAt: timeOf(30),
+  });
+  const ordinary = [
+    block("facts", versionOf(12).content ?? "", 12),
+    block("tasks", "- [x] Add the index\n- [ ] Tell Ada", 3),
+    block("persona", "", 1),
+  ];
+  return world.pathLength > 1000 ? [...ordinary, block(HOSTILE[1] ?? "", "x".repeat(1_000_000), 900)] : ordinary;
+}
+
+function versionOf(version: number) {
+  const facts = [
+    "The user likes green tea.",
+    "The user lives in Lisbon.",
+    "The user travels by train.",
+    "Ada's birthday is on May 4.",
+  ];
+  const lines = range(0, 4)
+    .filter((line) => (version + line) % 3 !== 0)
+    .map((line) => facts[line] ?? "");
+  const authors = ["model", "program", "learning", "import"] as const;
+  return {
+    version,
+    content: [...lines, `Last seen on day ${version}.`].join("\n"),
+    writtenAt: timeOf((13 - version) * 700),
+    author: authors[version % 4] ?? null,
+    sessionId: version % 4 === 1 ? null : "session-2",
+    messageIds: version % 2 === 0 ? [`m${version * 2}`] : [],
+    toolCallId: null,
+  };
+}
+
+function usageRows(by: string): UsageRow[] {
+  const row = (name: string, size: number): UsageRow => ({
+    name,
+    requests: size * 3,
+    inputTokens: size * 12_311,
+    outputTokens: size * 1_907,
+    cost: size * 0.067,
+  });
+  if (by === "model")
+    return ["claude-opus", "claude-sonnet", "gpt", ""].map((name, place) => row(name, 40 - place * 11));
+  if (by === "session") return range(0, 60).map((place) => row(`session-${place}`, 60 - place));
+  return range(0, 45)
+    .filter((place) => place % 6 !== 4)
+    .map((place) => row(timeOf(place * 1440).slice(0, 10), 5 + ((place * 17) % 23)));
+}
+
+function range(start: number, end: number): number[] {
+  return Array.from({ length: Math.max(0, end - start) }, (_, each) => start + each);
+}
