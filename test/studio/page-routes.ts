@@ -32,7 +32,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     };
   },
   session: sessionView,
-  change: () => ({ change: "1" }),
+  change: (world) => ({ change: `${world.pathLength}` }),
   messages: messagePage,
   tree: treePage,
   search: (world, query) => {
@@ -107,7 +107,7 @@ function sessionView(world: World, query: Query): SessionView {
     skills: world.hasMemory
       ? { loaded: [{ label: "skills", key: "invoices" }], unloaded: [{ label: "skills", key: "travel" }] }
       : { loaded: [], unloaded: [] },
-    change: "1",
+    change: `${world.pathLength}`,
   };
 }
 

@@ -19,7 +19,7 @@ export interface World {
   readonly sessionCount: number;
   readonly session: (place: number) => SessionRow;
   /** How many messages stand on the active branch of the session that is opened. */
-  readonly pathLength: number;
+  pathLength: number;
   readonly message: (place: number) => MessageRow;
   /** How many lanes the tree has. */
   readonly lanes: number;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.js";
 
 interface Props {
@@ -13,6 +13,11 @@ interface Props {
 export function Menu({ label, icon, text, children }: Props) {
   const element = useRef<HTMLDetailsElement>(null);
   const [isOpen, setOpen] = useState(false);
+  // Where there is no room below, it opens upwards.
+  useLayoutEffect(() => {
+    const items = isOpen ? element.current?.querySelector(".menu-items") : null;
+    items?.classList.toggle("is-above", items.getBoundingClientRect().bottom > innerHeight);
+  }, [isOpen]);
   useEffect(() => {
     const closeOutside = (event: Event) => {
       const menu = element.current;
@@ -37,7 +42,7 @@ export function Menu({ label, icon, text, children }: Props) {
       onToggle={() => setOpen(element.current?.open === true)}
       onKeyDown={closeOnEscape}
     >
-      <summary aria-label={label} title={label}>
+      <summary aria-label={text === undefined ? label : undefined} title={label}>
         {text}
         {icon && <Icon name={icon} />}
       </summary>

@@ -10,8 +10,9 @@ interface Props {
 export function ScrollRegion({ label, class: name = "", children }: Props) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll what has the focus.
-    <section class={`scroll-region ${name}`} tabIndex={0} aria-label={label}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset groups fields; this groups text.
+    <div class={`scroll-region ${name}`} tabIndex={0} role="group" aria-label={label}>
       {children}
-    </section>
+    </div>
   );
 }

@@ -114,9 +114,7 @@ function Prompts({ view }: { readonly view: ContextView }) {
         {currentPrompt === null && "This prompt is frozen. How a refresh would make it is known only with a manager."}
         {frozenPrompt !== null &&
           currentPrompt !== null &&
-          (isSame
-            ? "A refresh would change nothing."
-            : "On the left the frozen prompt, on the right what a refresh would make of it.")}
+          (isSame ? "A refresh would change nothing." : "What a refresh would change is marked.")}
       </p>
       <DifferenceView
         before={frozenPrompt ?? currentPrompt ?? ""}

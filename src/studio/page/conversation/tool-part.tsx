@@ -33,17 +33,17 @@ export function ToolPart({ part }: { readonly part: HistoryMessagePart }) {
           Call <code>{part.toolCallId}</code>
         </p>
       )}
-      <h4>Input</h4>
+      <p class="label">Input</p>
       {input === undefined ? <p class="nothing">None</p> : <Json value={input} label={`Input of ${name}`} />}
       {part.errorText !== undefined && (
         <>
-          <h4>Error</h4>
+          <p class="label">Error</p>
           <Json value={part.errorText} label={`Error of ${name}`} />
         </>
       )}
       {output !== undefined && (
         <>
-          <h4>Output</h4>
+          <p class="label">Output</p>
           <Json value={output} label={`Output of ${name}`} />
         </>
       )}

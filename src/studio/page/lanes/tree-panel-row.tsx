@@ -19,27 +19,31 @@ interface Props {
 
 /** A message in the tree: a link that shows its branch. */
 export function TreePanelRow({ node, link, row, isCovered, isActive, isShown, ...graph }: Props) {
-  const name = `${node.role}: ${node.preview || "no text"}`;
   const notes = [row?.isFork && "fork", isCovered && "covered by a summary", isActive && "active leaf"].filter(Boolean);
   return (
     <a
       class={`tree-row ${graph.isOnPath ? "on-path" : ""} ${isCovered ? "is-covered" : ""}`}
       href={link}
       aria-current={isShown ? "true" : undefined}
-      aria-label={[name.slice(0, 120), ...notes].join(", ")}
       title={`${fullTime(new Date(node.createdAt))}${notes.length > 0 ? ` · ${notes.join(", ")}` : ""}`}
       data-item
     >
       {row && <LaneGraph {...graph} row={row} isHollow={node.role === "user"} />}
       <span class="tree-text">
+        <span class="hidden-text">{node.role}: </span>
         <bdi>{node.preview || "no text"}</bdi>
+        {notes.length > 0 && <span class="hidden-text">, {notes.join(", ")}</span>}
       </span>
       {row?.isFork && (
         <span class="tree-mark">
           <Icon name="branch" />
         </span>
       )}
-      {isActive && <span class="badge good">active</span>}
+      {isActive && (
+        <span class="badge good" aria-hidden="true">
+          active
+        </span>
+      )}
     </a>
   );
 }

@@ -30,7 +30,12 @@ export function TreePanel({ view, tree, leaf, at }: Props) {
   const [firstLeaf] = useState(leaf);
   const linkOf = (node: TreeRow, place: number) => {
     const below = tree.knownLeafBelow(node.id) ?? node.id;
-    return linkHere({ leaf: below === view.leafId ? null : below, at: node.id, originals: covered.has(place) || null });
+    return linkHere({
+      leaf: below === view.leafId ? null : below,
+      at: node.id,
+      originals: covered.has(place),
+      lanes: null,
+    });
   };
   return (
     <aside class="tree-panel" aria-label="Tree">

@@ -4,6 +4,7 @@ import { Empty } from "../components/empty.js";
 import { Failure } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
 import { Loading } from "../components/loading.js";
+import { ScrollRegion } from "../components/scroll-region.js";
 import { SessionListRow } from "../components/session-list-row.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count } from "../format.js";
@@ -85,9 +86,9 @@ function NoSessions({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Empty title="There are no sessions yet.">
       A session is here as soon as your program stores its first message:
-      <pre>
+      <ScrollRegion label="Code" class="code-block">
         <code>{'session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });'}</code>
-      </pre>
+      </ScrollRegion>
     </Empty>
   );
 }
