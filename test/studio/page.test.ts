@@ -55,14 +55,15 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     "shows every page of %s data at three widths",
     async (name) => {
       const { home } = await serve(WORLDS[name]);
-      for (const width of [1440, 768, 390]) {
-        for (const path of PAGES) {
-          const page = await open(home + path, { viewport: { width, height: 800 } });
-          expect(await page.locator("main").innerText(), path).not.toBe("");
+      for (const path of PAGES) {
+        const page = await open(home + path);
+        expect(await page.locator("main").innerText(), path).not.toBe("");
+        for (const width of [1440, 768, 390]) {
+          await page.setViewportSize({ width, height: 800 });
           const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
           expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0);
-          await page.context().close();
         }
+        await page.context().close();
       }
       expect(faults).toEqual([]);
     },
@@ -101,10 +102,10 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     const { home } = await serve(WORLDS.monstrous);
     const page = await open(`${home}/session?id=session-7`);
     expect(await page.locator("[data-message=m99999]").count()).toBe(1);
-    for (let step = 0; step < 12; step += 1) {
+    for (let step = 0; step < 24; step += 1) {
       const moved = await page.evaluate(async () => {
         const scroller = document.querySelector(".conversation-scroller") as HTMLElement;
-        scroller.scrollTop = Math.max(0, scroller.scrollTop - 1400);
+        scroller.scrollTop = Math.max(0, scroller.scrollTop - 4000);
         const top = scroller.getBoundingClientRect().top;
         const first = [...scroller.querySelectorAll("[data-message]")].find(
           (message) => message.getBoundingClientRect().bottom > top,
@@ -178,7 +179,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     const before = await place();
     world.pathLength += 1;
     await page.waitForTimeout(2500);
-    expect(await place()).toBe(before);
+    expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
     await page.context().close();
   });
 });

@@ -8,6 +8,12 @@ export const BASE = (document.querySelector<HTMLMetaElement>('meta[name="stemma-
 );
 
 const listeners = new Set<() => void>();
+let isBack = false;
+
+/** Somebody came by the browser's history: what they saw before is shown again as it was. */
+export function isReturning(): boolean {
+  return isBack;
+}
 
 /** The address of a page of the studio. */
 export function linkTo(path: string, query: Query = {}): string {
@@ -27,6 +33,7 @@ export function currentPlace(): Place {
 /** Goes to an address of the studio. `replace` leaves no entry in the browser's history. */
 export function navigate(address: string, options: { readonly replace?: boolean } = {}): void {
   if (address === location.pathname + location.search) return;
+  isBack = false;
   if (options.replace === true) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   for (const listener of listeners) listener();
@@ -49,6 +56,7 @@ export function usePlace(): Place {
 /** Lets links to the studio's pages change the address without loading the document again. */
 export function followLinks(): void {
   addEventListener("popstate", () => {
+    isBack = true;
     for (const listener of listeners) listener();
   });
   document.addEventListener("click", (event) => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isReturning } from "../location.js";
 
 interface Props<T> {
   readonly items: readonly T[];
@@ -15,7 +16,7 @@ interface Props<T> {
   readonly class?: string | undefined;
   /** The key of the row to bring into view, once it is there and whenever it is another one. */
   readonly shown?: string | null | undefined;
-  /** Under this name the place in the list is kept for whoever comes back to it. */
+  /** Under this name the place in the list is kept for whoever comes back by the browser's history. */
   readonly keepAs?: string | undefined;
 }
 
@@ -39,7 +40,7 @@ export function VirtualList<T>(props: Props<T>) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    element.scrollTop = keepAs === undefined ? 0 : (places.get(keepAs) ?? 0);
+    element.scrollTop = keepAs !== undefined && isReturning() ? (places.get(keepAs) ?? 0) : 0;
     look();
     const observer = new ResizeObserver(look);
     observer.observe(element);

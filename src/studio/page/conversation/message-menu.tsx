@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { MessageRow, SessionView } from "../../api.js";
+import { canCopy, copyText } from "../clipboard.js";
 import { Menu } from "../components/menu.js";
 import { useInfo } from "../info.js";
 import { linkHere, linkTo } from "../location.js";
@@ -36,9 +37,11 @@ export function MessageMenu({ row, view, isRaw, toggleRaw, reload }: Props) {
         <a href={linkHere({ at: message.id })}>Link to this message</a>
         <a href={linkTo("/memory", { session: id, message: message.id })}>What was remembered of it</a>
         <a href={linkTo("/context", { id, turn: message.id })}>What was sent for it</a>
-        <button type="button" onClick={() => navigator.clipboard.writeText(message.id)}>
-          Copy its id
-        </button>
+        {canCopy && (
+          <button type="button" onClick={() => copyText(message.id)}>
+            Copy its id
+          </button>
+        )}
         {info?.canWrite &&
           WRITES.map(({ name, text }) => (
             <button key={name} type="button" onClick={() => setAsked(name)}>

@@ -18,8 +18,15 @@ export function Siblings({ id, messageId, siblings }: Props) {
   const show = (sibling: string) => async (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
-    const leaf = (await tree?.leafBelow(sibling)) ?? sibling;
-    navigate(linkHere({ leaf, at: sibling }));
+    const known = tree?.knownLeafBelow(sibling) ?? null;
+    const address = linkHere({ leaf: known ?? sibling, at: sibling });
+    navigate(address);
+    if (known !== null) return;
+    // The path ends at the sibling until the tree has come that tells what follows it.
+    const leaf = await tree?.leafBelow(sibling);
+    if (leaf && leaf !== sibling && address === location.pathname + location.search) {
+      navigate(linkHere({ leaf }), { replace: true });
+    }
   };
   const step = (name: "previous" | "next", sibling: string | undefined) =>
     sibling === undefined ? (

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api-client.js";
+import { isReturning } from "../location.js";
 import { asApiError } from "./use-resource.js";
 
 export interface Page<T> {
@@ -24,13 +25,13 @@ interface State<T> extends Page<T> {
   readonly error: ApiError | null;
 }
 
-// What was read for a list stays for whoever comes back to it.
+// What was read for a list stays for whoever comes back by the browser's history.
 const kept = new Map<string, State<unknown>>();
 const KEPT_LISTS = 8;
 
 /**
- * Reads a list page by page. `key` names the list: another key is another list. With `keep` its rows are there at once when
- * the list is shown again.
+ * Reads a list page by page. `key` names the list: another key is another list. Until its first page has come, the
+ * rows of the list before stay. With `keep` the rows are there at once for whoever comes back by the browser's history.
  */
 export function usePages<T>(
   key: string,
@@ -41,7 +42,9 @@ export function usePages<T>(
   const underWay = useRef<AbortController | null>(null);
   const reader = useRef(readPage);
   reader.current = readPage;
-  const state = lists[key] ?? (options.keep === true ? (kept.get(key) as State<T> | undefined) : undefined);
+  const mayReturn = options.keep === true && isReturning();
+  const state = lists[key] ?? (mayReturn ? (kept.get(key) as State<T> | undefined) : undefined);
+  const shown = state ?? Object.values(lists)[0];
   const present = useRef(state);
   present.current = state;
 
@@ -77,7 +80,7 @@ export function usePages<T>(
   }, [load]);
   const reload = useCallback(() => load(true), [load]);
   return {
-    items: state?.items ?? [],
+    items: shown?.items ?? [],
     isComplete: state !== undefined && state.error === null && state.next === null,
     isLoading: state === undefined || (state.error === null && state.next !== null),
     error: state?.error ?? null,
