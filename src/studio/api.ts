@@ -1,14 +1,15 @@
+import type { HistoryMessage } from "../model/message.js";
 import type { ContextExplanation } from "../session/turn/explain.js";
+import type { PrefixBreak } from "../session/turn/record.js";
+import type { RefreshReason } from "../session/turn/request.js";
 import type {
-  Author,
-  HistoryMessage,
-  PrefixBreak,
-  RefreshReason,
+  MemoryOwner,
+  RememberedVersion,
   SearchHit,
   SessionInfo,
   StoredCompaction,
   StoredVersion,
-} from "../session.js";
+} from "../storage/contract.js";
 
 /**
  * What the studio's server answers its page. All routes stand under `<base>/api/`; GET reads, POST with a JSON object writes
@@ -18,6 +19,8 @@ export interface StudioFailure {
   /** One of the library's codes, or of the server's: `NOT_ALLOWED`, `NOT_FOUND`, `READ_ONLY`, `BAD_REQUEST`. */
   readonly code: string;
   readonly message: string;
+  /** Of `BLOCK_CONFLICT`: the block as it is now. */
+  readonly details?: { readonly block: MemoryBlock };
 }
 
 /** `GET info`. */
@@ -100,6 +103,12 @@ export interface MessagePage {
   readonly hasOlder: boolean;
   /** There are messages behind the last. */
   readonly hasNewer: boolean;
+  /**
+   * What was read: the leaf and whether summaries were left out. It differs from what was asked for where `around` names a
+   * message that is not visible there: then it is the path to that message, or the path without summaries.
+   */
+  readonly leafId: string | null;
+  readonly originals: boolean;
 }
 
 export interface MessageRow {
@@ -173,7 +182,7 @@ export interface ContextView {
 }
 
 /** Whose blocks and entries: exactly one of `session`, `user`, `key` is a query parameter of the routes of memory. */
-export type MemoryOwner = { readonly session: string } | { readonly user: string } | { readonly key: string };
+export type { MemoryOwner } from "../storage/contract.js";
 
 /** `GET owners?kind=user|key&after&limit`: users and keys that have blocks or entries, in the order of their names. */
 export interface OwnerList {
@@ -207,22 +216,14 @@ export interface EntryList {
   readonly next: string | null;
 }
 
-/** `GET versions?<owner>&label&key`: of a block, or with `key` of an entry; newest first. */
+/** `GET versions?<owner>&label&entry`: of a block, or with `entry` of the entry of this key; newest first. */
 export interface VersionList {
   readonly versions: StoredVersion[];
 }
 
 /** `GET writes?id&message`: everything that was remembered of a message of the session. */
 export interface WriteList {
-  readonly writes: RememberedRow[];
-}
-
-export interface RememberedRow extends StoredVersion {
-  readonly owner: MemoryOwner;
-  readonly label: string;
-  /** The entry's key; null for a block. */
-  readonly key: string | null;
-  readonly author: Author | null;
+  readonly writes: RememberedVersion[];
 }
 
 /** `GET usage?by=day|model|session&id&user&from&to`: days as `2026-11-22`, in UTC; by day the newest first, otherwise the costliest; at most 400. */

@@ -138,7 +138,9 @@ function messagePage(world: World, query: Query): MessagePage {
         ? [place - Math.floor(limit / 2), place + Math.ceil(limit / 2)]
         : [place - limit, place];
   const [first, last] = [Math.max(0, start), Math.min(length, end)];
-  return { messages: range(first, last).map(at), hasOlder: first > 0, hasNewer: last < length };
+  const leafId = query.get("leaf") ?? `m${world.pathLength - 1}`;
+  const ends = { hasOlder: first > 0, hasNewer: last < length };
+  return { messages: range(first, last).map(at), ...ends, leafId, originals: !hasSummary && world.pathLength > 40 };
 }
 
 function summary(world: World) {

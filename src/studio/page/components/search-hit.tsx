@@ -6,7 +6,7 @@ import { Time } from "./time.js";
 /** A message that matches, with the reasons for its place. */
 export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly place: number }) {
   const { words, meaning } = hit.ranks;
-  const address = linkTo("/session", { id: hit.sessionId, at: hit.id, originals: hit.coveredBy.length > 0 });
+  const address = linkTo("/session", { id: hit.sessionId, at: hit.id });
   return (
     <li class="hit">
       <a href={address} data-item>

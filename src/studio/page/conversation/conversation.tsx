@@ -22,7 +22,7 @@ export function Conversation({ view, reload, ...source }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const isPinned = useRef(true);
   const [isAway, setAway] = useState(false);
-  const { piece, error, showOlder, showNewer, showNewest, refresh } = useConversation(source);
+  const { piece, error, showOlder, showNewer, showNewest, refresh } = useConversation(source, view.leafId);
 
   // Where the messages stand is measured while those before are still drawn.
   const drawn = useRef(piece);

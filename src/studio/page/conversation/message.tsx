@@ -40,7 +40,7 @@ function StoredMessage({ row, view, isShown = false, reload }: Props) {
         <span class="tokens" title="Estimated tokens">
           {count(tokens)} tok
         </span>
-        <Siblings id={id} messageId={message.id} siblings={siblings} />
+        <Siblings messageId={message.id} siblings={siblings} />
         <MessageMenu row={row} view={view} isRaw={isRaw} toggleRaw={() => setRaw(!isRaw)} reload={reload} />
       </header>
       {isRaw ? <Json value={message} label="The message as JSON" /> : <MessageParts sessionId={id} message={message} />}

@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { MessagePage, MessageRow } from "../../api.js";
+import type { MessagePage } from "../../api.js";
 import { type ApiError, read } from "../api-client.js";
 import { asApiError } from "../hooks/use-resource.js";
 import { linkHere, navigate } from "../location.js";
+import { asPiece, extended, MOST_ROWS, type Piece } from "./piece.js";
 
 /** Which path is shown, and where. */
 export interface PathSource {
@@ -13,15 +14,6 @@ export interface PathSource {
   readonly at: string | null;
   /** Without summaries. */
   readonly originals: boolean;
-}
-
-/** The piece of a path that is drawn. */
-export interface Piece {
-  readonly rows: readonly MessageRow[];
-  readonly hasOlder: boolean;
-  readonly hasNewer: boolean;
-  /** Why it came: a new place to show, or the same place with more or other messages. */
-  readonly cause: "place" | "more";
 }
 
 export interface Conversation {
@@ -36,11 +28,11 @@ export interface Conversation {
 }
 
 const PAGE_SIZE = 40;
-// Beyond so many messages the far ones are dropped; they are read again when somebody scrolls back.
-const MOST_ROWS = 160;
 
-/** The messages of a path, of which only a piece is held. */
-export function useConversation({ id, leaf, at, originals }: PathSource): Conversation {
+/** The messages of a path, of which only a piece is held. `active` is the session's active leaf. */
+export function useConversation({ id, leaf, at, originals }: PathSource, active: string | null): Conversation {
+  const activeLeaf = useRef(active);
+  activeLeaf.current = active;
   const [piece, setPiece] = useState<Piece | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const present = useRef(piece);
@@ -59,15 +51,12 @@ export function useConversation({ id, leaf, at, originals }: PathSource): Conver
         setPiece(next);
         setError(null);
       } catch (fault) {
-        if (abort.signal.aborted) return;
-        const elsewhere = at === null ? null : placeOfMissing(asApiError(fault), { id, leaf, at, originals });
-        if (elsewhere === null) setError(asApiError(fault));
-        else navigate(elsewhere, { replace: true });
+        if (!abort.signal.aborted) setError(asApiError(fault));
       } finally {
         if (underWay.current === abort) underWay.current = null;
       }
     },
-    [id, leaf, originals, at],
+    [id, leaf, originals],
   );
 
   const path = JSON.stringify([id, leaf, originals]);
@@ -76,12 +65,22 @@ export function useConversation({ id, leaf, at, originals }: PathSource): Conver
     const isThere = shownPath.current === path && present.current?.rows.some(({ message }) => message.id === at);
     shownPath.current = path;
     if (isThere) setPiece((piece) => piece && { ...piece, cause: "place" });
+    else if (at === null) void load(async (ask) => asPiece(await ask({}), "place"));
     else {
-      const query = at === null ? {} : { from: at, direction: "around" };
-      void load(async (ask) => asPiece(await ask(query), "place"));
+      void load(async (ask) => {
+        const page = await ask({ from: at, direction: "around" });
+        // A message that is not visible on the path that was asked for is shown where it stands.
+        const isElsewhere = page.leafId === at && leaf === null && activeLeaf.current !== at;
+        if (isElsewhere || page.originals !== originals) {
+          const found = { leaf: isElsewhere ? at : leaf, originals: page.originals };
+          shownPath.current = JSON.stringify([id, found.leaf, found.originals]);
+          navigate(linkHere(found), { replace: true });
+        }
+        return asPiece(page, "place");
+      });
     }
     return () => underWay.current?.abort();
-  }, [path, at, load]);
+  }, [path, id, leaf, originals, at, load]);
 
   const more = useCallback(
     (direction: "older" | "newer") => {
@@ -101,35 +100,17 @@ export function useConversation({ id, leaf, at, originals }: PathSource): Conver
     showNewest: useCallback(() => void load(async (ask) => asPiece(await ask({}), "place")), [load]),
     refresh: useCallback(
       (around: string | null) => {
-        const query = around === null ? {} : { from: around, direction: "around", limit: MOST_ROWS / 2 };
-        void load(async (ask) => asPiece(await ask(query), "more"));
+        void load(async (ask) => {
+          if (around === null) return asPiece(await ask({}), "more");
+          const page = await ask({ from: around, direction: "around", limit: MOST_ROWS / 2 });
+          // The message is on another branch by now, so the newest of the shown one are read.
+          const isElsewhere = leaf === null && page.leafId === around && activeLeaf.current !== around;
+          return isElsewhere ? asPiece(await ask({}), "place") : asPiece(page, "more");
+        });
       },
-      [load],
+      [load, leaf],
     ),
   };
 }
 
 type Ask = (query: { from?: string; direction?: string; limit?: number }) => Promise<MessagePage>;
-
-function asPiece({ messages: rows, hasOlder, hasNewer }: MessagePage, cause: Piece["cause"]): Piece {
-  return { rows, hasOlder, hasNewer, cause };
-}
-
-function extended(piece: Piece, page: MessagePage, direction: "older" | "newer"): Piece {
-  if (direction === "older") {
-    const rows = [...page.messages, ...piece.rows];
-    const isCut = rows.length > MOST_ROWS;
-    const hasNewer = piece.hasNewer || isCut;
-    return { rows: rows.slice(0, MOST_ROWS), hasOlder: page.hasOlder, hasNewer, cause: "more" };
-  }
-  const rows = [...piece.rows, ...page.messages];
-  const hasOlder = piece.hasOlder || rows.length > MOST_ROWS;
-  return { rows: rows.slice(-MOST_ROWS), hasOlder, hasNewer: page.hasNewer, cause: "more" };
-}
-
-// A message that is not on the shown path stands on another branch, or beneath a summary.
-function placeOfMissing(error: ApiError, { leaf, at, originals }: PathSource): string | null {
-  if (error.code !== "MESSAGE_NOT_FOUND") return null;
-  if (leaf !== at) return linkHere({ leaf: at });
-  return originals ? null : linkHere({ originals: true });
-}

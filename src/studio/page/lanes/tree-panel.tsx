@@ -28,12 +28,11 @@ export function TreePanel({ view, tree, leaf, at }: Props) {
   const covered = useMemo(() => coveredPlaces(nodes, view.compactions), [nodes, view.compactions]);
   const passing = useMemo(() => pathLanes(layout.rows, onPath), [layout, onPath]);
   const [firstLeaf] = useState(leaf);
-  const linkOf = (node: TreeRow, place: number) => {
-    const below = tree.knownLeafBelow(node.id) ?? node.id;
+  const linkOf = (node: TreeRow) => {
+    const below = tree.leafBelow(node.id) ?? node.id;
     return linkHere({
       leaf: below === view.leafId ? null : below,
       at: node.id,
-      originals: covered.has(place),
       lanes: null,
     });
   };
@@ -56,7 +55,7 @@ export function TreePanel({ view, tree, leaf, at }: Props) {
         row={(node, place) => (
           <TreePanelRow
             node={node}
-            link={linkOf(node, place)}
+            link={linkOf(node)}
             row={layout.rows[place]}
             width={layout.width}
             height={ROW_HEIGHT}

@@ -1,4 +1,3 @@
-import { createContext } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionView, TreePage, TreeRow } from "../../api.js";
 import { type ApiError, read } from "../api-client.js";
@@ -14,14 +13,11 @@ export interface Tree {
   readonly isComplete: boolean;
   readonly error: ApiError | null;
   readonly more: () => void;
-  /** The newest leaf below a message. Reads on until the message has come; null where it is not in the session. */
-  readonly leafBelow: (id: string) => Promise<string | null>;
-  /** The same, of what was read so far. */
-  readonly knownLeafBelow: (id: string) => string | null;
+  /** Reads on until a message has come. */
+  readonly readTo: (id: string) => Promise<void>;
+  /** The newest leaf below a message; null where the message did not come yet. */
+  readonly leafBelow: (id: string) => string | null;
 }
-
-/** The tree of the session that is shown. */
-export const TreeContext = createContext<Tree | null>(null);
 
 const PAGE_SIZE = 500;
 
@@ -45,30 +41,47 @@ export function useTree({ session: { id }, leafId, stored, change }: SessionView
     setState(next);
     setError(null);
   }, []);
-  // One page at a time, in order.
-  const readPage = useCallback(
-    (after: string | null, take: (page: TreePage) => State): Promise<void> => {
-      const work = (underWay.current ?? Promise.resolve())
-        .then(() => read("tree", { id, after, limit: PAGE_SIZE }))
-        .then((page) => keep(take(page)))
-        .catch((fault: unknown) => setError(asApiError(fault)))
-        .finally(() => {
-          if (underWay.current === work) underWay.current = null;
-        });
-      underWay.current = work;
-      return work;
-    },
-    [id, keep],
-  );
+  // One page at a time, in order: what is asked for follows from the pages before.
+  const inTurn = useCallback((work: () => Promise<void>): Promise<void> => {
+    const mine = (underWay.current ?? Promise.resolve())
+      .then(work)
+      .catch((fault: unknown) => setError(asApiError(fault)))
+      .finally(() => {
+        if (underWay.current === mine) underWay.current = null;
+      });
+    underWay.current = mine;
+    return mine;
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `change` tells that there is something new to read.
   useEffect(() => {
-    void readPage(null, (page) => merged(present.current, page, leafId, stored));
-  }, [readPage, leafId, stored, change]);
+    void inTurn(async () => {
+      const page = await read("tree", { id, limit: PAGE_SIZE });
+      keep(merged(present.current, page, leafId, stored));
+    });
+  }, [inTurn, keep, id, leafId, stored, change]);
 
-  const readOn = useCallback(() => {
-    const after = present.current?.next ?? null;
-    return after === null ? null : readPage(after, (page) => extended(present.current, page));
-  }, [readPage]);
+  const readOn = useCallback(
+    () =>
+      inTurn(async () => {
+        const after = present.current?.next ?? null;
+        if (after !== null) keep(extended(present.current, await read("tree", { id, after, limit: PAGE_SIZE })));
+      }),
+    [inTurn, keep, id],
+  );
+  const leafBelow = useCallback((message: string) => present.current?.leaves.below(message) ?? null, []);
+  const readTo = useCallback(
+    async (message: string) => {
+      let length = -1;
+      while (present.current?.nodes.every((node) => node.id !== message) !== false) {
+        const { nodes, next } = present.current ?? { nodes: [], next: "" };
+        // A page that brought nothing failed.
+        if (next === null || nodes.length === length) return;
+        length = nodes.length;
+        await readOn();
+      }
+    },
+    [readOn],
+  );
   return useMemo(
     () => ({
       nodes: state?.nodes ?? [],
@@ -78,17 +91,10 @@ export function useTree({ session: { id }, leafId, stored, change }: SessionView
       more: () => {
         if (underWay.current === null) void readOn();
       },
-      leafBelow: async (message: string) => {
-        while (present.current?.nodes.every((node) => node.id !== message)) {
-          const reading = readOn();
-          if (reading === null) return null;
-          await reading;
-        }
-        return present.current?.leaves.below(message) ?? null;
-      },
-      knownLeafBelow: (message: string) => present.current?.leaves.below(message) ?? null,
+      readTo,
+      leafBelow,
     }),
-    [state, error, readOn],
+    [state, error, readOn, readTo, leafBelow],
   );
 }
 

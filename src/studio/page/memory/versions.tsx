@@ -25,7 +25,7 @@ interface Props {
 /** The versions of a block or an entry, newest first, and what one of them changed. */
 export function Versions({ owner, label, entry, known, shown, reload }: Props) {
   const info = useInfo();
-  const list = useResource("versions", { ...ownerQuery(owner), label, key: entry });
+  const list = useResource("versions", { ...ownerQuery(owner), label, entry });
   useReloadOn(String(known), list.reload);
   const [restored, setRestored] = useState<number | null>(null);
   const versions = list.data?.versions ?? [];

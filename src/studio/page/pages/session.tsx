@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { SessionView } from "../../api.js";
 import { Failure } from "../components/failure.js";
 import { Loading } from "../components/loading.js";
@@ -6,8 +7,8 @@ import { Conversation } from "../conversation/conversation.js";
 import { useChange } from "../hooks/use-change.js";
 import { useResource } from "../hooks/use-resource.js";
 import { TreePanel } from "../lanes/tree-panel.js";
-import { TreeContext, useTree } from "../lanes/use-tree.js";
-import { linkHere } from "../location.js";
+import { type Tree, useTree } from "../lanes/use-tree.js";
+import { linkHere, navigate } from "../location.js";
 import type { Place } from "../router.js";
 
 /** A session: its conversation, and beside it the tree of its branches. */
@@ -33,11 +34,12 @@ function Shown({ view, place, reload }: Props) {
   const tree = useTree(view);
   const leaf = place.query.get("leaf");
   const at = place.query.get("at");
+  useWholeBranch(leaf, view.leafId, tree);
   const originals = place.query.get("originals") === "1";
   // Without a choice, the style sheet shows the tree where there is room.
   const lanes = { "0": "no-lanes", "1": "all-lanes" }[place.query.get("lanes") ?? ""] ?? "";
   return (
-    <TreeContext.Provider value={tree}>
+    <>
       <SessionHead view={view} place={place} reload={reload} />
       <div class={`session-body ${lanes}`}>
         <div class="session-main">
@@ -55,6 +57,19 @@ function Shown({ view, place, reload }: Props) {
         </div>
         <TreePanel view={view} tree={tree} leaf={leaf ?? view.leafId} at={at} />
       </div>
-    </TreeContext.Provider>
+    </>
   );
+}
+
+// Whichever message the address names, its branch is shown down to the newest leaf.
+function useWholeBranch(leaf: string | null, leafId: string | null, { nodes, readTo, leafBelow }: Tree): void {
+  useEffect(() => {
+    if (leaf !== null) void readTo(leaf);
+  }, [leaf, readTo]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each page of the tree, the leaf may be another one.
+  useEffect(() => {
+    const found = leaf === null ? null : leafBelow(leaf);
+    if (found === null || (found === leaf && found !== leafId)) return;
+    navigate(linkHere({ leaf: found === leafId ? null : found }), { replace: true });
+  }, [leaf, leafId, nodes, leafBelow]);
 }
