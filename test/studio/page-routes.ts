@@ -1,15 +1,7 @@
-import type {
-  ContextView,
-  FoundHit,
-  MemoryBlock,
-  MessagePage,
-  SessionView,
-  TreePage,
-  TreeRow,
-  TurnRow,
-  UsageRow,
-} from "../../src/studio/api.js";
-import { HOSTILE, timeOf, type World } from "./page-world.js";
+import type { FoundHit, MessagePage, SessionView, TreePage, TreeRow, UsageRow } from "../../src/studio/api.js";
+import { blocks, versionOf } from "./page-memory.js";
+import { contextView, turnOf } from "./page-turns.js";
+import { HOSTILE, range, timeOf, type World } from "./page-world.js";
 
 type Query = URLSearchParams;
 export type Route = (world: World, query: Query) => unknown;
@@ -207,118 +199,6 @@ function hit(world: World, place: number, q: string): FoundHit {
   };
 }
 
-function turnOf(place: number): TurnRow {
-  const isBroken = place % 8 === 2;
-  return {
-    messageId: `m${place}`,
-    sentAt: Date.parse(timeOf((64 - place) * 30)),
-    tokens: 4000 + place * 131,
-    bytes: 16_000 + place * 520,
-    refreshed: isBroken ? "blocks" : false,
-    prefixHash: (place * 7919).toString(16).padStart(4, "0").repeat(16),
-    brokenAt: isBroken ? { offset: 2210, source: "block", name: "FACTS", by: "blocks" } : null,
-  };
-}
-
-const FROZEN = `${"═".repeat(20)}\nSOUL (the agent's character)\n${"═".repeat(20)}\nYou are helpful.\nYou answer in short sentences.\n\n${range(
-  0,
-  20,
-)
-  .map((line) => `Rule ${line}: be kind.`)
-  .join("\n")}\n\nFACTS [40%]\nThe user likes tea.\nThe user lives in Lisbon.`;
-
-function contextView(world: World, query: Query): ContextView {
-  if (world.pathLength === 0) return { explanation: null, blocks: [], frozenPrompt: null, currentPrompt: null };
-  const turn = query.get("turn");
-  const isLarge = world.pathLength > 1000;
-  const part = (
-    source: "tool" | "prompt" | "block" | "summary" | "message" | "update" | "recall",
-    name: string,
-    tokens: number,
-    reason: string,
-  ) => ({
-    source,
-    name,
-    tokens,
-    bytes: tokens * 4,
-    reason,
-  });
-  const parts = [
-    part("tool", "set_context", 210, "The model may write: FACTS, TASKS."),
-    part("tool", "search_context", 180, "The model may search: KNOWLEDGE."),
-    part("prompt", "", 60, "Stands in the prompt outside its blocks."),
-    part("block", "SOUL", 420, "A block of the session, as the prompt froze it."),
-    part(
-      "block",
-      isLarge ? (HOSTILE[0] ?? "") : "FACTS",
-      310,
-      "A block of the session, as the prompt froze it. It has changed since.",
-    ),
-    part("summary", "compaction_c1", 48, 'Stands for the messages from "m2" to "m21".'),
-    ...range(22, isLarge ? 20_000 : 63).map((place) =>
-      part("message", `m${place}`, 20 + (place % 7) * 31, "On the path to the message to be answered."),
-    ),
-    part("update", "m62", 35, "Changed after the prompt was frozen: FACTS."),
-    part("recall", "m62", 120, 'Found in the user\'s other chats: message "m3" of session "session-9".'),
-  ];
-  const tokens = parts.reduce((sum, each) => sum + each.tokens, 0);
-  return {
-    explanation: {
-      ...turnOf(turn === null ? 3 : 10),
-      messageId: turn ?? null,
-      sentAt: turn === null ? null : Date.parse(timeOf(40)),
-      tokens,
-      parts,
-      isOutdated: turn !== null,
-    },
-    blocks: [
-      { label: "soul", tokens: 420, maxTokens: null, version: null },
-      { label: "facts", tokens: 330, maxTokens: 800, version: 12 },
-      { label: "tasks", tokens: 590, maxTokens: 600, version: 3 },
-    ],
-    frozenPrompt: FROZEN,
-    currentPrompt: FROZEN.replace("likes tea", "likes green tea").replace("[40%]", "[44%]"),
-  };
-}
-
-function blocks(world: World): MemoryBlock[] {
-  const block = (label: string, content: string, version: number): MemoryBlock => ({
-    label,
-    content,
-    tokens: Math.ceil(content.length / 4),
-    version,
-    updatedAt: timeOf(30),
-  });
-  const ordinary = [
-    block("facts", versionOf(12).content ?? "", 12),
-    block("tasks", "- [x] Add the index\n- [ ] Tell Ada", 3),
-    block("persona", "", 1),
-  ];
-  return world.pathLength > 1000 ? [...ordinary, block(HOSTILE[1] ?? "", "x".repeat(1_000_000), 900)] : ordinary;
-}
-
-function versionOf(version: number) {
-  const facts = [
-    "The user likes green tea.",
-    "The user lives in Lisbon.",
-    "The user travels by train.",
-    "Ada's birthday is on May 4.",
-  ];
-  const lines = range(0, 4)
-    .filter((line) => (version + line) % 3 !== 0)
-    .map((line) => facts[line] ?? "");
-  const authors = ["model", "program", "learning", "import"] as const;
-  return {
-    version,
-    content: [...lines, `Last seen on day ${version}.`].join("\n"),
-    writtenAt: timeOf((13 - version) * 700),
-    author: authors[version % 4] ?? null,
-    sessionId: version % 4 === 1 ? null : "session-2",
-    messageIds: version % 2 === 0 ? [`m${version * 2}`] : [],
-    toolCallId: null,
-  };
-}
-
 function usageRows(by: string): UsageRow[] {
   const row = (name: string, size: number): UsageRow => ({
     name,
@@ -333,8 +213,4 @@ function usageRows(by: string): UsageRow[] {
   return range(0, 45)
     .filter((place) => place % 6 !== 4)
     .map((place) => row(timeOf(place * 1440).slice(0, 10), 5 + ((place * 17) % 23)));
-}
-
-function range(start: number, end: number): number[] {
-  return Array.from({ length: Math.max(0, end - start) }, (_, each) => start + each);
 }

@@ -203,3 +203,8 @@ export const WORLDS: Readonly<Record<"empty" | "ordinary" | "monstrous", World>>
     hasMemory: true,
   },
 };
+
+/** The numbers from `start` up to, but without, `end`. */
+export function range(start: number, end: number): number[] {
+  return Array.from({ length: Math.max(0, end - start) }, (_, each) => start + each);
+}

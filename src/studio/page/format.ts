@@ -30,9 +30,9 @@ export function cost(value: number): string {
   return value < 0.01 ? value.toPrecision(2) : value.toFixed(2);
 }
 
-export function milliseconds(value: number): string {
-  if (value < 1000) return `${Math.round(value)} ms`;
-  return value < 60_000 ? `${(value / 1000).toFixed(1)} s` : `${(value / 60_000).toFixed(1)} min`;
+/** A score, of which only the first digits matter. */
+export function score(value: number): string {
+  return value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(2) : value.toPrecision(3);
 }
 
 export function fullTime(time: Date): string {

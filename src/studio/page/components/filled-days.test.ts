@@ -5,7 +5,8 @@ const day = (name: string, inputTokens = 1) => ({ name, requests: 1, inputTokens
 
 it("puts the days in order, and zeros where nothing was used", () => {
   const days = filledDays([day("2026-03-02"), day("2026-02-27")]);
-  expect(days.map(({ name, inputTokens }) => [name, inputTokens])).toEqual([
+  expect(days).toHaveLength(30);
+  expect(days.slice(-4).map(({ name, inputTokens }) => [name, inputTokens])).toEqual([
     ["2026-02-27", 1],
     ["2026-02-28", 0],
     ["2026-03-01", 0],

@@ -1,4 +1,5 @@
 import type { FoundHit } from "../../api.js";
+import { score } from "../format.js";
 import { linkTo } from "../location.js";
 import { MarkedText } from "./marked-text.js";
 import { Time } from "./time.js";
@@ -25,7 +26,7 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
       </a>
       <details class="why">
         <summary>
-          Score {hit.score.toPrecision(3)} · {words === null ? "not found by words" : `place ${words} by words`}
+          Score {score(hit.score)} · {words === null ? "not found by words" : `place ${words} by words`}
           {meaning !== null && ` · place ${meaning} by meaning`}
         </summary>
         <table>
@@ -37,13 +38,13 @@ export function SearchHit({ hit, place }: { readonly hit: FoundHit; readonly pla
             </tr>
           </thead>
           <tbody>
-            {hit.words.map(({ word, count, score }) => (
+            {hit.words.map(({ word, count, score: own }) => (
               <tr key={word}>
                 <td>
                   <bdi>{word}</bdi>
                 </td>
                 <td class="number">{count}</td>
-                <td class="number">{score.toPrecision(3)}</td>
+                <td class="number">{score(own)}</td>
               </tr>
             ))}
           </tbody>

@@ -37,7 +37,7 @@ export function SessionHead({ view, place, reload }: Props) {
           <bdi>{session.name || session.id}</bdi>
         </h1>
         <span class="session-id">
-          {session.name !== "" && <bdi>{session.id}</bdi>}
+          {session.name !== "" && session.name !== session.id && <bdi>{session.id}</bdi>}
           <CopyButton text={session.id} name="the session's id" />
         </span>
       </div>

@@ -8,7 +8,7 @@ export function SessionListRow({ session }: { readonly session: SessionRow }) {
   return (
     <a class="session-row" href={linkTo("/session", { id: session.id })} data-item>
       <span class="session-title">
-        {session.name !== "" && <bdi class="title">{session.name}</bdi>}
+        {session.name !== "" && session.name !== session.id && <bdi class="title">{session.name}</bdi>}
         <bdi class="id">{session.id}</bdi>
       </span>
       <bdi class="user">{session.user_id ?? ""}</bdi>

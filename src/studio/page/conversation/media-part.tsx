@@ -35,7 +35,7 @@ export function MediaPart({ part, stub, sessionId, messageId }: Props) {
       <figcaption>
         <Icon name="file" />
         <bdi class="media-name">{name}</bdi>
-        <span class="badge">{type}</span>
+        {name !== type && <span class="badge">{type}</span>}
         <span class="size">{bytes(stub.bytes)}</span>
         {type.startsWith("image/") && (
           <button type="button" onClick={() => setShown(!isShown)} aria-expanded={isShown}>

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { compare, compareTexts } from "./difference.js";
+import { compareTexts } from "./difference.js";
 import { folded } from "./folded.js";
+import { compare } from "./shortest-script.js";
 
 const side = (runs: ReturnType<typeof compare>, only: "removed" | "added") =>
   runs.flatMap(({ kind, items }) => (kind === "same" || kind === only ? items : []));

@@ -17,8 +17,8 @@ export function Owners() {
   };
   return (
     <div class="owners">
-      <OwnerColumn kind="user" title="Users" empty="No user has a memory." />
-      <OwnerColumn kind="key" title="Shared keys" empty="No blocks or entries are shared by a key." />
+      <OwnerColumn kind="user" title="Users" empty="No user has a memory." scope='"user"' />
+      <OwnerColumn kind="key" title="Shared keys" empty="Nothing is shared by a key." scope='{ key: "team" }' />
       <section class="owner-column">
         <h2>Session</h2>
         <form class="search-form" onSubmit={open}>
@@ -43,9 +43,11 @@ interface Props {
   readonly kind: "user" | "key";
   readonly title: string;
   readonly empty: string;
+  /** With which scope a program puts a block there. */
+  readonly scope: string;
 }
 
-function OwnerColumn({ kind, title, empty }: Props) {
+function OwnerColumn({ kind, title, empty, scope }: Props) {
   const owners = usePages<string>(
     `owners ${kind}`,
     async (after, signal) => {
@@ -58,7 +60,9 @@ function OwnerColumn({ kind, title, empty }: Props) {
     <section class="owner-column">
       <h2>{title}</h2>
       {owners.isComplete && owners.items.length === 0 ? (
-        <Empty title={empty} />
+        <Empty title={empty}>
+          A block with <code>scope: {scope}</code> appears here once it is written.
+        </Empty>
       ) : (
         <VirtualList
           items={owners.items}
