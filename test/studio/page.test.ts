@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, startChromium } from "../helpers/browser.js";
@@ -19,7 +18,6 @@ const PAGES = [
   "/usage",
   "/search?q=orders",
 ];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/chromium, or STEMMA_CHROMIUM)", () => {
   const servers: Server[] = [];
@@ -87,7 +85,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
       const { home } = await serve(WORLDS.ordinary);
       for (const path of PAGES) {
         const page = await open(home + path, { colorScheme, bypassCSP: true });
-        await page.evaluate(`${AXE};0`);
+        await page.evaluate(`${axe.source};0`);
         const found: string[] = await page.evaluate(`axe.run().then(({ violations }) => violations
         .filter(({ impact }) => impact === "serious" || impact === "critical")
         .map(({ id, nodes }) => id + ": " + nodes[0].html))`);
