@@ -1,0 +1,29 @@
+import type { SessionRow } from "../../api.js";
+import { cost, count, short } from "../format.js";
+import { linkTo } from "../location.js";
+import { Time } from "./time.js";
+
+/** A session in a list: a link with its figures. */
+export function SessionListRow({ session }: { readonly session: SessionRow }) {
+  return (
+    <a class="session-row" href={linkTo("/session", { id: session.id })} data-item>
+      <span class="session-title">
+        {session.name !== "" && session.name !== session.id && <bdi class="title">{session.name}</bdi>}
+        <bdi class="id">{session.id}</bdi>
+      </span>
+      <bdi class="user">{session.user_id ?? ""}</bdi>
+      <span class="number" title={`${count(session.messages)} messages`}>
+        {short(session.messages)}
+        <span class="unit"> messages</span>
+      </span>
+      <span class="number" title={`${count(session.tokens)} tokens, estimated`}>
+        {short(session.tokens)}
+        <span class="unit"> tokens</span>
+      </span>
+      <span class="number cost">{session.estimated_cost > 0 ? cost(session.estimated_cost) : "–"}</span>
+      <span class="number when">
+        <Time at={session.updated_at} />
+      </span>
+    </a>
+  );
+}

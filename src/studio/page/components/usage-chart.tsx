@@ -1,0 +1,51 @@
+import type { UsageRow } from "../../api.js";
+import { count, short } from "../format.js";
+import { filledDays } from "./filled-days.js";
+
+const HEIGHT = 160;
+
+/** Tokens by day as bars, oldest first; days without usage have none. The table below holds the same figures. */
+export function UsageChart({ rows }: { readonly rows: readonly UsageRow[] }) {
+  const days = filledDays(rows);
+  const highest = Math.max(1, ...days.map(({ inputTokens, outputTokens }) => inputTokens + outputTokens));
+  const y = (tokens: number) => (tokens / highest) * HEIGHT;
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="swatch source-message" /> Input <span class="swatch source-block" /> Output
+        <span class="quiet-number">highest day: {short(highest)} tokens</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${days.length * 10} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="Tokens by day"
+      >
+        {days.map(({ name, inputTokens, outputTokens }, place) => (
+          <g key={name}>
+            <title>{`${name}: ${count(inputTokens)} in, ${count(outputTokens)} out`}</title>
+            <rect class="hover-area" x={place * 10} width="10" height={HEIGHT} />
+            <rect
+              class="source-message"
+              x={place * 10 + 1}
+              width="8"
+              y={HEIGHT - y(inputTokens)}
+              height={y(inputTokens)}
+            />
+            <rect
+              class="source-block"
+              x={place * 10 + 1}
+              width="8"
+              y={HEIGHT - y(inputTokens + outputTokens)}
+              height={y(outputTokens)}
+            />
+          </g>
+        ))}
+      </svg>
+      <div class="chart-axis" aria-hidden="true">
+        <span>{days[0]?.name}</span>
+        <span>{days.length > 1 && days.at(-1)?.name}</span>
+      </div>
+    </figure>
+  );
+}

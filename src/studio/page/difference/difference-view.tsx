@@ -1,0 +1,69 @@
+import { useMemo, useState } from "preact/hooks";
+import { ScrollRegion } from "../components/scroll-region.js";
+import { counted } from "../format.js";
+import { compareTexts, type DifferenceRow, type Segment } from "./difference.js";
+import { folded } from "./folded.js";
+
+interface Props {
+  readonly before: string;
+  readonly after: string;
+  /** What the two texts are. */
+  readonly names: readonly [string, string];
+}
+
+const MOST_CHARACTERS = 200_000;
+
+/** Two texts beside each other, with what differs marked. Long runs that are the same are folded. */
+export function DifferenceView({ before, after, names }: Props) {
+  const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
+  const isCut = Math.max(before.length, after.length) > MOST_CHARACTERS;
+  const rows = useMemo(
+    () => compareTexts(before.slice(0, MOST_CHARACTERS), after.slice(0, MOST_CHARACTERS)),
+    [before, after],
+  );
+  const pieces = useMemo(() => folded(rows), [rows]);
+  return (
+    <ScrollRegion label={`${names[0]} and ${names[1]}`} class="difference">
+      <div class="difference-head" aria-hidden="true">
+        <span>{names[0]}</span>
+        <span>{names[1]}</span>
+      </div>
+      {pieces.map(({ start, rows, isFolded }) =>
+        isFolded && !opened.has(start) ? (
+          <button
+            key={start}
+            type="button"
+            class="difference-fold"
+            onClick={() => setOpened(new Set([...opened, start]))}
+          >
+            {counted(rows.length, "line")} the same
+          </button>
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place.
+          rows.map((row, line) => <Row key={start + line} row={row} />)
+        ),
+      )}
+      {isCut && <p class="nothing">Only the beginning is compared: the texts are very long.</p>}
+    </ScrollRegion>
+  );
+}
+
+function Row({ row }: { readonly row: DifferenceRow }) {
+  return (
+    <div class={`difference-row is-${row.kind}`}>
+      <Side segments={row.before} kind={row.kind === "same" ? "same" : "removed"} />
+      <Side segments={row.after} kind={row.kind === "same" ? "same" : "added"} />
+    </div>
+  );
+}
+
+function Side({ segments, kind }: { readonly segments: readonly Segment[] | null; readonly kind: string }) {
+  if (segments === null) return <span class="side is-absent" />;
+  const Mark = kind === "added" ? "ins" : "del";
+  return (
+    <span class={`side is-${kind}`} dir="auto">
+      {/* biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place in the line. */}
+      {segments.map(({ text, isMarked }, place) => (isMarked ? <Mark key={place}>{text}</Mark> : text))}
+    </span>
+  );
+}

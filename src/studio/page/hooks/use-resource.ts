@@ -1,0 +1,42 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, read, type StudioReads } from "../api-client.js";
+import type { Query } from "../router.js";
+
+export interface Resource<T> {
+  /** The newest answer; while another one is under way, the one before. Null before the first. */
+  readonly data: T | null;
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+/** Reads a route, and again whenever the query changes. A null query reads nothing. */
+export function useResource<R extends keyof StudioReads>(route: R, query: Query | null): Resource<StudioReads[R]> {
+  const key = query === null ? null : JSON.stringify(query);
+  const [count, setCount] = useState(0);
+  const [state, setState] = useState<{ data: StudioReads[R] | null; error: ApiError | null; done: string | null }>({
+    data: null,
+    error: null,
+    done: null,
+  });
+  const wanted = `${key} ${count}`;
+  const latest = useRef(query);
+  latest.current = query;
+  useEffect(() => {
+    if (latest.current === null) return;
+    const abort = new AbortController();
+    read(route, latest.current, abort.signal).then(
+      (data) => setState({ data, error: null, done: wanted }),
+      (error: unknown) => {
+        if (!abort.signal.aborted) setState((old) => ({ data: old.data, error: asApiError(error), done: wanted }));
+      },
+    );
+    return () => abort.abort();
+  }, [route, wanted]);
+  const reload = useCallback(() => setCount((before) => before + 1), []);
+  return { data: state.data, error: state.error, isLoading: key !== null && state.done !== wanted, reload };
+}
+
+export function asApiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError("PAGE_FAULT", String(error));
+}

@@ -1,0 +1,39 @@
+import { Empty } from "../components/empty.js";
+import { Failure } from "../components/failure.js";
+import { Loading } from "../components/loading.js";
+import { SessionPageHead } from "../components/session-page-head.js";
+import { ContextDetail } from "../context/context-detail.js";
+import { TurnListPanel } from "../context/turn-list.js";
+import { useChange } from "../hooks/use-change.js";
+import { useReloadOn } from "../hooks/use-reload-on.js";
+import { useResource } from "../hooks/use-resource.js";
+import type { Place } from "../router.js";
+
+/** What was sent to the model in each turn, and what the next request would be. */
+export function ContextPage({ place }: { readonly place: Place }) {
+  const id = place.query.get("id") ?? "";
+  const turn = place.query.get("turn");
+  const session = useResource("session", { id });
+  const change = session.data?.change ?? null;
+  useChange(id, change, session.reload);
+  const context = useResource("context", { id, turn });
+  useReloadOn(change, context.reload);
+  return (
+    <div class="page context-page">
+      <SessionPageHead id={id} here={place.path} />
+      <div class="context-body">
+        <TurnListPanel id={id} turn={turn} change={change} />
+        <div class="context-main">
+          {context.error && <Failure error={context.error} retry={context.reload} />}
+          {!context.data && !context.error && <Loading />}
+          {context.data && <ContextDetail id={id} turn={turn} view={context.data} />}
+          {context.data && context.data.explanation === null && turn !== null && (
+            <Empty title="Nothing is kept of this turn.">
+              Requests are recorded when the program prepares them with <code>session.prepareTurn()</code>.
+            </Empty>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

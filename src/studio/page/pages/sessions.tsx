@@ -1,0 +1,94 @@
+import type { SessionRow } from "../../api.js";
+import { read } from "../api-client.js";
+import { Empty } from "../components/empty.js";
+import { Failure } from "../components/failure.js";
+import { FilterField } from "../components/filter-field.js";
+import { Loading } from "../components/loading.js";
+import { ScrollRegion } from "../components/scroll-region.js";
+import { SessionListRow } from "../components/session-list-row.js";
+import { VirtualList } from "../components/virtual-list.js";
+import { count } from "../format.js";
+import { usePages } from "../hooks/use-pages.js";
+import { useInfo } from "../info.js";
+import { linkTo } from "../location.js";
+import type { Place } from "../router.js";
+
+const PAGE_SIZE = 100;
+const ROW_HEIGHT = 52;
+
+/** All sessions, by latest change. */
+export function SessionsPage({ place }: { readonly place: Place }) {
+  const info = useInfo();
+  const filter = Object.fromEntries(["name", "user", "prefix"].map((name) => [name, place.query.get(name)]));
+  const isFiltered = Object.values(filter).some((value) => value !== null);
+  const key = JSON.stringify(filter);
+  const sessions = usePages<SessionRow>(
+    key,
+    async (cursor, signal) => {
+      const page = await read("sessions", { ...filter, cursor, limit: PAGE_SIZE }, signal);
+      return { items: page.sessions, next: page.nextCursor };
+    },
+    { keep: true },
+  );
+  return (
+    <div class="page list-page">
+      <div class="page-head">
+        <h1>Sessions {info && <span class="quiet-number">{count(info.sessions)}</span>}</h1>
+        <div class="filters">
+          <FilterField name="name" label="Title contains" place={place} />
+          <FilterField name="user" label="User" place={place} />
+          <FilterField name="prefix" label="Id begins with" place={place} />
+          <button type="button" onClick={sessions.reload}>
+            Refresh
+          </button>
+        </div>
+      </div>
+      <div class="session-columns" aria-hidden="true">
+        <span>Title</span>
+        <span>User</span>
+        <span class="number">Messages</span>
+        <span class="number">Tokens</span>
+        <span class="number">Cost</span>
+        <span class="number">Changed</span>
+      </div>
+      {sessions.isComplete && sessions.items.length === 0 ? (
+        <NoSessions isFiltered={isFiltered} />
+      ) : (
+        <VirtualList
+          items={sessions.items}
+          rowHeight={ROW_HEIGHT}
+          label="Sessions"
+          keyOf={({ id }) => id}
+          row={(session) => <SessionListRow session={session} />}
+          onEnd={sessions.error ? undefined : sessions.more}
+          keepAs={key}
+          footer={
+            sessions.error ? (
+              <Failure error={sessions.error} retry={sessions.items.length === 0 ? sessions.reload : sessions.more} />
+            ) : (
+              sessions.isLoading && <Loading />
+            )
+          }
+        />
+      )}
+    </div>
+  );
+}
+
+function NoSessions({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty title="No session matches.">
+        <a href={linkTo("/")}>Show all sessions</a>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="There are no sessions yet.">
+      A session is here as soon as your program stores its first message:
+      <ScrollRegion label="Code" class="code-block">
+        <code>{'session.appendMessage({ id, role: "user", parts: [{ type: "text", text }] });'}</code>
+      </ScrollRegion>
+    </Empty>
+  );
+}
