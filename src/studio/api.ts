@@ -223,8 +223,10 @@ export interface VersionList {
 
 /** `GET writes?id&message`: everything that was remembered of a message of the session. */
 export interface WriteList {
-  readonly writes: RememberedVersion[];
+  readonly writes: RememberedRow[];
 }
+
+export type RememberedRow = RememberedVersion;
 
 /** `GET usage?by=day|model|session&id&user&from&to`: days as `2026-11-22`, in UTC; by day the newest first, otherwise the costliest; at most 400. */
 export interface UsageView {

@@ -140,9 +140,30 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     await page.keyboard.press("ArrowRight");
     await page.waitForURL(/at=m59-b/);
     await page.keyboard.press("?");
-    expect(await page.locator("dialog[open]").count()).toBe(1);
+    await page.waitForSelector("dialog[open]");
     await page.keyboard.press("Escape");
-    expect(await page.locator("dialog[open]").count()).toBe(0);
+    await page.waitForSelector("dialog", { state: "detached" });
+    await page.context().close();
+  });
+
+  it("scrolls through 100,000 sessions, and comes back to the same row", async () => {
+    const { home } = await serve(WORLDS.monstrous);
+    const page = await open(`${home}/`);
+    const list = page.locator(".virtual-list");
+    for (let step = 0; step < 10; step += 1) {
+      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await page.waitForTimeout(150);
+    }
+    expect(await list.locator("li").count()).toBeLessThan(80);
+    const row = list.locator("a").nth(20);
+    const address = await row.getAttribute("href");
+    const top = await list.evaluate((element) => element.scrollTop);
+    expect(top).toBeGreaterThan(20_000);
+    await row.evaluate((element) => (element as HTMLElement).click());
+    await page.waitForSelector(".session-page");
+    await page.goBack();
+    await page.waitForSelector(`a[href="${address}"]`);
+    expect(Math.abs((await list.evaluate((element) => element.scrollTop)) - top)).toBeLessThan(2);
     await page.context().close();
   });
 

@@ -1,4 +1,4 @@
-import type { MemoryOwner, WriteList } from "../../api.js";
+import type { MemoryOwner, RememberedRow } from "../../api.js";
 import { ownerQuery } from "../api-client.js";
 import { Empty } from "../components/empty.js";
 import { Failure } from "../components/failure.js";
@@ -29,7 +29,7 @@ export function RememberedList({ session, message }: { readonly session: string;
   );
 }
 
-function Remembered({ row }: { readonly row: WriteList["writes"][number] }) {
+function Remembered({ row }: { readonly row: RememberedRow }) {
   const { owner, label, key, version, content } = row;
   const address = linkTo("/memory", { ...ownerQuery(owner), label, entry: key, version });
   return (
