@@ -18,7 +18,7 @@ const LEAST_IN_COMMON = 0.4;
 /** The lines of two texts beside each other, with the words marked that differ within a changed line. */
 export function compareTexts(before: string, after: string): DifferenceRow[] {
   const rows: DifferenceRow[] = [];
-  const runs = compare(before.split("\n"), after.split("\n"));
+  const runs = compare(linesOf(before), linesOf(after));
   for (let at = 0; at < runs.length; at += 1) {
     const run = runs[at] as Run;
     const following = runs[at + 1];
@@ -33,6 +33,9 @@ export function compareTexts(before: string, after: string): DifferenceRow[] {
   }
   return rows;
 }
+
+// A text that is empty has no line, not an empty one.
+const linesOf = (text: string) => (text === "" ? [] : text.split("\n"));
 
 function pairedRows(removed: readonly string[], added: readonly string[]): DifferenceRow[] {
   return Array.from({ length: Math.max(removed.length, added.length) }, (_, line): DifferenceRow => {

@@ -1,0 +1,94 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningServer, serveNode } from "../../src/cli/studio/node-server.js";
+import type { Studio } from "../../src/studio/options.js";
+import { hasChromium, startChromium } from "../helpers/browser.js";
+
+/** A studio below `/debug`, which may write, on a store that holds the sample. */
+export interface ServedStudio {
+  readonly studio: Studio;
+  /** Renames the session `trip` beside the page, as another process would. */
+  rename(name: string): Promise<void>;
+  /** What the block `memory` of the session `trip` holds. */
+  memory(): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** What each page is to show of the sample. */
+const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
+  ["/", ["A trip", "ada", "bob"]],
+  ["/?user=ada", ["A trip"]],
+  ["/search?q=zebra", ["zebra", "A trip"]],
+  ["/session?id=trip", ["A trip was booked.", "You are welcome, zebra", "5 stored"]],
+  ["/session?id=trip&originals=1", ["Plan a trip to the zebra crossing", "Booked."]],
+  ["/session?id=trip&leaf=side", ["Cancel it"]],
+  ["/context?id=trip", ["Tokens by source"]],
+  ["/context?id=trip&turn=m3", ["Hash of the prefix"]],
+  ["/memory", ["ada", "acme"]],
+  ["/memory?session=trip&label=memory", ["Likes zebras and crossings.", "learned"]],
+  ["/memory?user=ada&label=facts&entry=home", ["Lima", "Oslo"]],
+  ["/memory?key=acme&label=team", ["Ships on Fridays."]],
+  ["/memory?session=trip&message=m1", ["memory"]],
+  ["/usage", ["0.5"]],
+];
+
+/** The real page on a real studio, in Chromium. */
+export function describePages(name: string, open: () => Promise<ServedStudio>): void {
+  describe.skipIf(!hasChromium())(`the pages of a studio on ${name}, in Chromium`, () => {
+    let served: ServedStudio;
+    let server: RunningServer;
+    let browser: Browser;
+    const faults: string[] = [];
+
+    async function visit(path: string): Promise<Page> {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+      page.on("pageerror", ({ message }) => faults.push(`${path}: ${message}`));
+      page.on("console", (message) => message.type() === "error" && faults.push(`${path}: ${message.text()}`));
+      await page.goto(`http://127.0.0.1:${server.port}/debug${path}`);
+      return page;
+    }
+
+    beforeAll(async () => {
+      served = await open();
+      server = await serveNode(served.studio, { host: "127.0.0.1", port: 0 });
+      browser = await startChromium();
+    }, 120_000);
+    afterAll(async () => {
+      await browser?.close();
+      await server?.close();
+      await served?.close();
+    }, 60_000);
+
+    it.each(PAGES)("shows %s", async (path, texts) => {
+      const page = await visit(path);
+      for (const text of texts) {
+        await expect.poll(() => page.locator("main").innerText(), { timeout: 20_000 }).toContain(text);
+      }
+      await page.close();
+      expect(faults).toEqual([]);
+    });
+
+    it("shows a new name without being asked to", async () => {
+      const page = await visit("/session?id=trip");
+      await page.getByText("A trip", { exact: true }).first().waitFor();
+      await served.rename("Another trip");
+      await page.getByText("Another trip", { exact: true }).first().waitFor({ timeout: 20_000 });
+      await served.rename("A trip");
+      await page.close();
+    });
+
+    it("writes a block, and restores the version before", async () => {
+      const page = await visit("/memory?session=trip&label=memory");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.locator("textarea").fill("Likes okapis.");
+      await page.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => served.memory()).toBe("Likes okapis.");
+      await page.getByText("Version 3", { exact: true }).first().waitFor();
+      await page.getByRole("button", { name: "Restore" }).first().click();
+      await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
+      await expect.poll(() => served.memory()).toBe("Likes zebras and crossings.");
+      await page.close();
+      expect(faults).toEqual([]);
+    });
+  });
+}
