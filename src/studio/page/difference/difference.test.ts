@@ -65,9 +65,9 @@ it("folds long runs of equal lines, but for those beside a difference", () => {
     [24, 16, true],
   ]);
   expect(folded(compareTexts("a\nb", "a\nb"))).toHaveLength(1);
+});
 
-  it("shows no line where there was no text", () => {
-    expect(compareTexts("", "a")).toMatchObject([{ kind: "added", before: null }]);
-    expect(compareTexts("", "")).toEqual([]);
-  });
+it("shows no line where there was no text", () => {
+  expect(compareTexts("", "a")).toMatchObject([{ kind: "added", before: null }]);
+  expect(compareTexts("", "")).toEqual([]);
 });
