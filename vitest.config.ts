@@ -35,6 +35,7 @@ const SLOW = {
     "src/runner/tools/attacks.test.ts",
     "test/**/*processes.test.ts",
     "test/examples/*.test.ts",
+    "test/ai-sdk/random-chats.test.ts",
     "test/runner/{chat,chat-screen,commit,examples,kill,long,memory}.test.ts",
     "test/cli/{process,real-data}.test.ts",
     "test/postgres/durability.test.ts",
