@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { hasChromium, startChromium } from "../helpers/browser.js";
 import { servePage } from "./page-server.js";
 import { WORLDS, type World } from "./page-world.js";
@@ -150,15 +150,19 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     const { home } = await serve(WORLDS.monstrous);
     const page = await open(`${home}/`);
     const list = page.locator(".virtual-list");
-    for (let step = 0; step < 10; step += 1) {
-      await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      await page.waitForTimeout(150);
-    }
+    // Each step down loads the next page, sooner or later.
+    await vi.waitFor(
+      async () => {
+        await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        await page.waitForTimeout(150);
+        expect(await list.evaluate((element) => element.scrollTop)).toBeGreaterThan(20_000);
+      },
+      { timeout: 40_000 },
+    );
     expect(await list.locator("li").count()).toBeLessThan(80);
     const row = list.locator("a").nth(20);
     const address = await row.getAttribute("href");
     const top = await list.evaluate((element) => element.scrollTop);
-    expect(top).toBeGreaterThan(20_000);
     await row.evaluate((element) => (element as HTMLElement).click());
     await page.waitForSelector(".session-page");
     await page.goBack();
@@ -191,7 +195,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     const { home } = await serve(world);
     const page = await open(`${home}/session?id=session-7`);
     world.pathLength += 1;
-    await page.waitForSelector("[data-message=m64]", { timeout: 3000 });
+    await page.waitForSelector("[data-message=m64]", { timeout: 20_000 });
     const place = () =>
       page.evaluate(() => document.querySelector("[data-message=m40]")?.getBoundingClientRect().top ?? null);
     await page.locator("[data-message=m40]").scrollIntoViewIfNeeded();
