@@ -1,7 +1,5 @@
 import type { HistoryMessage } from "../model/message.js";
 import type { ContextExplanation } from "../session/turn/explain.js";
-import type { PrefixBreak } from "../session/turn/record.js";
-import type { RefreshReason } from "../session/turn/request.js";
 import type {
   MemoryOwner,
   RememberedVersion,
@@ -9,6 +7,7 @@ import type {
   SessionInfo,
   StoredCompaction,
   StoredVersion,
+  UsageSum as UsageOf,
 } from "../storage/contract.js";
 
 /**
@@ -131,38 +130,10 @@ export interface MediaStub {
   };
 }
 
-/** `GET tree?id&after&limit`: every message of every branch, newest first. */
-export interface TreePage {
-  readonly nodes: TreeRow[];
-  /** Pass it as `after`; null behind the last page. */
-  readonly next: string | null;
-}
-
-export interface TreeRow {
-  readonly id: string;
-  readonly parentId: string | null;
-  readonly role: string;
-  readonly createdAt: string;
-  readonly preview: string;
-}
-
 /** `GET turns?id&after&limit`: the requests of which something is kept, newest first. */
-export interface TurnList {
-  readonly turns: TurnRow[];
-  readonly next: string | null;
-}
-
-export interface TurnRow {
-  /** The message that it answers; null without one. */
-  readonly messageId: string | null;
-  /** Milliseconds since 1970. */
-  readonly sentAt: number;
-  readonly tokens: number;
-  readonly bytes: number;
-  readonly refreshed: false | RefreshReason;
-  readonly prefixHash: string;
-  readonly brokenAt: PrefixBreak | null;
-}
+export type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/turn-page.js";
+/** `GET tree?id&after&limit`: every message of every branch, newest first. */
+export type { TreeNode as TreeRow, TreePage } from "../storage/contract.js";
 
 /** `GET context?id&turn`: with `turn` (a message's id) what was sent for it, otherwise the next request. */
 export interface ContextView {
@@ -234,17 +205,10 @@ export interface UsageView {
   readonly total: UsageSum;
 }
 
-export interface UsageSum {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cost: number;
-}
+/** The day, the model, or the session's id, with what was used. */
+export type UsageRow = UsageOf;
 
-export interface UsageRow extends UsageSum {
-  /** The day, the model ("" where it is not known), or the session's id. */
-  readonly name: string;
-}
+export type UsageSum = Omit<UsageOf, "name">;
 
 /**
  * What may be posted, by route. Each answers `{}` or what stands behind it. `GET export?id&format=jsonl|markdown|html`

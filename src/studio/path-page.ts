@@ -1,5 +1,5 @@
-import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
+import { noMessage } from "../model/tree-errors.js";
 import type { SessionStore } from "../storage/contract.js";
 
 /** Which messages are paged through. */
@@ -70,7 +70,7 @@ async function* forward(
 async function messageOf(session: SessionStore, id: string): Promise<SessionMessage> {
   const message = await session.message(id);
   if (message !== null) return message;
-  throw new StemmaError("MESSAGE_NOT_FOUND", { messageId: id }, `There is no message "${id}".`);
+  throw noMessage(session.id, id);
 }
 
 async function take(

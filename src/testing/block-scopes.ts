@@ -1,11 +1,9 @@
 import { AgentSearchProvider } from "../context/providers/agent-search.js";
-import { SessionManager } from "../manager/session-manager.js";
 import { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { fill } from "./forks.js";
-import { chain, numbered } from "./samples.js";
+import { chain, managerOfScopes, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
-import type { Workspace } from "./workspace.js";
 
 /** Blocks and entries that several sessions share, and what becomes of them. */
 export const blockScopes = defineTopic("blocks of users and keys", (it) => {
@@ -119,22 +117,12 @@ export const blockScopes = defineTopic("blocks of users and keys", (it) => {
 
   it("finds nothing wrong with the blocks and entries of users", ["check"], async (workspace) => {
     const { store } = workspace;
-    const session = rich(workspace).forUser("ada").getSession("main");
+    const session = managerOfScopes(workspace).forUser("ada").getSession("main");
     await fill(session);
     await session.replaceContextBlock("mine", "tea");
     await (await session.tools()).set_context?.execute({ label: "my facts", content: "x", metadata: { title: "x" } });
     for (const repair of [false, true, false]) expect((await store.check?.({ repair }))?.problems).toEqual([]);
-    expect(await rich(workspace).forUser("ada").getSession("other").freezeSystemPrompt()).toInclude("tea");
+    expect(await managerOfScopes(workspace).forUser("ada").getSession("other").freezeSystemPrompt()).toInclude("tea");
     expect(store.forUser("ada").capabilities.check).toBe(false);
   });
 });
-
-/** A manager whose sessions have blocks and entries of each scope. */
-function rich({ store }: Workspace): SessionManager {
-  return SessionManager.create(store)
-    .withContext("memory", { maxTokens: 100 })
-    .withContext("mine", { scope: "user" })
-    .withContext("facts", { provider: new AgentSearchProvider(store) })
-    .withContext("my facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
-    .withCachedPrompt();
-}

@@ -3,7 +3,7 @@ import { SessionManager } from "../manager/session-manager.js";
 import { Session } from "../session/session.js";
 import { expect, expectError } from "./assert.js";
 import { fill } from "./forks.js";
-import { chain, collect, historyIds, message, numbered, snapshot } from "./samples.js";
+import { chain, collect, historyIds, managerOfScopes, message, numbered, snapshot } from "./samples.js";
 import { defineTopic } from "./topic.js";
 import type { Workspace } from "./workspace.js";
 
@@ -34,10 +34,10 @@ export const owners = defineTopic("owners", (it) => {
 
   it("treats another user's session as one that is not there, and changes nothing of it", async (workspace) => {
     const { manager } = workspace;
-    const ada = rich(workspace).forUser("ada");
+    const ada = managerOfScopes(workspace).forUser("ada");
     await fill(ada.getSession("main"));
     await chain(workspace.sessionOf("nobody"), ["x"]);
-    const bob = rich(workspace).forUser("bob");
+    const bob = managerOfScopes(workspace).forUser("bob");
     const before = await snapshot(workspace);
     for (const id of ["main", "nobody"]) {
       expect(await bob.get(id)).toBe(null);
@@ -97,7 +97,7 @@ export const owners = defineTopic("owners", (it) => {
 
   it("shows no text of one user in any read, search, tool or prompt of another", async (workspace) => {
     const { store } = workspace;
-    const ada = rich(workspace).forUser("ada").getSession("main");
+    const ada = managerOfScopes(workspace).forUser("ada").getSession("main");
     await fill(ada);
     await ada.appendAll([message("c", CANARY), message("d", `more ${CANARY}`)]);
     await ada.addCompaction(`summary ${CANARY}`, "c", "c");
@@ -110,7 +110,7 @@ export const owners = defineTopic("owners", (it) => {
     await store.sessions.update("main", { name: CANARY, metadata: { topic: CANARY } });
 
     for (const userId of ["bob", "Ada", "ada ", "ad", "ada:", "%", "main"]) {
-      const manager = rich(workspace).withSearchableHistory("history").forUser(userId);
+      const manager = managerOfScopes(workspace).withSearchableHistory("history").forUser(userId);
       const own = manager.getSession(`own of ${userId}`);
       await own.appendMessage(message("own", "text of my own"));
       const stranger = manager.getSession("main");
@@ -151,7 +151,7 @@ export const owners = defineTopic("owners", (it) => {
       expect(JSON.stringify(seen)).toExclude("canary");
     }
     if (store.capabilities.search) {
-      expect((await rich(workspace).forUser("ada").search(CANARY)).length).toBe(2);
+      expect((await managerOfScopes(workspace).forUser("ada").search(CANARY)).length).toBe(2);
     }
   });
 
@@ -175,7 +175,7 @@ export const owners = defineTopic("owners", (it) => {
       (session) => session.freezeSystemPrompt(),
     ];
     for (const [index, write] of writes.entries()) {
-      await write(rich(workspace).forUser("ada").getSession(`new ${index}`));
+      await write(managerOfScopes(workspace).forUser("ada").getSession(`new ${index}`));
       expect([index, await ownerOf(`new ${index}`)]).toEqual([index, "ada"]);
     }
     expect((await manager.forUser("ada").create("Taken", { id: "taken" })).user_id).toBe("ada");
@@ -229,7 +229,7 @@ export const owners = defineTopic("owners", (it) => {
 
   it("gives what an anonymous user has to the user at the login", async (workspace) => {
     const { store, manager } = workspace;
-    const both = rich(workspace);
+    const both = managerOfScopes(workspace);
     const write = async (userId: string, id: string, blocks: Record<string, string>) => {
       const session = both.forUser(userId).getSession(id);
       await chain(session, ["a"]);
@@ -282,13 +282,3 @@ export const owners = defineTopic("owners", (it) => {
     await expectError(again.manager.forUser("bob").getHistory("main"), "SESSION_OWNED");
   });
 });
-
-/** A manager whose sessions have blocks and entries of each scope. */
-function rich({ store }: Workspace): SessionManager {
-  return SessionManager.create(store)
-    .withContext("memory", { maxTokens: 100 })
-    .withContext("mine", { scope: "user" })
-    .withContext("facts", { provider: new AgentSearchProvider(store) })
-    .withContext("my facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
-    .withCachedPrompt();
-}

@@ -1,3 +1,5 @@
+import { AgentSearchProvider } from "../context/providers/agent-search.js";
+import { SessionManager } from "../manager/session-manager.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Session } from "../session/session.js";
 import type { ImportedTree, Store } from "../storage/contract.js";
@@ -109,4 +111,14 @@ export async function importedTree(session: Session, activeLeafId: string): Prom
     messages.push({ message: (await session.getMessage(id)) as SessionMessage, parentId });
   }
   return { messages, compactions: await session.getCompactions(), activeLeafId };
+}
+
+/** A manager whose sessions have blocks and entries of each scope. */
+export function managerOfScopes({ store }: Workspace): SessionManager {
+  return SessionManager.create(store)
+    .withContext("memory", { maxTokens: 100 })
+    .withContext("mine", { scope: "user" })
+    .withContext("facts", { provider: new AgentSearchProvider(store) })
+    .withContext("my facts", { provider: new AgentSearchProvider(store, { scope: "user" }) })
+    .withCachedPrompt();
 }

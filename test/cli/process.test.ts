@@ -1,26 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { build } from "esbuild";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { commandLine, temporaryFolder } from "./run.js";
+import { buildCommand, commandLine, temporaryFolder } from "./run.js";
 
 // The command as a process of its own: what pipes, signals and file modes do cannot be seen from inside.
 const folder = temporaryFolder();
-const program = join(folder, "dist", "cli", "main.js");
+let program: string;
 
 beforeAll(async () => {
-  mkdirSync(join(folder, "dist", "cli"), { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "7.8.9", type: "module" }));
-  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  await build({
-    entryPoints: ["src/cli/main.ts"],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-  });
+  program = await buildCommand(folder);
 });
 
 function stemma(args: string[], options: { input?: string; env?: Record<string, string> } = {}) {

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { build } from "esbuild";
 import { afterAll } from "vitest";
+import { studioDefine } from "../../scripts/studio-page.mjs";
 import type { Io } from "../../src/cli/io.js";
 import { runCli } from "../../src/cli/run.js";
 
@@ -16,6 +18,24 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "stemma-cli-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Builds the command as one file in a folder, beside a manifest of version 7.8.9, and gives its path. */
+export async function buildCommand(folder: string): Promise<string> {
+  const program = join(folder, "dist", "cli", "main.js");
+  mkdirSync(dirname(program), { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "7.8.9", type: "module" }));
+  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+  await build({
+    entryPoints: ["src/cli/main.ts"],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    define: await studioDefine(),
+  });
+  return program;
 }
 
 /** Runs command lines in this process on one database. */

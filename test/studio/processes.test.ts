@@ -1,31 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { build } from "esbuild";
+
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { studioDefine } from "../../scripts/studio-page.mjs";
 import { sqlite } from "../../src/sqlite.js";
-import { temporaryFolder } from "../cli/run.js";
+import { buildCommand, temporaryFolder } from "../cli/run.js";
 import { fillSample } from "./sample.js";
 
 const folder = temporaryFolder();
-const program = join(folder, "dist", "cli", "main.js");
+let program: string;
 const db = join(folder, "sample.db");
 
 beforeAll(async () => {
-  mkdirSync(join(folder, "dist", "cli"), { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "7.8.9", type: "module" }));
-  symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  await build({
-    entryPoints: ["src/cli/main.ts"],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-    define: await studioDefine(),
-  });
+  program = await buildCommand(folder);
   const store = sqlite(db);
   await fillSample(store);
   await store.close();

@@ -1,6 +1,7 @@
 import { first } from "../engine/operation.js";
+import { makeRow } from "../operations/session-head.js";
 import { isText, isWhole } from "./findings.js";
-import { type KeyedRow, rowCheck } from "./row-check.js";
+import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
 
 interface UsageTableRow extends KeyedRow {
   readonly day: string;
@@ -29,12 +30,14 @@ export const USAGE = rowCheck<UsageTableRow>({
   columns: ["requests", "input_tokens", "output_tokens", "cost"],
   idOf: ({ day, model }) => `${day} ${model}`,
   rulesFor: (row) => [
+    [!needsSession(row), "Its session is not in the registry."],
     [isText(row.session_id) && isText(row.model), "Its session or its model is no text."],
     [isDay(row.day), "Its day is none."],
     [COUNTERS.every((name) => isCount(row[name])), "One of its counters is no whole number."],
     [Number.isFinite(row.cost), "Its cost is no number."],
   ],
   *mend(row, write) {
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
     for (const name of COUNTERS) if (!isCount(row[name])) yield* write(`UPDATE assistant_usage SET ${name} = 0`);
     if (!Number.isFinite(row.cost)) yield* write("UPDATE assistant_usage SET cost = 0");
     if (isDay(row.day)) return;

@@ -115,9 +115,9 @@ function* readPieces(
   return { view, messages, bytes, rest };
 }
 
-const TREE_PAGE = 128;
+const STORED_PAGE = 128;
 
-interface TreeRow extends ContentRow {
+interface StoredRow extends ContentRow {
   readonly parent_id: string | null;
   readonly dated_at: string | null;
   readonly created_at: string;
@@ -125,37 +125,37 @@ interface TreeRow extends ContentRow {
 
 /** See `SessionStore.messages`. Each page is a transaction of its own. */
 export function streamMessages(read: Read, sessionId: string): AsyncGenerator<StoredMessage, void, undefined> {
-  const first = read(() => readTreePage(sessionId, 0));
+  const first = read(() => readStoredPage(sessionId, 0));
   first.catch(() => {});
-  return streamTree(read, sessionId, first);
+  return streamStored(read, sessionId, first);
 }
 
-async function* streamTree(
+async function* streamStored(
   read: Read,
   sessionId: string,
-  first: Promise<TreePage>,
+  first: Promise<StoredPage>,
 ): AsyncGenerator<StoredMessage, void, undefined> {
   for (let page = await first; ; ) {
     yield* page.messages;
     const { next } = page;
     if (next === null) return;
-    page = await read(() => readTreePage(sessionId, next));
+    page = await read(() => readStoredPage(sessionId, next));
   }
 }
 
-interface TreePage {
+interface StoredPage {
   readonly messages: readonly StoredMessage[];
   /** The row id to go on from; null when there is no more. */
   readonly next: number | null;
 }
 
-function* readTreePage(sessionId: string, after: number): Operation<TreePage> {
+function* readStoredPage(sessionId: string, after: number): Operation<StoredPage> {
   const head = yield* findSessionHead(sessionId);
   if (head === null) return { messages: [], next: null };
   const from = Math.max(after, floorOf(head.no));
-  const rows = yield* all<TreeRow>(
+  const rows = yield* all<StoredRow>(
     `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
-     WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${TREE_PAGE}`,
+     WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
     from,
     ceilingOf(head.no),
   );
@@ -168,6 +168,6 @@ function* readTreePage(sessionId: string, after: number): Operation<TreePage> {
     parentId: parent_id,
     createdAt: dated_at ?? created_at,
   }));
-  const last = rows.length < TREE_PAGE ? undefined : rows.at(-1);
+  const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
   return { messages, next: last === undefined ? null : rowAfter(last.n, from) };
 }

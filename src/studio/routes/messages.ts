@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
+import { noCompaction, noMessage } from "../../model/tree-errors.js";
 import type { SessionStore } from "../../storage/contract.js";
 import type { MessagePage, MessageRow, TreePage } from "../api.js";
 import { mediaOf, withStubs } from "../media.js";
@@ -44,9 +45,7 @@ async function viewOf({ fields }: StudioCall, session: SessionStore): Promise<Pa
   const leafId = fields.optionalText("leaf");
   if (compactionId === undefined) return { leafId, summaries: !fields.flag("originals") };
   const compaction = (await session.compactions()).find(({ id }) => id === compactionId);
-  if (compaction === undefined) {
-    throw new StemmaError("COMPACTION_NOT_FOUND", { compactionId }, `There is no compaction "${compactionId}".`);
-  }
+  if (compaction === undefined) throw noCompaction(session.id, compactionId);
   return { leafId: compaction.toMessageId, summaries: false, firstId: compaction.fromMessageId };
 }
 
@@ -82,5 +81,5 @@ async function media(call: StudioCall): Promise<Response> {
   const messageId = fields.text("message");
   const message = await store.session(id).message(messageId);
   if (message !== null) return mediaOf(message, fields.text("path"));
-  throw new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `There is no message "${messageId}".`);
+  throw noMessage(id, messageId);
 }

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionMessage } from "../../model/message.js";
+import { noMessage } from "../../model/tree-errors.js";
 import type { SessionStore } from "../../storage/contract.js";
 import { type StudioCall, sessionOf, write } from "../route.js";
 
@@ -54,9 +55,7 @@ async function edit(call: StudioCall): Promise<{ id: string }> {
   const session = store.session((await sessionOf(call)).id);
   const messageId = fields.text("messageId");
   const message = await session.message(messageId);
-  if (message === null) {
-    throw new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `There is no message "${messageId}".`);
-  }
+  if (message === null) throw noMessage(session.id, messageId);
   const edited = withText(message, fields.text("text"));
   await manager.editMessage(session.id, messageId, edited);
   return { id: edited.id };
@@ -92,7 +91,7 @@ async function branchFrom(session: SessionStore, messageId: string): Promise<str
     if (end !== -1) return descendants(messageId, newer.reverse());
     after = page.next ?? undefined;
   } while (after !== undefined);
-  throw new StemmaError("MESSAGE_NOT_FOUND", { messageId }, `There is no message "${messageId}".`);
+  throw noMessage(session.id, messageId);
 }
 
 function descendants(root: string, oldestFirst: readonly { id: string; parentId: string | null }[]): string[] {
