@@ -37,10 +37,12 @@ export function createTokenGate(name: string, secret: string | undefined): Token
       // Who has the cookie needs no token: a link that is clicked twice opens twice.
       if (!take(token) && !authorize(request)) return null;
       url.searchParams.delete("token");
+      // A path that begins with two slashes would name another host.
+      const path = url.pathname.replace(/^\/+/, "/");
       return respond(null, {
         status: 303,
         headers: {
-          location: `${url.pathname}${url.search}`,
+          location: `${path}${url.search}`,
           "set-cookie": `${name}=${cookie}; Path=/; Max-Age=${DAY}; HttpOnly; SameSite=Strict`,
         },
       });
