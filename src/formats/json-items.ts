@@ -155,7 +155,7 @@ class ValueReader {
 
 function parseItem(text: string, at: Position): Item {
   try {
-    return { kind: "value", value: JSON.parse(text), at };
+    return { kind: "value", value: JSON.parse(text), at, length: text.length };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { kind: "problem", why: `not JSON (${error.message})`, at };

@@ -1,6 +1,6 @@
+import type { ImportReport } from "../../formats/import/import-session.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
 import { count, oneLine } from "../text.js";
-import type { ImportReport } from "./import-session.js";
 
 /** Lines of what was left out that a terminal is shown; JSON has them all. */
 const MAX_SKIPPED_SHOWN = 10;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readSessions } from "../../formats/formats.js";
-import { readItems } from "../../formats/json-items.js";
 import { memory } from "../../memory.js";
+import { readSessions } from "../formats.js";
+import { readItems } from "../json-items.js";
 import { importSession } from "./import-session.js";
 
 const BAD: unknown[] = [null, 5, "text", true, [], {}, [null], [5], [{}], [{ type: 5 }], "\0", "\ud800", { toJSON: 1 }];
