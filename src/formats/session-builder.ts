@@ -1,11 +1,19 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import type { SessionMessage, SessionMessagePart } from "../model/message.js";
+import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
 import { searchableText } from "../model/text.js";
 import type { UsageRow } from "../storage/contract.js";
 import { nameFromText } from "./identity.js";
 import { Recent } from "./recent.js";
-import type { KeptPiece, ParsedMessage, ParsedSession, Position, Skipped, Usage } from "./session-file.js";
+import {
+  type KeptPiece,
+  type ParsedMessage,
+  type ParsedSession,
+  type Position,
+  type Skipped,
+  TOO_DEEP,
+  type Usage,
+} from "./session-file.js";
 
 /** Characters of a file that one piece of a session stands for. */
 const PIECE = 4_000_000;
@@ -127,7 +135,8 @@ export class SessionBuilder {
   }
 
   keep(piece: KeptPiece): void {
-    this.#kept.push(piece);
+    if (isTooDeep(piece.source)) this.skip(piece.at, TOO_DEEP);
+    else this.#kept.push(piece);
   }
 
   skip(at: Position, why: string): void {

@@ -35,8 +35,13 @@ function readConversation(conversation: JsonObject, at: Position): ParsedSession
   builder.title(name);
   builder.model = nameOf(conversation.model);
   builder.describe(isJsonObject(conversation.project) ? projectOf(conversation.project) : null);
-  const rest = without(conversation, "chat_messages");
-  if (!isTooDeep(rest)) builder.keep({ key: "conversation", source: rest, at, messageId: null, kind: null });
+  builder.keep({
+    key: "conversation",
+    source: without(conversation, "chat_messages"),
+    at,
+    messageId: null,
+    kind: null,
+  });
   const nodes = nodesOf(messages, builder, at);
   const places = new Map<string, Place>();
   for (const node of parentsFirst(nodes)) {
