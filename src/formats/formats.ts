@@ -25,7 +25,7 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
  * Reads a file's sessions, in the format named or in the one that its first value shows.
  * Errors: `UNKNOWN_FORMAT`, which names what is accepted.
  */
-export async function* readSessions(
+export async function* sessionsOfItems(
   items: AsyncIterable<Item>,
   file: FileInfo,
   formatName?: string,

@@ -81,8 +81,9 @@ export class SessionBuilder {
   openMessage(id: string | undefined): SessionMessage | undefined {
     const parsed = id === undefined ? undefined : this.#held.get(id);
     if (parsed === undefined) return undefined;
-    this.#messages.set(parsed.message.id, parsed);
-    return parsed.message;
+    const { message } = parsed;
+    if (!this.#messages.has(message.id)) this.#messages.set(message.id, { ...parsed, again: true });
+    return message;
   }
 
   /** The message above an open one; null above a root, and for a message that is not open. */
@@ -189,6 +190,7 @@ export class SessionBuilder {
       activeLeafId: this.activeLeafId,
       kept: this.#kept,
       skipped: this.#skipped,
+      more: !isLast,
     };
     this.#messages = new Map();
     this.#compactions = [];

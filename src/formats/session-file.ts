@@ -31,6 +31,8 @@ export interface ParsedSession {
   kept?: readonly KeptPiece[] | undefined;
   /** What of the file is not in `messages` or `compactions`. */
   skipped: Skipped[];
+  /** True when further pieces of the session follow. */
+  more?: boolean | undefined;
 }
 
 /** Where in a file something starts. */
@@ -58,6 +60,8 @@ export interface ParsedMessage {
   message: SessionMessage;
   parentId: string | null;
   at: Position;
+  /** True when an earlier piece of the session had the message, with less of it. */
+  again?: boolean | undefined;
 }
 
 /** A piece of a file that was left out. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { memory } from "../../memory.js";
-import { readSessions } from "../formats.js";
+import { sessionsOfItems } from "../formats.js";
 import { readItems } from "../json-items.js";
 import { importSession } from "./import-session.js";
 
@@ -44,7 +44,7 @@ async function imported(format: string, text: string): Promise<{ ids: string[]; 
   async function* chunks() {
     yield text;
   }
-  for await (const session of readSessions(readItems(chunks()), { stem: "file" }, format)) {
+  for await (const session of sessionsOfItems(readItems(chunks()), { stem: "file" }, format)) {
     const report = await importSession(store, session);
     reported += (report ?? session).skipped.length;
     ids.push(...(await store.session(session.id).tree()).map(({ id }) => id));

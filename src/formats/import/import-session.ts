@@ -26,6 +26,22 @@ export interface ImportReport {
 /** A tree of at most so many messages is read to tell what is stored already; of a larger one, each message is asked for. */
 const SMALL_TREE = 20_000;
 
+/** What an import did with a session whose pieces it reported one by one. */
+export function addReports(first: ImportReport, next: ImportReport): ImportReport {
+  const kinds = new Set([...Object.keys(first.kept), ...Object.keys(next.kept)]);
+  const countOf = (kept: Record<string, number>, kind: string) => (Object.hasOwn(kept, kind) ? (kept[kind] ?? 0) : 0);
+  return {
+    session: next.session,
+    name: next.name,
+    messages: first.messages + next.messages,
+    inserted: first.inserted + next.inserted,
+    updated: first.updated + next.updated,
+    compactions: first.compactions + next.compactions,
+    kept: Object.fromEntries([...kinds].map((kind) => [kind, countOf(first.kept, kind) + countOf(next.kept, kind)])),
+    skipped: [...first.skipped, ...next.skipped],
+  };
+}
+
 /**
  * Writes a session's messages, summaries, active leaf, registry entry and first usage in one transaction, and then what is
  * kept beside them. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
@@ -54,9 +70,11 @@ export async function importSession(
     session: { name, model, source, parentSessionId, userId, metadata },
     usage: await firstUsage(store, sessionId, usage),
   });
+  const again = new Set(session.messages.flatMap((parsed) => (parsed.again === true ? [parsed.message.id] : [])));
   let updated = 0;
   for (const message of messages) {
-    if (known.has(message.id) && (await completeMessage(stored, message))) updated += 1;
+    const isCompleted = known.has(message.id) && (await completeMessage(stored, message));
+    if (isCompleted && !again.has(message.id)) updated += 1;
   }
   for (const compaction of doubtful) {
     const why = await tryCompaction(stored, compaction);
@@ -68,7 +86,7 @@ export async function importSession(
   return {
     session: sessionId,
     name,
-    messages: messages.length,
+    messages: messages.length - again.size,
     inserted,
     updated,
     compactions: (tree.compactions?.length ?? 0) + doubtful.length,
