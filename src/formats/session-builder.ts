@@ -16,9 +16,9 @@ import {
 } from "./session-file.js";
 
 /** Characters of a file that one piece of a session stands for. */
-const PIECE = 4_000_000;
+const PIECE = 500_000;
 /** Characters of messages that are held to be completed by what comes later. */
-const HELD = 4_000_000;
+const HELD = 1_000_000;
 /** Places in the file that are known by their id; those before them, the importer finds in the store. */
 const PLACES = 50_000;
 

@@ -23,8 +23,8 @@ export interface ImportReport {
   skipped: Skipped[];
 }
 
-/** A tree of at most so many messages is read to tell what is stored already; of a larger one, each message is asked for. */
-const SMALL_TREE = 20_000;
+/** To tell what is stored already, a tree is read that is at most so many times the piece; else each message is asked for. */
+const MUCH_LARGER = 4;
 
 /** What an import did with a session whose pieces it reported one by one. */
 export function addReports(first: ImportReport, next: ImportReport): ImportReport {
@@ -98,7 +98,7 @@ export async function importSession(
 async function findKnown(stored: SessionStore, { messages }: ParsedSession): Promise<Set<string>> {
   const count = await stored.count();
   if (count === 0) return new Set();
-  if (count <= SMALL_TREE) return new Set((await stored.tree()).map(({ id }) => id));
+  if (count <= MUCH_LARGER * messages.length) return new Set((await stored.tree()).map(({ id }) => id));
   const known = new Set<string>();
   for (const { message, parentId } of messages) {
     for (const id of [message.id, parentId]) {
