@@ -74,6 +74,8 @@ export const ERROR_CODES = {
   CORRUPT_STATE: "The data that a storage holds for a session is not a valid session state.",
   // command line
   UNKNOWN_FORMAT: "A file's format was not recognised.",
+  ARCHIVE_REFUSED:
+    "An archive is damaged, cut or encrypted, holds no conversations, or unpacks to far more than its size.",
   MODEL_UNAVAILABLE: "The model that you named cannot be used; the message says what to install or set.",
 } as const satisfies Record<string, string>;
 

@@ -1,4 +1,8 @@
 import { StemmaError } from "../errors.js";
+import { chatgpt } from "./chatgpt/chatgpt.js";
+import { claude } from "./claude/claude.js";
+import { claudeCode } from "./claude-code/claude-code.js";
+import { codex } from "./codex/codex.js";
 import { openai } from "./openai.js";
 import { pi } from "./pi.js";
 import type { FileInfo, ImportFormat, Item, ParsedSession } from "./session-file.js";
@@ -6,13 +10,22 @@ import { stemmaJsonl } from "./stemma-jsonl.js";
 import { uiMessages } from "./ui-messages.js";
 
 /** Every format that `import` reads. A file belongs to the first that recognises it. */
-export const IMPORT_FORMATS: readonly ImportFormat[] = [stemmaJsonl, pi, uiMessages, openai];
+export const IMPORT_FORMATS: readonly ImportFormat[] = [
+  stemmaJsonl,
+  pi,
+  claudeCode,
+  codex,
+  chatgpt,
+  claude,
+  uiMessages,
+  openai,
+];
 
 /**
  * Reads a file's sessions, in the format named or in the one that its first value shows.
  * Errors: `UNKNOWN_FORMAT`, which names what is accepted.
  */
-export async function* readSessions(
+export async function* sessionsOfItems(
   items: AsyncIterable<Item>,
   file: FileInfo,
   formatName?: string,

@@ -8,7 +8,12 @@ import type { FileInfo } from "./session-file.js";
  * a branch.
  */
 export function deriveId(sessionId: string, parentId: string | null, content: unknown): string {
-  return `m-${digest([sessionId, parentId, content]).slice(0, 20)}`;
+  return `m-${digestOf([sessionId, parentId, content]).slice(0, 20)}`;
+}
+
+/** The key under which a line without an id of its own is kept. */
+export function keyOfLine(line: JsonObject): string {
+  return `line-${digestOf(line).slice(0, 32)}`;
 }
 
 const ID_FIELDS = ["id", "session_id", "sessionId", "chat_id", "chatId", "conversation_id", "conversationId"];
@@ -29,7 +34,7 @@ export function deriveSessionId(
     if (typeof id === "string" && id !== "") return id;
     if (typeof id === "number") return `${file.stem}-${id}`;
   }
-  return `${file.stem}-${number}-${digest(messages.slice(0, 2)).slice(0, 8)}`;
+  return `${file.stem}-${number}-${digestOf(messages.slice(0, 2)).slice(0, 8)}`;
 }
 
 /** The name a record gives itself, or null. */
@@ -51,6 +56,7 @@ export function nameFromText(text: string): string | null {
   return characters.length <= MAX_NAME_LENGTH ? line : `${characters.slice(0, MAX_NAME_LENGTH - 1).join("")}…`;
 }
 
-function digest(value: unknown): string {
+/** SHA-256 of a value's JSON, in hex. */
+export function digestOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");
 }

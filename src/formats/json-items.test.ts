@@ -43,13 +43,13 @@ describe("reading the values of a file", () => {
   it("reports a line that is not JSON with its number, and reads on", async () => {
     const items = await itemsOf('{"a":1}\n{"a":\n{"b":2}\n');
     expect(items[1]).toMatchObject({ kind: "problem", at: { line: 2 }, why: expect.stringContaining("not JSON") });
-    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3 } });
+    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3 }, length: 7 });
   });
 
   it("reports an element that is not JSON with its place, and reads on", async () => {
     const items = await itemsOf('[{"a":1},\n{a:1},\n{"b":2}]');
     expect(items[1]).toMatchObject({ kind: "problem", at: { line: 2, path: "$[1]" } });
-    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3, path: "$[2]" } });
+    expect(items[2]).toEqual({ kind: "value", value: { b: 2 }, at: { line: 3, path: "$[2]" }, length: 7 });
   });
 
   it("reports a list that ends in the middle of a value", async () => {

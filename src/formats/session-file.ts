@@ -1,26 +1,38 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import type { NewCompaction } from "../storage/contract.js";
+import type { NewCompaction, UsageRow } from "../storage/contract.js";
 
-/** A session as a file gave it: parents stand before their children. */
+/**
+ * A session as a file gave it: parents stand before their children. A long one comes in several pieces with the same id:
+ * a parent stands in the same piece or in one before it, and a message that comes again has more of its parts.
+ */
 export interface ParsedSession {
   /** The file's own id, or one derived from the file, the same each time it is read. */
   id: string;
   name: string;
+  /** Names that an earlier piece, or the file when it was shorter, may have given it. */
+  formerNames?: readonly string[] | undefined;
   /** Where it came from, as the registry shows it. */
   source: string;
   model?: string | undefined;
   parentSessionId?: string | undefined;
   userId?: string | undefined;
   metadata?: JsonObject | undefined;
+  /** Of the whole file so far. */
   usage?: Usage | undefined;
+  /** The same by day and model. */
+  usageRows?: readonly UsageRow[] | undefined;
   messages: ParsedMessage[];
   /** Oldest first. */
   compactions: (NewCompaction & { createdAt?: string | undefined })[];
   /** The message that the conversation continues from; the last one when absent. */
   activeLeafId?: string | undefined;
+  /** What the file says beside its messages, word for word. */
+  kept?: readonly KeptPiece[] | undefined;
   /** What of the file is not in `messages` or `compactions`. */
   skipped: Skipped[];
+  /** True when further pieces of the session follow. */
+  more?: boolean | undefined;
 }
 
 /** Where in a file something starts. */
@@ -31,10 +43,25 @@ export interface Position {
   path?: string | undefined;
 }
 
+/** A piece of a file that is kept as it stands there, beside the messages. */
+export interface KeptPiece {
+  /** Unique in the session, and the same each time the file is read. */
+  key: string;
+  /** The piece, or what is left of it without what a message holds. */
+  source: JsonObject;
+  at: Position;
+  /** The message that what follows the piece is attached to; null before the first one. */
+  messageId: string | null;
+  /** What a report counts it as; null for what belongs to a message or a summary. */
+  kind: string | null;
+}
+
 export interface ParsedMessage {
   message: SessionMessage;
   parentId: string | null;
   at: Position;
+  /** True when an earlier piece of the session had the message, with less of it. */
+  again?: boolean | undefined;
 }
 
 /** A piece of a file that was left out. */
@@ -64,9 +91,9 @@ export interface FileInfo {
   stem: string;
 }
 
-/** One value of a file, in order. `listEnd` closes a list of values. */
+/** One value of a file, in order; `length` is that of its text. `listEnd` closes a list of values. */
 export type Item =
-  | { kind: "value"; value: unknown; at: Position }
+  | { kind: "value"; value: unknown; at: Position; length: number }
   | { kind: "problem"; why: string; at: Position }
   | { kind: "listEnd" };
 

@@ -1,4 +1,4 @@
-import { readSessions } from "../../src/formats/formats.js";
+import { sessionsOfItems } from "../../src/formats/formats.js";
 import { readItems } from "../../src/formats/json-items.js";
 import type { Item, ParsedSession } from "../../src/formats/session-file.js";
 import type { StoredSession } from "../../src/formats/stored-session.js";
@@ -24,7 +24,7 @@ export async function sessionsOf(
   options: { stem?: string; format?: string } = {},
 ): Promise<ParsedSession[]> {
   const { stem = "chat", format } = options;
-  return collect(readSessions(readItems(inPieces(text)), { stem }, format));
+  return collect(sessionsOfItems(readItems(inPieces(text)), { stem }, format));
 }
 
 /** The only session of a text. */

@@ -1,28 +1,28 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename, extname } from "node:path";
 import type { Command } from "commander";
-import { StemmaError } from "../../errors.js";
-import { IMPORT_FORMATS, readSessions } from "../../formats/formats.js";
-import { decodeUtf8, readItems } from "../../formats/json-items.js";
-import type { ParsedSession } from "../../formats/session-file.js";
+import { IMPORT_FORMATS } from "../../formats/formats.js";
+import { confirm } from "../confirm.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { describeError, reportError } from "../errors.js";
-import { FileSummary } from "../import/file-summary.js";
-import { type ImportReport, importSession } from "../import/import-session.js";
+import { type FoundFiles, findSessionFiles } from "../import/find-files.js";
+import { type ImportFileOptions, importFile } from "../import/import-file.js";
+import { watchFiles } from "../import/watch-files.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
-import { createProgress } from "../progress.js";
+import { columns, count } from "../text.js";
 
 interface ImportOptions {
   format?: string;
   session?: string;
+  all?: boolean;
+  yes?: boolean;
+  watch?: boolean;
 }
 
 /**
- * Adds `stemma import`. As JSON: a line per session, `{ file, session, name, messages, inserted, updated, compactions, skipped:
- * [{ line, path, why }] }`, and for a file that cannot be read `{ file, error: { code, message } }`. `path` is the place in
- * the list or object that stands on the line, as a JSON path; missing where the line says it all.
+ * Adds `stemma import`. As JSON: a line per session, `{ file, session, name, messages, inserted, updated, compactions, kept,
+ * skipped: [{ line, path, why }] }`, and for a file that cannot be read `{ file, error: { code, message } }`. `path` is the
+ * place in the list or object that stands on the line, as a JSON path; missing where the line says it all. `kept` has the
+ * number of what was kept word for word, by kind. With `--all`, first a line for each folder: `{ program, folder, files, bytes }`.
  */
 export function registerImport(program: Command, io: Io): void {
   const formats = IMPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n");
@@ -31,92 +31,76 @@ export function registerImport(program: Command, io: Io): void {
     .description(
       "Read sessions from files. What is there already stays as it is, so that importing again adds nothing.",
     )
-    .argument("<files...>", "- is standard input")
+    .argument("[files...]", "- is standard input")
     .option(
       "-f, --format <format>",
       "the files' format; default: found by their content",
       oneOf(IMPORT_FORMATS.map(({ name }) => name)),
     )
     .option("-s, --session <id>", "the session to import into, for a file that holds one")
+    .option("-a, --all", "what Claude Code, Codex and pi keep on this machine; shows it, and asks")
+    .option("-y, --yes", "do not ask; needed where nobody can answer")
+    .option("-w, --watch", "go on: import what the files grow by, until Ctrl-C")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (files: string[], options: ImportOptions, command: Command) => {
+      if (files.length === 0 && options.all !== true) command.error("error: name files, or pass --all");
+      if (options.watch === true && files.includes("-")) command.error("error: standard input cannot be watched");
+      const found = options.all === true ? await findSessionFiles() : [];
+      const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
+      if (options.all === true && !(await isWanted(io, found, options, json))) return;
+      const all = async (): Promise<string[]> => [
+        ...files,
+        ...(options.all === true ? await findSessionFiles() : []).flatMap((place) => place.files),
+      ];
       await withStore(command, io, "write", async (context) => {
-        for (const file of files) {
-          try {
-            await importFile(context, file, options);
-          } catch (error) {
-            // The other files are read all the same.
-            io.fail();
-            if (context.json) await writeJson(io, { file, error: describeError(error) });
-            else reportError(io, error, { prefix: `${file}: ` });
-          }
-        }
+        const read = (file: string) => importOrReport(context, file, { ...options, isWatched: options.watch });
+        if (options.watch === true) await watch(all, read);
+        else for (const file of [...files, ...found.flatMap((place) => place.files)]) await read(file);
       });
     });
 }
 
-async function importFile(context: CommandContext, file: string, options: ImportOptions): Promise<void> {
+// The other files are read all the same.
+async function importOrReport(context: CommandContext, file: string, options: ImportFileOptions): Promise<void> {
   const { io, json } = context;
-  const progress = createProgress(io);
-  const summary = new FileSummary(file === "-" ? "standard input" : basename(file));
-  const stem = file === "-" ? "stdin" : basename(file, extname(file));
-  const size = file === "-" ? null : (await stat(file)).size;
-  const bytes: AsyncIterable<Uint8Array> = file === "-" ? io.input : createReadStream(file);
-  const found = readSessions(readItems(decodeUtf8(counted(bytes))), { stem }, options.format);
   try {
-    for await (const session of options.session === undefined ? found : onlyOne(found)) {
-      const report = await importOrSay(context, session, options.session);
-      if (report === null) session.skipped.push({ line: 0, why: "nothing of the session can be stored" });
-      summary.add(session, report);
-      if (!json) continue;
-      progress.end();
-      await writeJson(io, {
-        file,
-        ...(report ?? { ...NOTHING, session: session.id, name: session.name, skipped: session.skipped }),
-      });
-    }
-    if (!json && summary.isEmpty) await io.write(`${summary}`);
-  } finally {
-    progress.end();
-    // Also where the rest of the file cannot be read.
-    if (!json && !summary.isEmpty) await io.write(`${summary}`);
-  }
-
-  async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    let read = 0;
-    for await (const chunk of chunks) {
-      read += chunk.length;
-      const text = `${summary.progress}, ${(read / 1e6).toFixed(1)} MB read`;
-      progress.show(text, size === null ? undefined : read / size);
-      yield chunk;
-    }
-  }
-}
-
-// What is wrong with one session does not keep the others of the file out.
-async function importOrSay(context: CommandContext, session: ParsedSession, id?: string): Promise<ImportReport | null> {
-  try {
-    return await importSession(context.store, session, id);
+    await importFile(context, file, options);
   } catch (error) {
-    if (!StemmaError.isInstance(error) || !error.code.startsWith("INVALID_")) throw error;
-    session.skipped.push({ line: 0, why: error.message });
-    return null;
+    io.fail();
+    if (json) await writeJson(io, { file, error: describeError(error) });
+    else reportError(io, error, { prefix: `${file}: ` });
   }
 }
 
-const NOTHING = { messages: 0, inserted: 0, updated: 0, compactions: 0 };
-
-async function* onlyOne(sessions: AsyncIterable<ParsedSession>): AsyncGenerator<ParsedSession> {
-  let only: ParsedSession | null = null;
-  for await (const session of sessions) {
-    if (only !== null) {
-      throw new StemmaError(
-        "INVALID_ARGUMENT",
-        {},
-        "The file holds several sessions: leave --session out. Nothing was imported.",
-      );
-    }
-    only = session;
+async function watch(list: () => Promise<readonly string[]>, read: (file: string) => Promise<void>): Promise<void> {
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
+  try {
+    await watchFiles(list, read, { signal: stopped.signal });
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, stop);
   }
-  if (only !== null) yield only;
+}
+
+/** Shows what would be imported. Resolves to whether it is to be. */
+async function isWanted(
+  io: Io,
+  found: readonly FoundFiles[],
+  { yes, watch }: ImportOptions,
+  json: boolean,
+): Promise<boolean> {
+  if (json) {
+    for (const { program, folder, files, bytes } of found)
+      await writeJson(io, { program, folder, files: files.length, bytes });
+  } else if (found.length === 0) await io.write("Nothing was found of Claude Code, Codex or pi.\n");
+  else await io.write(columns(found.map(rowOf)));
+  if (found.length === 0) return watch === true && yes === true;
+  if (yes === true || (await confirm(io, "Import them?"))) return true;
+  io.writeError("Nothing was imported. Answer y, or pass --yes.\n");
+  return false;
+}
+
+function rowOf({ program, folder, files, bytes }: FoundFiles): string[] {
+  return [program, count(files.length, "file"), `${(bytes / 1e6).toFixed(1)} MB`, folder];
 }

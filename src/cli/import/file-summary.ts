@@ -1,6 +1,6 @@
+import type { ImportReport } from "../../formats/import/import-session.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
 import { count, oneLine } from "../text.js";
-import type { ImportReport } from "./import-session.js";
 
 /** Lines of what was left out that a terminal is shown; JSON has them all. */
 const MAX_SKIPPED_SHOWN = 10;
@@ -12,12 +12,18 @@ export class FileSummary {
   #inserted = 0;
   #updated = 0;
   #compactions = 0;
+  readonly #kept = new Map<string, number>();
   readonly #skipped: (Skipped & { session: string })[] = [];
 
   constructor(private readonly file: string) {}
 
   get isEmpty(): boolean {
     return this.#sessions.length === 0;
+  }
+
+  /** True when the database has something of the file that it had not before. */
+  get hasNews(): boolean {
+    return this.#inserted + this.#updated > 0;
   }
 
   get progress(): string {
@@ -32,6 +38,8 @@ export class FileSummary {
     this.#inserted += report?.inserted ?? 0;
     this.#updated += report?.updated ?? 0;
     this.#compactions += report?.compactions ?? 0;
+    for (const [kind, count] of Object.entries(report?.kept ?? {}))
+      this.#kept.set(kind, (this.#kept.get(kind) ?? 0) + count);
     for (const skipped of (report ?? session).skipped) this.#skipped.push({ ...skipped, session: id });
   }
 
@@ -47,10 +55,17 @@ export class FileSummary {
       `${this.#inserted.toLocaleString("en")} of ${count(this.#messages, "message")} added`,
       ...(this.#updated > 0 ? [`${this.#updated.toLocaleString("en")} completed`] : []),
       ...(this.#compactions > 0 ? [count(this.#compactions, "summary", "summaries")] : []),
+      ...(this.#kept.size > 0 ? [this.#keptBeside()] : []),
       ...(left > 0 ? [`${count(left, "session")} not imported`] : []),
       ...(this.#skipped.length > 0 ? [`${this.#skipped.length} left out:`] : []),
     ];
     return `${this.file}: ${parts.join(", ")}\n${this.#leftOut(others.length > 0)}`;
+  }
+
+  #keptBeside(): string {
+    const kinds = [...this.#kept].sort(([, a], [, b]) => b - a);
+    const named = kinds.slice(0, 3).map(([kind, count]) => `${count.toLocaleString("en")} ${oneLine(kind, 30)}`);
+    return `kept beside them: ${[...named, ...(kinds.length > 3 ? ["…"] : [])].join(", ")}`;
   }
 
   #leftOut(isOfMany: boolean): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readSessions } from "../../formats/formats.js";
-import { readItems } from "../../formats/json-items.js";
 import { memory } from "../../memory.js";
+import { sessionsOfItems } from "../formats.js";
+import { readItems } from "../json-items.js";
 import { importSession } from "./import-session.js";
 
 const BAD: unknown[] = [null, 5, "text", true, [], {}, [null], [5], [{}], [{ type: 5 }], "\0", "\ud800", { toJSON: 1 }];
@@ -44,7 +44,7 @@ async function imported(format: string, text: string): Promise<{ ids: string[]; 
   async function* chunks() {
     yield text;
   }
-  for await (const session of readSessions(readItems(chunks()), { stem: "file" }, format)) {
+  for await (const session of sessionsOfItems(readItems(chunks()), { stem: "file" }, format)) {
     const report = await importSession(store, session);
     reported += (report ?? session).skipped.length;
     ids.push(...(await store.session(session.id).tree()).map(({ id }) => id));

@@ -1,0 +1,120 @@
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { isoTime } from "../../model/text.js";
+import { readExport } from "../exported-conversations.js";
+import { findJson } from "../openai-content.js";
+import { without } from "../origin.js";
+import { parentsFirst } from "../parents-first.js";
+import { nameOf, type Place, SessionBuilder, START } from "../session-builder.js";
+import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
+import { KEPT, partsOfContent, textOfContent } from "./chatgpt-content.js";
+
+/** A node of a conversation's tree. */
+interface Node {
+  id: string;
+  parentId: string | null;
+  node: JsonObject;
+  at: Position;
+}
+
+/** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
+export const chatgpt: ImportFormat = {
+  name: "chatgpt",
+  about: "ChatGPT's data export: its zip file, or conversations.json",
+  recognises: (first) => {
+    const conversation: unknown = Array.isArray(first) ? first[0] : first;
+    return isJsonObject(conversation) && isJsonObject(conversation.mapping);
+  },
+  read: (items, file) => readExport(items, file, "chatgpt", readConversation),
+};
+
+function readConversation(conversation: JsonObject, at: Position): ParsedSession | null {
+  const { mapping, title, current_node: leaf, default_model_slug: model } = conversation;
+  const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
+  if (!isJsonObject(mapping) || id === undefined) return null;
+  const builder = new SessionBuilder({ id, source: "chatgpt" });
+  builder.title(title);
+  builder.model = nameOf(model);
+  builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
+  const places = new Map<string, Place>();
+  for (const entry of parentsFirst(nodesOf(mapping, at))) {
+    const above = places.get(entry.parentId ?? "") ?? START;
+    places.set(entry.id, isTooDeep(entry.node) ? skipDeep(builder, entry, above) : addNode(builder, entry, above));
+  }
+  builder.activeLeafId = places.get(String(leaf))?.id ?? undefined;
+  return builder.piece(true);
+}
+
+function nodesOf(mapping: JsonObject, at: Position): Node[] {
+  return Object.entries(mapping).flatMap(([id, node]) => {
+    if (!isJsonObject(node)) return [];
+    const parentId = typeof node.parent === "string" ? node.parent : null;
+    return [{ id, parentId, node, at: { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` } }];
+  });
+}
+
+function skipDeep(builder: SessionBuilder, { at }: Node, above: Place): Place {
+  builder.skip(at, TOO_DEEP);
+  return above;
+}
+
+/** Adds a node to the session. What hangs below it hangs below what this gives. */
+function addNode(builder: SessionBuilder, { id, node, at }: Node, above: Place): Place {
+  const message = isJsonObject(node.message) ? node.message : null;
+  const author = isJsonObject(message?.author) ? message.author : {};
+  const parts = message === null ? [] : partsOf(message, id);
+  // The root, and what a system prompt that is not shown leaves.
+  if (message === null || (parts.length === 0 && author.role !== "user" && author.role !== "tool")) {
+    builder.keep({ key: id, source: node, at, messageId: above.id, kind: null });
+    return above;
+  }
+  const result = author.role === "tool" ? answer(builder, message, above) : null;
+  const place = result ?? addMessage(builder, id, message, author.role, parts, above, at);
+  const source = { ...node, message: without(message, "content") };
+  builder.keep({ key: id, source, at, messageId: place.id, kind: countKept(parts) > 0 ? "content part" : null });
+  return place;
+}
+
+function addMessage(
+  builder: SessionBuilder,
+  id: string,
+  message: JsonObject,
+  role: unknown,
+  parts: SessionMessagePart[],
+  above: Place,
+  at: Position,
+): Place {
+  const isCallless = role === "tool";
+  const model = isJsonObject(message.metadata) ? nameOf(message.metadata.model_slug) : undefined;
+  if (model !== undefined) builder.model = model;
+  const seconds = message.create_time;
+  const createdAt = typeof seconds === "number" ? isoTime(seconds * 1000) : null;
+  const read: SessionMessage = {
+    id,
+    role: role === "user" || role === "system" ? role : "assistant",
+    // A result without its call is kept, but not as something that a model is told.
+    parts: isCallless ? [{ type: KEPT, data: message.content }] : parts,
+    ...(createdAt === null ? {} : { createdAt }),
+    ...(model === undefined || role === "user" ? {} : { metadata: { model } }),
+  };
+  return builder.addMessage(read, above, at, 0);
+}
+
+// What is said to a tool is a call; its id is that of the node.
+function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
+  const { recipient, content, author } = message;
+  const isCall = typeof recipient === "string" && recipient !== "all" && recipient !== "";
+  if (!isCall || !isJsonObject(author) || author.role !== "assistant") return partsOfContent(content);
+  const text = textOfContent(content) ?? "";
+  const input = findJson(text) ?? text;
+  return [{ type: "dynamic-tool", toolName: recipient, toolCallId: id, state: "input-available", input }];
+}
+
+function answer(builder: SessionBuilder, { content }: JsonObject, above: Place): Place | null {
+  const output = textOfContent(content) ?? content ?? null;
+  return builder.answer(above.id, { state: "output-available", output }, 0) === null ? null : above;
+}
+
+function countKept(parts: readonly SessionMessagePart[]): number {
+  return parts.filter(({ type }) => type === KEPT).length;
+}

@@ -1,0 +1,94 @@
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isTooDeep } from "../../model/message.js";
+import { Recent } from "../recent.js";
+import {
+  type FileInfo,
+  type ImportFormat,
+  type Item,
+  type ParsedSession,
+  type Skipped,
+  TOO_DEEP,
+} from "../session-file.js";
+import { ClaudeCodeSession } from "./claude-code-session.js";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
+/** Lines of sub-agents whose chain is known. */
+const CHAINED = 50_000;
+
+/** Types of lines that a file may begin with, beside those that belong to the conversation. */
+const OTHERS = [
+  "summary",
+  "file-history-snapshot",
+  "queue-operation",
+  "custom-title",
+  "ai-title",
+  "last-prompt",
+  "mode",
+];
+
+/**
+ * Transcripts of Claude Code. What a file holds of a sub-agent is a session of its own, below that of the file. The id of a
+ * session is that of its file, or where the file is named otherwise, the one in its lines.
+ */
+export const claudeCode: ImportFormat = {
+  name: "claude-code",
+  about: "Claude Code transcripts (JSONL): an entry per line, with uuid and parentUuid",
+  recognises: (first) =>
+    isJsonObject(first) && typeof first.type === "string" && (isEntry(first) || OTHERS.includes(first.type)),
+  read: readTranscript,
+};
+
+function isEntry(line: JsonObject): boolean {
+  return typeof line.uuid === "string" && "parentUuid" in line && typeof line.sessionId === "string";
+}
+
+async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): AsyncGenerator<ParsedSession> {
+  const sessions = new Map<string, ClaudeCodeSession>();
+  const chains = new Recent<string>(CHAINED);
+  const early: Skipped[] = [];
+  let main: ClaudeCodeSession | null = null;
+  for await (const item of items) {
+    if (item.kind === "listEnd") continue;
+    const read = readLine(item);
+    if ("why" in read) {
+      if (main === null) early.push({ ...item.at, why: read.why });
+      else main.skip(item.at, read.why);
+      continue;
+    }
+    const { line, length } = read;
+    if (main === null) {
+      main = openMain(line, file);
+      sessions.set(main.id, main);
+      for (const { why, ...at } of early) main.skip(at, why);
+    }
+    let session = main;
+    if (line.isSidechain === true && !main.isAgent) {
+      const id = `${main.id}/${agentOf(line, chains)}`;
+      session = sessions.get(id) ?? new ClaudeCodeSession(id, main.id);
+      sessions.set(id, session);
+    }
+    session.add(line, item.at, length);
+    if (session.isFull) yield session.piece(false);
+  }
+  for (const session of sessions.values()) yield session.piece(true);
+}
+
+function readLine(item: Exclude<Item, { kind: "listEnd" }>): { why: string } | { line: JsonObject; length: number } {
+  if (item.kind === "problem") return { why: item.why };
+  if (!isJsonObject(item.value) || typeof item.value.type !== "string") return { why: "not an entry: it has no type" };
+  return isTooDeep(item.value) ? { why: TOO_DEEP } : { line: item.value, length: item.length };
+}
+
+function openMain(first: JsonObject, { stem }: FileInfo): ClaudeCodeSession {
+  const said = typeof first.sessionId === "string" && first.sessionId !== "" ? first.sessionId : null;
+  if (stem.startsWith("agent-") && said !== null) return new ClaudeCodeSession(`${said}/${stem}`, said);
+  return new ClaudeCodeSession(UUID.test(stem) ? stem : (said ?? stem));
+}
+
+// Older versions wrote a sub-agent's lines between those of its session: by its id, or as a chain that begins anew.
+function agentOf({ agentId, uuid, parentUuid }: JsonObject, chains: Recent<string>): string {
+  const chain =
+    typeof agentId === "string" ? `agent-${agentId}` : (chains.get(String(parentUuid)) ?? `sidechain-${uuid}`);
+  chains.set(String(uuid), chain);
+  return chain;
+}

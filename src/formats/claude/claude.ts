@@ -1,0 +1,95 @@
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { isoTime } from "../../model/text.js";
+import { readExport } from "../exported-conversations.js";
+import { without } from "../origin.js";
+import { parentsFirst } from "../parents-first.js";
+import { nameOf, type Place, SessionBuilder, START } from "../session-builder.js";
+import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
+import { countUnknown, partsOfBlocks } from "./claude-content.js";
+
+/** A message of the export, with the message it follows. */
+interface Node {
+  id: string;
+  parentId: string | null;
+  message: JsonObject;
+  at: Position;
+}
+
+/** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
+export const claude: ImportFormat = {
+  name: "claude",
+  about: "the data export of Claude's apps: its zip file, or conversations.json",
+  recognises: (first) => {
+    const conversation: unknown = Array.isArray(first) ? first[0] : first;
+    return isJsonObject(conversation) && Array.isArray(conversation.chat_messages);
+  },
+  read: (items, file) => readExport(items, file, "claude", readConversation),
+};
+
+function readConversation(conversation: JsonObject, at: Position): ParsedSession | null {
+  const { chat_messages: messages, name, current_leaf_message_uuid: leaf } = conversation;
+  const id = nameOf(conversation.uuid);
+  if (!Array.isArray(messages) || id === undefined) return null;
+  const builder = new SessionBuilder({ id, source: "claude" });
+  builder.title(name);
+  builder.model = nameOf(conversation.model);
+  builder.describe(isJsonObject(conversation.project) ? projectOf(conversation.project) : null);
+  builder.keep({
+    key: "conversation",
+    source: without(conversation, "chat_messages"),
+    at,
+    messageId: null,
+    kind: null,
+  });
+  const nodes = nodesOf(messages, builder, at);
+  const places = new Map<string, Place>();
+  for (const node of parentsFirst(nodes)) {
+    places.set(node.id, addMessage(builder, node, places.get(node.parentId ?? "") ?? START));
+  }
+  const last = nodes.at(-1)?.id ?? "";
+  builder.activeLeafId = (places.get(typeof leaf === "string" ? leaf : last) ?? places.get(last))?.id ?? undefined;
+  return builder.piece(true);
+}
+
+function projectOf({ name }: JsonObject): JsonObject | null {
+  const project = nameOf(name);
+  return project === undefined ? null : { project };
+}
+
+function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Position): Node[] {
+  const nodes: Node[] = [];
+  for (const [index, message] of messages.entries()) {
+    const place = { ...at, path: `${at.path ?? "$"}.chat_messages[${index}]` };
+    if (isTooDeep(message)) builder.skip(place, TOO_DEEP);
+    else if (!isJsonObject(message) || typeof message.uuid !== "string") builder.skip(place, "not a message: no uuid");
+    else {
+      const { uuid: id, parent_message_uuid: parent } = message;
+      const parentId = typeof parent === "string" ? parent : (nodes.at(-1)?.id ?? null);
+      nodes.push({ id, parentId, message, at: place });
+    }
+  }
+  return nodes;
+}
+
+function addMessage(builder: SessionBuilder, { id, message, at }: Node, above: Place): Place {
+  const parts = partsOf(message);
+  const createdAt = typeof message.created_at === "string" ? isoTime(message.created_at) : null;
+  const role = message.sender === "human" ? "user" : "assistant";
+  const read: SessionMessage = { id, role, parts, ...(createdAt === null ? {} : { createdAt }) };
+  const place = builder.addMessage(read, above, at, 0);
+  const kind = countUnknown(parts) > 0 ? "content block" : null;
+  builder.keep({ key: id, source: without(message, "content", "text"), at, messageId: place.id, kind });
+  return place;
+}
+
+function partsOf({ content, text, attachments }: JsonObject): SessionMessagePart[] {
+  const parts: SessionMessagePart[] = partsOfBlocks(content);
+  if (parts.length === 0) parts.push(...partsOfBlocks(text));
+  for (const attachment of Array.isArray(attachments) ? attachments : []) {
+    if (!isJsonObject(attachment) || typeof attachment.extracted_content !== "string") continue;
+    const { file_name: name, extracted_content: extracted } = attachment;
+    parts.push({ type: "text", text: `${typeof name === "string" && name !== "" ? `${name}:\n` : ""}${extracted}` });
+  }
+  return parts;
+}

@@ -1,0 +1,84 @@
+import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import type { SessionMessagePart } from "../../model/message.js";
+import { findJson, outputOfText } from "../openai-content.js";
+
+type Part = SessionMessagePart & JsonObject;
+
+/** The type of a part that holds content as it stood in the file: no model is shown it. */
+export const KEPT = "data-codex";
+
+/** The parts of a message's content. */
+export function partsOfContent(content: unknown): Part[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.map(partOfBlock) : [];
+}
+
+/** What the model did, as a part of its message: it thought, or called a tool. Null for an item that is neither. */
+export function partOfItem(item: JsonObject): Part | null {
+  const { type, name, call_id: callId } = item;
+  switch (type) {
+    case "reasoning":
+      return reasoningOf(item);
+    case "function_call":
+      return callOf(item, String(name), argumentsOf(item.arguments), callId);
+    case "custom_tool_call":
+      return callOf(item, String(name), item.input, callId);
+    case "local_shell_call":
+      return callOf(item, "local_shell", item.action, callId ?? item.id);
+    case "tool_search_call":
+      return callOf(item, "tool_search", argumentsOf(item.arguments), callId);
+    case "web_search_call": {
+      const call = callOf(item, "web_search", item.action, item.id ?? callId);
+      return { ...call, providerExecuted: true, state: "output-available", output: item.status ?? null };
+    }
+    default:
+      return null;
+  }
+}
+
+/** True for an item with the result of a call. */
+export function isOutput({ type, call_id }: JsonObject): boolean {
+  return typeof type === "string" && type.endsWith("_output") && typeof call_id === "string";
+}
+
+/** The fields that a tool part gets from the item with its result. */
+export function fieldsOfOutput(item: JsonObject): JsonObject {
+  const { output } = item;
+  // An older form says beside the text whether the call went well.
+  const content = isJsonObject(output) && "content" in output ? output.content : (output ?? item.tools ?? null);
+  const failed = isJsonObject(output) && output.success === false && typeof content === "string";
+  if (failed) return { state: "output-error", errorText: content };
+  return { state: "output-available", output: outputOfText(content) ?? null };
+}
+
+function partOfBlock(block: unknown): Part {
+  if (!isJsonObject(block)) return { type: KEPT, data: block };
+  const { type, text, image_url: url } = block;
+  if ((type === "input_text" || type === "output_text" || type === "text") && typeof text === "string")
+    return { type: "text", text };
+  if (type === "input_image" && typeof url === "string")
+    return { type: "file", mediaType: /^data:([\w.+-]+\/[\w.+-]+)/.exec(url)?.[1] ?? "image/*", url };
+  return { type: KEPT, data: block };
+}
+
+function reasoningOf({ summary, content, encrypted_content: encrypted }: JsonObject): Part {
+  const texts = [summary, content].flatMap((blocks) => (Array.isArray(blocks) ? blocks : []));
+  const text = texts.flatMap((block) => (isJsonObject(block) && typeof block.text === "string" ? [block.text] : []));
+  const part: Part = { type: "reasoning", text: text.join("\n\n") };
+  if (typeof encrypted !== "string") return part;
+  return { ...part, providerMetadata: { openai: { reasoningEncryptedContent: encrypted } } };
+}
+
+function callOf(item: JsonObject, toolName: string, input: unknown, callId: unknown): Part {
+  return {
+    type: "dynamic-tool",
+    toolName,
+    toolCallId: typeof callId === "string" ? callId : `${item.type}`,
+    state: "input-available",
+    input: input ?? {},
+  };
+}
+
+function argumentsOf(text: unknown): unknown {
+  return typeof text === "string" ? (findJson(text) ?? text) : text;
+}

@@ -1,0 +1,137 @@
+import { StemmaError } from "../../errors.js";
+import type { SessionStore, Store } from "../../storage/contract.js";
+import type { ParsedSession, Skipped } from "../session-file.js";
+import { completeMessage } from "./complete-message.js";
+import { countKept, findPlaces, keepPieces } from "./kept-pieces.js";
+import { prepareSession } from "./prepare.js";
+import { addUsage, firstUsage } from "./usage.js";
+
+/** What an import did with one session, or with a piece of a long one. */
+export interface ImportReport {
+  session: string;
+  name: string;
+  /** Messages of the file that the session now has. */
+  messages: number;
+  /** Those of them that it had not before. */
+  inserted: number;
+  /** Those that were incomplete, and of which the file now has more: the results of tools, as a rule. */
+  updated: number;
+  compactions: number;
+  /** What was kept word for word because nothing reads it: how many pieces of each kind. */
+  kept: Record<string, number>;
+  /** What was left out. */
+  skipped: Skipped[];
+}
+
+/** To tell what is stored already, a tree is read that is at most so many times the piece; else each message is asked for. */
+const MUCH_LARGER = 4;
+
+/** What an import did with a session whose pieces it reported one by one. */
+export function addReports(first: ImportReport, next: ImportReport): ImportReport {
+  const kinds = new Set([...Object.keys(first.kept), ...Object.keys(next.kept)]);
+  const countOf = (kept: Record<string, number>, kind: string) => (Object.hasOwn(kept, kind) ? (kept[kind] ?? 0) : 0);
+  return {
+    session: next.session,
+    name: next.name,
+    messages: first.messages + next.messages,
+    inserted: first.inserted + next.inserted,
+    updated: first.updated + next.updated,
+    compactions: first.compactions + next.compactions,
+    kept: Object.fromEntries([...kinds].map((kind) => [kind, countOf(first.kept, kind) + countOf(next.kept, kind)])),
+    skipped: [...first.skipped, ...next.skipped],
+  };
+}
+
+/**
+ * Writes a session's messages, summaries, active leaf, registry entry and first usage in one transaction, and then what is
+ * kept beside them. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
+ * is completed by the next. Null when the file's session has nothing that can be stored.
+ * Errors: those of the store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
+ */
+export async function importSession(
+  store: Store,
+  session: ParsedSession,
+  sessionId = session.id,
+): Promise<ImportReport | null> {
+  const stored = store.session(sessionId);
+  const known = await findKnown(stored, session);
+  const places = await findPlaces(store, sessionId, outsideParents(session, known));
+  const placeOf = (id: string): string | undefined => (known.has(id) ? id : places.get(id));
+  const { tree, doubtful, skipped } = prepareSession(session, placeOf);
+  const messages = tree.messages.map(({ message }) => message);
+  const pieces = session.kept ?? [];
+  if (messages.length === 0 && skipped.length > 0 && pieces.length === 0) return null;
+  const { name, model, source, parentSessionId, userId, metadata, usage } = session;
+  const isNews = messages.some(({ id }) => !known.has(id));
+  const { inserted } = await stored.importTree({
+    ...tree,
+    // Whoever went on with the session since the last import stays where they are.
+    activeLeafId: isNews ? tree.activeLeafId : undefined,
+    session: { name, model, source, parentSessionId, userId, metadata },
+    usage: await firstUsage(store, sessionId, usage),
+  });
+  const again = new Set(session.messages.flatMap((parsed) => (parsed.again === true ? [parsed.message.id] : [])));
+  let updated = 0;
+  for (const message of messages) {
+    const isCompleted = known.has(message.id) && (await completeMessage(stored, message));
+    if (isCompleted && !again.has(message.id)) updated += 1;
+  }
+  for (const compaction of doubtful) {
+    const why = await tryCompaction(stored, compaction);
+    if (why !== null) skipped.push({ line: 0, why });
+  }
+  await keepPieces(store, sessionId, pieces);
+  await addUsage(store, sessionId, session);
+  await rename(store, sessionId, session);
+  return {
+    session: sessionId,
+    name,
+    messages: messages.length - again.size,
+    inserted,
+    updated,
+    compactions: (tree.compactions?.length ?? 0) + doubtful.length,
+    kept: countKept(pieces),
+    skipped,
+  };
+}
+
+async function findKnown(stored: SessionStore, { messages }: ParsedSession): Promise<Set<string>> {
+  const count = await stored.count();
+  if (count === 0) return new Set();
+  if (count <= MUCH_LARGER * messages.length) return new Set((await stored.tree()).map(({ id }) => id));
+  const known = new Set<string>();
+  for (const { message, parentId } of messages) {
+    for (const id of [message.id, parentId]) {
+      if (typeof id === "string" && !known.has(id) && (await stored.message(id)) !== null) known.add(id);
+    }
+  }
+  return known;
+}
+
+// The parents that are neither in the piece nor messages of the session, and the leaf where it is no message of the piece.
+function outsideParents({ messages, activeLeafId }: ParsedSession, known: ReadonlySet<string>): string[] {
+  const inside = new Set(messages.map(({ message }) => message.id));
+  const named = [...messages.map(({ parentId }) => parentId), activeLeafId ?? null];
+  return [...new Set(named)].filter((id): id is string => id !== null && !inside.has(id) && !known.has(id));
+}
+
+// The range lies in pieces that were written before: only the store can tell whether it is one path.
+async function tryCompaction(
+  stored: SessionStore,
+  compaction: ParsedSession["compactions"][number],
+): Promise<string | null> {
+  try {
+    await stored.importTree({ messages: [], compactions: [compaction] });
+    return null;
+  } catch (error) {
+    if (!StemmaError.isInstance(error, "COMPACTION_INVALID_RANGE")) throw error;
+    return `the summary ${compaction.id} lies over messages that are not there, or not on one path`;
+  }
+}
+
+async function rename(store: Store, sessionId: string, { name, formerNames }: ParsedSession): Promise<void> {
+  if (formerNames === undefined || formerNames.length === 0) return;
+  const info = await store.sessions.get(sessionId);
+  if (info === null || info.name === name || !formerNames.includes(info.name)) return;
+  await store.sessions.update(sessionId, { name, expectedName: info.name });
+}

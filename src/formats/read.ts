@@ -1,0 +1,123 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename } from "node:path";
+import { sessionsOfItems } from "./formats.js";
+import { decodeUtf8, readItems } from "./json-items.js";
+import type { ParsedSession } from "./session-file.js";
+import { archiveError } from "./source/unpacking.js";
+import { isZip, readZip } from "./source/zip.js";
+import { isZstd, unpackZstd } from "./source/zstd.js";
+
+/** How a file is read. */
+export interface ReadSessionsOptions {
+  /** The file's name: sessions that say none of their own are named after it. Default: "stdin". */
+  name?: string | undefined;
+  /** The name of one of `IMPORT_FORMATS`. Default: found by the first value. */
+  format?: string | undefined;
+  /** The file is still written: what stands behind its last line break is not read yet. */
+  growing?: boolean | undefined;
+  /** Called with the bytes that were read so far, unpacked. */
+  onRead?: ((bytes: number) => void) | undefined;
+}
+
+/**
+ * Reads the sessions of a file while its bytes come in, Zstandard among them; a zip file needs `readSessionFile`. A long
+ * session comes in several pieces with the same id: pass each to `importSession` as it comes. A file that breaks off, or is
+ * damaged further down, gives what stands before that, and then fails.
+ * Errors: `UNKNOWN_FORMAT`, `ARCHIVE_REFUSED`, and whatever `bytes` fails with.
+ */
+export async function* readSessions(
+  bytes: AsyncIterable<Uint8Array>,
+  { name = "stdin", format, growing = false, onRead }: ReadSessionsOptions = {},
+): AsyncGenerator<ParsedSession> {
+  let failure: { error: unknown } | null = null;
+  let read = 0;
+  const count = (chunk: Uint8Array): void => {
+    read += chunk.length;
+    onRead?.(read);
+  };
+  async function* whatCanBeRead(): AsyncGenerator<string> {
+    try {
+      const text = decodeUtf8(unpack(bytes, count));
+      yield* growing ? wholeLines(text) : text;
+    } catch (error) {
+      failure = { error };
+    }
+  }
+  try {
+    yield* sessionsOfItems(readItems(whatCanBeRead()), { stem: stemOf(name) }, format);
+  } catch (error) {
+    // A file of which nothing could be read is not of an unknown format.
+    throw failure === null ? error : (failure as { error: unknown }).error;
+  }
+  if (failure !== null) throw (failure as { error: unknown }).error;
+}
+
+/**
+ * Reads the sessions of a file: JSON, JSONL, either with Zstandard, or a zip file with `conversations.json` as ChatGPT and
+ * Claude export it. Otherwise as `readSessions`. Errors: also those of opening the file.
+ */
+export async function* readSessionFile(path: string, options: ReadSessionsOptions = {}): AsyncGenerator<ParsedSession> {
+  const { name = basename(path) } = options;
+  if (!isZip(await readStart(path))) {
+    yield* readSessions(createReadStream(path), { ...options, name });
+    return;
+  }
+  for await (const { bytes } of readZip(path)) yield* readSessions(bytes, { ...options, name });
+}
+
+async function readStart(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(4), 0, 4, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function* unpack(
+  bytes: AsyncIterable<Uint8Array>,
+  onChunk: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  const [start, all] = await peek(bytes);
+  if (isZip(start)) throw archiveError("a zip file cannot be read from a stream; name the file");
+  for await (const chunk of isZstd(start) ? unpackZstd(all) : all) {
+    onChunk(chunk);
+    yield chunk;
+  }
+}
+
+async function* wholeLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest: string[] = [];
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf("\n") + 1;
+    if (end > 0) {
+      yield rest.join("") + chunk.slice(0, end);
+      rest = [];
+    }
+    rest.push(chunk.slice(end));
+  }
+}
+
+/** The first four bytes, and all of them. */
+async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, AsyncIterable<Uint8Array>]> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; length < 4; ) {
+    const next = await iterator.next();
+    if (next.done) break;
+    chunks.push(next.value);
+    length += next.value.length;
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* chunks;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  return [Buffer.concat(chunks).subarray(0, 4), all()];
+}
+
+// A compressed file's name has two endings.
+function stemOf(name: string): string {
+  return name.replace(/\.(zst|zip)$/i, "").replace(/(.)\.[^.]*$/, "$1");
+}
