@@ -4,7 +4,8 @@ import { toHtml } from "./html.js";
 import { toMarkdown } from "./markdown.js";
 import { toOpenai } from "./openai-export.js";
 import { toPi } from "./pi-export.js";
-import { exportJsonl } from "./stemma-jsonl.js";
+import type { MemoryOwner } from "./session-file.js";
+import { exportJsonl, exportMemory } from "./stemma-jsonl.js";
 import { readStoredSession } from "./stored-session.js";
 
 /** A format that can be written: one file each, listed below. */
@@ -13,15 +14,17 @@ export interface ExportFormat {
   about: string;
   /** The session as pieces of text, line ends included. */
   write(store: Store, session: SessionInfo): AsyncIterable<string>;
+  /** The same of what is remembered outside of sessions. Missing where the format has no place for it. */
+  writeMemory?(store: Store, owner: MemoryOwner): AsyncIterable<string>;
 }
 
 export const EXPORT_FORMATS: readonly ExportFormat[] = [
   {
     name: "jsonl",
-    about: "everything: all branches, messages, summaries and the active leaf; `import` gives an equal session",
-    async *write(store, session) {
-      for await (const line of exportJsonl(store, session)) yield `${line}\n`;
-    },
+    about:
+      "everything: branches, summaries, active leaf, blocks, entries, versions, usage; `import` gives an equal session",
+    write: (store, session) => withLineEnds(exportJsonl(store, session)),
+    writeMemory: (store, owner) => withLineEnds(exportMemory(store, owner)),
   },
   { name: "markdown", about: "the visible history, to read", write: toMarkdown },
   { name: "html", about: "the visible history as a page that needs no server and runs no script", write: toHtml },
@@ -41,6 +44,10 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
     },
   },
 ];
+
+async function* withLineEnds(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${line}\n`;
+}
 
 /** Errors: `UNKNOWN_FORMAT`. */
 export function findExportFormat(name: string): ExportFormat {

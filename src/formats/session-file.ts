@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import type { NewCompaction, UsageRow } from "../storage/contract.js";
+import type { SkillState } from "../model/skills.js";
+import type { NewCompaction, SessionDates, UsageRow } from "../storage/contract.js";
+import type { KeptItem } from "../storage/kept-items.js";
 
 /**
  * A session as a file gave it: parents stand before their children. A long one comes in several pieces with the same id:
@@ -25,8 +27,10 @@ export interface ParsedSession {
   messages: ParsedMessage[];
   /** Oldest first. */
   compactions: (NewCompaction & { createdAt?: string | undefined })[];
-  /** The message that the conversation continues from; the last one when absent. */
-  activeLeafId?: string | undefined;
+  /** The message that the conversation continues from; null for none; the last one when absent. */
+  activeLeafId?: string | null | undefined;
+  /** What only our own files tell. */
+  copy?: SessionCopy | undefined;
   /** What the file says beside its messages, word for word. */
   kept?: readonly KeptPiece[] | undefined;
   /** What of the file is not in `messages` or `compactions`. */
@@ -56,9 +60,24 @@ export interface KeptPiece {
   kind: string | null;
 }
 
+/** A session of another store, beside its messages. */
+export interface SessionCopy {
+  /** Whose memory `items` is, where it is no session's; then there is nothing else. */
+  owner?: MemoryOwner | undefined;
+  dates: SessionDates;
+  skills?: SkillState | undefined;
+  usageRows: readonly UsageRow[];
+  items: KeptItem[];
+}
+
+/** Who keeps memory outside of sessions. */
+export type MemoryOwner = { readonly user: string } | { readonly key: string };
+
 export interface ParsedMessage {
   message: SessionMessage;
   parentId: string | null;
+  /** ISO time at which it was stored elsewhere. */
+  storedAt?: string | undefined;
   at: Position;
   /** True when an earlier piece of the session had the message, with less of it. */
   again?: boolean | undefined;

@@ -1,35 +1,43 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { givenMetadata, mergeMetadata } from "../model/session-metadata.js";
+import type { SkillState } from "../model/skills.js";
 import { isoTime } from "../model/text.js";
-import type { SessionInfo, Store } from "../storage/contract.js";
+import type { SessionInfo, Store, UsageRow } from "../storage/contract.js";
 import { assertUserId } from "../storage/session-id.js";
+import { keptLines, readKeptLine } from "./kept-lines.js";
 import {
   costOf,
   type ImportFormat,
+  type MemoryOwner,
   type ParsedSession,
   type Position,
+  type SessionCopy,
   type Skipped,
   tokensOf,
 } from "./session-file.js";
 
-const VERSION = 1;
+const VERSION = 2;
 
 interface OpenSession {
-  session: ParsedSession;
+  session: ParsedSession & { copy: SessionCopy };
   header: JsonObject;
   at: Position;
+  /** Its last line was there. */
+  isEnded: boolean;
 }
 
 /**
- * Our own lines. For each session a header `{ stemma: 1, session, activeLeafId, messages, compactions }` (the last two are
- * counts), then `{ message, parentId }` for each message and `{ compaction }` for each summary. `createdAt: "Date"` beside a
- * message says that its `createdAt` is a `Date`, which JSON cannot.
+ * Our own lines. For each session a header `{ stemma: 2, session, activeLeafId, messages, compactions, skills, usage }` (of
+ * messages and compactions the counts; usage by day and model), then `{ message, parentId, storedAt }` for each message,
+ * `{ compaction }` for each summary, `{ kept }` for what is kept beside them, and `{ end: true }`. `createdAt: "Date"` beside a
+ * message says that its `createdAt` is a `Date`, which JSON cannot. The memory of a user or a key has a header
+ * `{ stemma: 2, memory: { user } }` or `{ key }` instead. Files of version 1 have neither `kept` nor `end`.
  */
 export const stemmaJsonl: ImportFormat = {
   name: "jsonl",
-  about: "what `stemma export` writes: a header, then a message or a summary per line",
-  recognises: (first) => isJsonObject(first) && typeof first.stemma === "number" && isJsonObject(first.session),
+  about: "what `stemma export` writes: a header, then a line for each message, summary, block, entry and record",
+  recognises: (first) => isJsonObject(first) && typeof first.stemma === "number" && isHeader(first),
   async *read(items) {
     let open: OpenSession | null = null;
     let early: Skipped[] = [];
@@ -37,9 +45,9 @@ export const stemmaJsonl: ImportFormat = {
       if (item.kind === "listEnd") continue;
       const { at } = item;
       const value = item.kind === "value" && isJsonObject(item.value) ? item.value : {};
-      if (isJsonObject(value.session)) {
+      if (isHeader(value)) {
         if (open !== null) yield close(open);
-        open = { session: openSession(value, early, at), header: value, at };
+        open = { session: openSession(value, early, at), header: value, at, isEnded: false };
         early = [];
         continue;
       }
@@ -48,27 +56,66 @@ export const stemmaJsonl: ImportFormat = {
           ? item.why
           : open === null
             ? "it stands before a session's header"
-            : addLine(open.session, value, at);
+            : addLine(open, value, at);
       if (why !== null) (open?.session.skipped ?? early).push({ ...at, why });
     }
     if (open !== null) yield close(open);
   },
 };
 
-/** The lines of a session: every message of every branch, the summaries, and the active leaf. */
+/** The lines of a session: every message of every branch, the summaries, the active leaf, and all that is kept beside them. */
 export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
   const stored = store.session(session.id);
-  const [nodes, compactions, leaf] = await Promise.all([stored.tree(), stored.compactions(), stored.leaf()]);
-  const counts = { messages: nodes.length, compactions: compactions.length };
-  yield JSON.stringify({ stemma: VERSION, session, activeLeafId: leaf?.id ?? null, ...counts });
-  for await (const { message, parentId } of stored.messages()) {
+  const [messages, compactions, leaf, { loaded, unloaded }, usage] = await Promise.all([
+    stored.count(),
+    stored.compactions(),
+    stored.leaf(),
+    stored.skills(),
+    store.sessions.usageRows(session.id),
+  ]);
+  // The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
+  const skills = { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) };
+  const header = {
+    stemma: VERSION,
+    session,
+    activeLeafId: leaf?.id ?? null,
+    messages,
+    compactions: compactions.length,
+  };
+  yield JSON.stringify({ ...header, skills, usage });
+  for await (const { message, parentId, createdAt } of stored.messages()) {
     const dated = message.createdAt instanceof Date ? { createdAt: "Date" } : {};
-    yield JSON.stringify({ message, parentId, ...dated });
+    // A message's own time may lie in the future; it was stored before the session last changed.
+    const storedAt = createdAt < session.updated_at ? createdAt : session.updated_at;
+    yield JSON.stringify({ message, parentId, storedAt, ...dated });
   }
   for (const compaction of compactions) yield JSON.stringify({ compaction });
+  for await (const line of keptLines(store, { sessionId: session.id })) yield JSON.stringify(line);
+  yield END;
 }
 
-function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skipped[], at: Position): ParsedSession {
+/** The lines of what is remembered of a user, or under a key. */
+export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGenerator<string> {
+  const [target, scope] = "user" in owner ? ([store.forUser(owner.user), "user"] as const) : ([store, owner] as const);
+  yield JSON.stringify({ stemma: VERSION, memory: owner });
+  for await (const line of keptLines(target, { sessionId: "", scope })) yield JSON.stringify(line);
+  yield END;
+}
+
+const END = JSON.stringify({ end: true });
+
+const isHeader = (value: JsonObject): boolean => isJsonObject(value.session) || findOwner(value.memory) !== undefined;
+
+function findOwner(value: unknown): MemoryOwner | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { user, key } = value;
+  if (typeof user === "string") return { user };
+  return typeof key === "string" ? { key } : undefined;
+}
+
+function openSession(header: JsonObject, skipped: Skipped[], at: Position): OpenSession["session"] {
+  const { session: given, activeLeafId, memory, skills, usage } = header;
+  const owner = findOwner(memory);
   const session = isJsonObject(given) ? given : {};
   const storable = <T>(field: string, read: () => T): T | undefined => {
     try {
@@ -81,7 +128,7 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
   const id = String(session.id ?? "");
   return {
     id,
-    name: findText(session.name) ?? id,
+    name: findText(session.name) ?? (owner === undefined ? id : ownerName(owner)),
     source: findText(session.source) ?? "",
     model: findText(session.model),
     parentSessionId: findText(session.parent_session_id),
@@ -94,7 +141,18 @@ function openSession({ session: given, activeLeafId }: JsonObject, skipped: Skip
     },
     messages: [],
     compactions: [],
-    activeLeafId: findText(activeLeafId),
+    activeLeafId: activeLeafId === null && header.stemma !== 1 ? null : findText(activeLeafId),
+    copy: {
+      owner,
+      dates: {
+        createdAt: isoTime(findText(session.created_at)) ?? undefined,
+        updatedAt: isoTime(findText(session.updated_at)) ?? undefined,
+        endReason: findText(session.end_reason) ?? null,
+      },
+      skills: isSkillState(skills) ? skills : undefined,
+      usageRows: Array.isArray(usage) ? usage.filter(isUsageRow) : [],
+      items: [],
+    },
     skipped,
   };
 }
@@ -104,15 +162,50 @@ function givenUserId(userId: unknown): string {
   return userId;
 }
 
+const ownerName = (owner: MemoryOwner) =>
+  "user" in owner ? `memory of user ${owner.user}` : `memory of key ${owner.key}`;
+
+function isSkillState(value: unknown): value is SkillState {
+  return isJsonObject(value) && Array.isArray(value.loaded) && Array.isArray(value.unloaded);
+}
+
+function isUsageRow(value: unknown): value is UsageRow {
+  if (!isJsonObject(value)) return false;
+  const { day, model, requests, inputTokens, outputTokens, cost } = value;
+  const numbers = [requests, inputTokens, outputTokens];
+  return (
+    /^\d{4}-\d\d-\d\d$/.test(String(day)) &&
+    typeof model === "string" &&
+    numbers.every(Number.isSafeInteger) &&
+    Number.isFinite(cost)
+  );
+}
+
 /** Why the line was left out, or null. */
-function addLine(session: ParsedSession, value: JsonObject, at: Position): string | null {
-  const { message, parentId, createdAt, compaction } = value;
-  if (isJsonObject(message)) {
-    const dated = createdAt === "Date" ? { ...message, createdAt: new Date(String(message.createdAt)) } : message;
-    session.messages.push({ message: dated as unknown as SessionMessage, parentId: findText(parentId) ?? null, at });
+function addLine(open: OpenSession, value: JsonObject, at: Position): string | null {
+  const { session } = open;
+  const { message, parentId, createdAt, storedAt, compaction, kept, end } = value;
+  if (end === true) {
+    open.isEnded = true;
     return null;
   }
-  if (!isJsonObject(compaction)) return "neither a message nor a summary";
+  if (kept !== undefined) {
+    const item = readKeptLine(kept);
+    if (item === null) return "it is nothing that is kept beside messages";
+    session.copy.items.push(item);
+    return null;
+  }
+  if (isJsonObject(message)) {
+    const dated = createdAt === "Date" ? { ...message, createdAt: new Date(String(message.createdAt)) } : message;
+    session.messages.push({
+      message: dated as unknown as SessionMessage,
+      parentId: findText(parentId) ?? null,
+      storedAt: isoTime(findText(storedAt)) ?? undefined,
+      at,
+    });
+    return null;
+  }
+  if (!isJsonObject(compaction)) return "neither a message nor a summary nor anything kept beside them";
   const { id, summary, fromMessageId, toMessageId, createdAt: made } = compaction;
   if (![id, summary, fromMessageId, toMessageId].every((field) => typeof field === "string"))
     return "the summary lacks a field";
@@ -126,7 +219,8 @@ function addLine(session: ParsedSession, value: JsonObject, at: Position): strin
   return null;
 }
 
-function close({ session, header, at }: OpenSession): ParsedSession {
+function close({ session, header, at, isEnded }: OpenSession): ParsedSession {
+  if (!isEnded && header.stemma !== 1) session.skipped.push({ ...at, why: "the file ends before it does" });
   const { messages, compactions } = header;
   const found = { messages: session.messages.length, compactions: session.compactions.length };
   const wanted = {

@@ -69,7 +69,9 @@ export async function writeKept(store: Store, scope: MemoryScope, item: KeptItem
   }
   if (item.kind === "entry") return writeEntry(store, { ...scope, label: item.label }, item.entry, item.versions);
   if (item.kind === "removed") {
-    await entries.importVersions({ ...scope, label: item.label }, item.key, item.versions);
+    const place = { ...scope, label: item.label };
+    if ((await entries.versions(place, item.key)).length > 0) return false;
+    await entries.importVersions(place, item.key, item.versions);
     return true;
   }
   const key = item.kind === "prompt" ? promptKey(scope.sessionId) : blockKey(scope, item.block.label);

@@ -14,6 +14,7 @@ import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
 import { entryValues } from "./entry-values.js";
 import { explanations } from "./explanations.js";
+import { exports } from "./exports.js";
 import { faults } from "./faults.js";
 import { fidelity } from "./fidelity.js";
 import { forks } from "./forks.js";
@@ -76,6 +77,7 @@ const TOPICS: readonly Topic[] = [
   blockScopes,
   records,
   copying,
+  exports,
   entryValues,
   writingTogether,
   search,

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
+import type { MemoryOwner } from "../../formats/session-file.js";
+import type { Store } from "../../storage/contract.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
@@ -22,7 +24,7 @@ export function registerExport(program: Command, io: Io): void {
     .argument("[sessions...]", "id, beginning of an id, or name")
     .option("-f, --format <format>", "see below", oneOf(EXPORT_FORMATS.map(({ name }) => name)), "jsonl")
     .option("-o, --output <file>", "the file to write, whole or not at all; default: standard output")
-    .option("-a, --all", "every session")
+    .option("-a, --all", "every session, and with jsonl what is remembered of users and under keys")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (texts: string[], options: ExportOptions, command: Command) => {
       if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
@@ -32,7 +34,7 @@ export function registerExport(program: Command, io: Io): void {
         for (const text of texts) named.push((await findSession(manager, text)).id);
         // Oldest first: what an import writes last is then the latest changed again.
         const sessions = options.all ? (await manager.list()).map(({ id }) => id).reverse() : named;
-        const chunks = exportAll(context, sessions, options.format);
+        const chunks = exportAll(context, sessions, options);
         if (options.output === undefined) {
           for await (const chunk of chunks) await io.write(chunk);
           return;
@@ -46,9 +48,9 @@ export function registerExport(program: Command, io: Io): void {
 async function* exportAll(
   { store, io }: CommandContext,
   ids: readonly string[],
-  formatName: string,
+  options: ExportOptions,
 ): AsyncGenerator<string> {
-  const format = findExportFormat(formatName);
+  const format = findExportFormat(options.format);
   const progress = createProgress(io);
   for (const [index, id] of ids.entries()) {
     // Deleted since it was found.
@@ -61,5 +63,17 @@ async function* exportAll(
       yield piece;
     }
   }
+  if (options.all && format.writeMemory !== undefined) {
+    for await (const owner of owners(store)) yield* format.writeMemory(store, owner);
+  }
   progress.end();
+}
+
+async function* owners(store: Store): AsyncGenerator<MemoryOwner> {
+  for (const kind of ["user", "key"] as const) {
+    let page = await store.blocks.owners(kind);
+    for (; page.length > 0; page = await store.blocks.owners(kind, { after: page.at(-1) })) {
+      for (const name of page) yield kind === "user" ? { user: name } : { key: name };
+    }
+  }
 }

@@ -2,11 +2,12 @@ import { StemmaError } from "../../errors.js";
 import type { SessionStore, Store } from "../../storage/contract.js";
 import type { ParsedSession, Skipped } from "../session-file.js";
 import { completeMessage } from "./complete-message.js";
+import { completeCopy, importMemory } from "./copy.js";
 import { countKept, findPlaces, keepPieces } from "./kept-pieces.js";
 import { prepareSession } from "./prepare.js";
 import { addUsage, firstUsage } from "./usage.js";
 
-/** What an import did with one session, or with a piece of a long one. */
+/** What an import did with one session, with the memory of a user or a key, or with a piece of a long one. */
 export interface ImportReport {
   session: string;
   name: string;
@@ -53,6 +54,9 @@ export async function importSession(
   session: ParsedSession,
   sessionId = session.id,
 ): Promise<ImportReport | null> {
+  const { copy } = session;
+  if (copy?.owner !== undefined) return importMemory(store, session.name, copy);
+  const isNew = (await store.sessions.get(sessionId)) === null;
   const stored = store.session(sessionId);
   const known = await findKnown(stored, session);
   const places = await findPlaces(store, sessionId, outsideParents(session, known));
@@ -67,8 +71,9 @@ export async function importSession(
     ...tree,
     // Whoever went on with the session since the last import stays where they are.
     activeLeafId: isNews ? tree.activeLeafId : undefined,
-    session: { name, model, source, parentSessionId, userId, metadata },
+    session: { name, model, source: source === "" ? undefined : source, parentSessionId, userId, metadata },
     usage: await firstUsage(store, sessionId, usage),
+    skills: isNew ? copy?.skills : undefined,
   });
   const again = new Set(session.messages.flatMap((parsed) => (parsed.again === true ? [parsed.message.id] : [])));
   let updated = 0;
@@ -83,6 +88,7 @@ export async function importSession(
   await keepPieces(store, sessionId, pieces);
   await addUsage(store, sessionId, session);
   await rename(store, sessionId, session);
+  if (copy !== undefined) await completeCopy(store, sessionId, copy, isNew, skipped);
   return {
     session: sessionId,
     name,

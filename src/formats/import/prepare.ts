@@ -1,7 +1,7 @@
 import { quote, StemmaError } from "../../errors.js";
 import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
-import type { ImportedTree } from "../../storage/contract.js";
+import type { ImportedMessage, ImportedTree } from "../../storage/contract.js";
 import type { ParsedSession, Skipped } from "../session-file.js";
 
 /** A session made ready to be written in one go: nothing in it can be refused. */
@@ -21,8 +21,8 @@ export function prepareSession(session: ParsedSession, placeOf: (id: string) => 
   /** For each message of the file: its id, or of one that was left out, what stands in its place. */
   const places = new Map<string, string | null>();
   const parents = new Map<string, string | null>();
-  const accepted: { message: SessionMessage; parentId: string | null }[] = [];
-  for (const { message, parentId, at } of session.messages) {
+  const accepted: ImportedMessage[] = [];
+  for (const { message, parentId, storedAt, at } of session.messages) {
     const { id } = message;
     if (places.has(id)) {
       skipped.push({ ...at, why: `the id ${quote(String(id))} stands in the file twice; the first is kept` });
@@ -40,7 +40,7 @@ export function prepareSession(session: ParsedSession, placeOf: (id: string) => 
     }
     places.set(id, id);
     parents.set(id, place);
-    accepted.push({ message, parentId: place });
+    accepted.push({ message, parentId: place, storedAt });
   }
   const doubtful: ParsedSession["compactions"] = [];
   const compactions = session.compactions.filter((compaction) => {
@@ -61,7 +61,7 @@ export function prepareSession(session: ParsedSession, placeOf: (id: string) => 
     return false;
   });
   const { activeLeafId: leafId } = session;
-  const leaf = leafId === undefined ? undefined : (places.get(leafId) ?? placeOf(leafId));
+  const leaf = typeof leafId === "string" ? (places.get(leafId) ?? placeOf(leafId)) : leafId;
   return { tree: { messages: accepted, compactions, activeLeafId: leaf }, doubtful, skipped };
 }
 
