@@ -10,6 +10,9 @@ const BUNDLED = {
   commander: "node_modules/commander/LICENSE",
   "js-yaml": "node_modules/js-yaml/LICENSE",
   picomatch: "node_modules/picomatch/LICENSE",
+  yauzl: "node_modules/yauzl/LICENSE",
+  pend: "node_modules/pend/LICENSE",
+  fzstd: "node_modules/fzstd/LICENSE",
   // Its package has none: this is the one of its repository.
   "@mariozechner/pi-tui": "scripts/licences/pi-tui.txt",
   marked: "node_modules/marked/LICENSE.md",

@@ -27,6 +27,7 @@ export const GUIDE = [
     items: [
       { text: "Command line", link: "/command-line" },
       { text: "Studio", link: "/studio" },
+      { text: "Importing", link: "/importing" },
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "React", link: "/react" },

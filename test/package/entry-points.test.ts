@@ -11,6 +11,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/memory": NODE,
   "stemma/skills-node": NODE,
   "stemma/testing": NODE,
+  // Bundled, and loaded with the first archive.
+  "stemma/formats": /^(node:|yauzl$|fzstd$)/,
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
@@ -37,7 +39,7 @@ async function reached(source: string): Promise<string[]> {
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: ["zod", "ai", "react", "@ai-sdk/react", "node:*"],
+    external: ["zod", "ai", "react", "@ai-sdk/react", "yauzl", "fzstd", "node:*"],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);

@@ -47,6 +47,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "react.ts": "ai-sdk",
   "agent.ts": "runner",
   "testing.ts": "testing",
+  "formats.ts": "formats",
   "studio.ts": "studio",
   "index.ts": "manager",
 };

@@ -101,15 +101,17 @@ export async function importSession(
   };
 }
 
-async function findKnown(stored: SessionStore, { messages }: ParsedSession): Promise<Set<string>> {
+async function findKnown(stored: SessionStore, { messages, compactions }: ParsedSession): Promise<Set<string>> {
   const count = await stored.count();
   if (count === 0) return new Set();
   if (count <= MUCH_LARGER * messages.length) return new Set((await stored.tree()).map(({ id }) => id));
   const known = new Set<string>();
-  for (const { message, parentId } of messages) {
-    for (const id of [message.id, parentId]) {
-      if (typeof id === "string" && !known.has(id) && (await stored.message(id)) !== null) known.add(id);
-    }
+  const named = [
+    ...messages.flatMap(({ message, parentId }) => [message.id, parentId]),
+    ...compactions.map(({ fromMessageId }) => fromMessageId),
+  ];
+  for (const id of new Set(named)) {
+    if (typeof id === "string" && (await stored.message(id)) !== null) known.add(id);
   }
   return known;
 }
