@@ -220,7 +220,6 @@ function addLine(open: OpenSession, value: JsonObject, at: Position): string | n
 }
 
 function close({ session, header, at, isEnded }: OpenSession): ParsedSession {
-  if (!isEnded && header.stemma !== 1) session.skipped.push({ ...at, why: "the file ends before it does" });
   const { messages, compactions } = header;
   const found = { messages: session.messages.length, compactions: session.compactions.length };
   const wanted = {
@@ -230,6 +229,8 @@ function close({ session, header, at, isEnded }: OpenSession): ParsedSession {
   if (found.messages < wanted.messages || found.compactions < wanted.compactions) {
     const why = `the header names ${wanted.messages} messages and ${wanted.compactions} summaries; the file holds ${found.messages} and ${found.compactions}`;
     session.skipped.push({ ...at, why });
+  } else if (!isEnded && header.stemma !== 1) {
+    session.skipped.push({ ...at, why: "the file ends before all that is kept beside the messages" });
   }
   return session;
 }

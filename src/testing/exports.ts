@@ -73,7 +73,7 @@ export const exports = defineTopic("exports", (it) => {
     const lines = await collect(exportJsonl(store, (await store.sessions.get("main")) as never));
     await store.sessions.delete("main");
     for (let length = 1; length < lines.length; length += 1) {
-      expect((await importLines(store, lines.slice(0, length))).includes("the file ends before it does")).toBe(true);
+      expect((await importLines(store, lines.slice(0, length))).length).toBe(1);
     }
     expect(await importLines(store, lines)).toEqual([]);
     const { info: _info, ...content } = await readEverything(store, "main");
