@@ -1,7 +1,6 @@
-import { createInterface } from "node:readline/promises";
-import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { StemmaError } from "../../errors.js";
+import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
@@ -28,16 +27,4 @@ export function registerDelete(program: Command, io: Io): void {
         await io.write(`Deleted ${names}.\n`);
       });
     });
-}
-
-async function confirm(io: Io, question: string): Promise<boolean> {
-  if (!io.isTerminal.input) return false;
-  io.writeError(`${question} [y/N] `);
-  const lines = createInterface({ input: Readable.from(io.input) });
-  try {
-    for await (const line of lines) return /^y(es)?$/i.test(line.trim());
-    return false;
-  } finally {
-    lines.close();
-  }
 }
