@@ -1,5 +1,5 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { createMcpServer, type McpServerOptions } from "stemma/mcp";
+import { createMcpServer, type McpServerOptions } from "../../src/mcp.js";
 import type { Store } from "../../src/storage/contract.js";
 
 /** A client that is connected to a server of the store, in this process. */

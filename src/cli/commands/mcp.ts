@@ -8,6 +8,7 @@ import type { Io } from "../io.js";
 import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
+import { registerMcpInstall } from "./mcp-install.js";
 
 interface McpCommandOptions {
   user?: string;
@@ -20,7 +21,7 @@ interface McpCommandOptions {
 
 /** Adds `stemma mcp`, which serves until its input ends or it is stopped. Over HTTP it prints, as JSON: `{ url, token }`. */
 export function registerMcp(program: Command, io: Io): void {
-  program
+  const command = program
     .command("mcp")
     .description("Serve the memory to agents, over the Model Context Protocol.")
     .option("-u, --user <id>", "only this user's sessions and memory", nonEmpty)
@@ -68,6 +69,7 @@ export function registerMcp(program: Command, io: Io): void {
         await server.close();
       });
     });
+  registerMcpInstall(command, io);
 }
 
 function assertThere(database: DatabaseOptions): void {
