@@ -3,9 +3,17 @@ import { build } from "esbuild";
 
 const FILE = "cli/mcp/sdk";
 
+/** Stands for the SDK's validator of JSON schemas, a library of its own: it checks answers to questions, and the command asks none. */
+const SHIMS = `
+  export { default as process } from "node:process";
+  export class DefaultJsonSchemaValidator {
+    getValidator() { throw new Error("The command asks no questions."); }
+  }`;
+
 /** Writes the file into the built package. Types are not part of it: nothing but the command uses it. */
 export async function bundleMcp() {
-  await build({
+  const { metafile } = await build({
+    metafile: true,
     entryPoints: [`src/${FILE}.ts`],
     outfile: `dist/${FILE}.js`,
     allowOverwrite: true,
@@ -15,9 +23,19 @@ export async function bundleMcp() {
     platform: "node",
     target: "node20",
     external: ["zod", "zod/*"],
-    // The validator within is CommonJS.
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-    legalComments: "none",
+    plugins: [
+      {
+        name: "shims",
+        setup: (bundle) => {
+          bundle.onResolve({ filter: /\/_shims$/ }, () => ({ path: "shims", namespace: "stemma" }));
+          bundle.onLoad({ filter: /^shims$/, namespace: "stemma" }, () => ({ contents: SHIMS }));
+        },
+      },
+    ],
+    legalComments: "eof",
     logLevel: "error",
   });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const missing = imports.filter((path) => !/^(zod(\/.*)?|node:.*)$/.test(path));
+  if (missing.length > 0) throw new Error(`dist/${FILE}.js needs ${missing.join(", ")}, which a user may not have.`);
 }

@@ -125,7 +125,8 @@ export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): 
   return {
     ...placeOf(ref),
     title: titleOf(key),
-    text: entry.content,
+    // An adapter may keep a value and no text of it.
+    text: entry.content === "" && entry.value !== undefined ? JSON.stringify(entry.value) : entry.content,
     metadata: memoryProvenance("entry", entry.updatedAt, versions),
   };
 }

@@ -10,6 +10,7 @@ const TOLD: readonly ErrorCode[] = [
   "BLOCK_OVER_BUDGET",
   "SEARCH_UNAVAILABLE",
   "CORRUPT_MESSAGE",
+  "CORRUPT_ENTRY",
   "STORE_LOCKED",
   "CONNECTION_LOST",
 ];

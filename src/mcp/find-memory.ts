@@ -1,3 +1,4 @@
+import { StemmaError } from "../errors.js";
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { markedSnippet } from "../model/snippet.js";
 import { documentTerms, queryTerms } from "../model/terms.js";
@@ -20,7 +21,7 @@ export async function findEntries(scope: McpScope, query: string, limit: number)
   const found = await Promise.all(
     labels.map(async (label) => {
       const place = entryScope(scope, label);
-      const entries = await store.entries.search(place, query, { limit });
+      const entries = await store.entries.search(place, query, { limit }).catch((error) => none(scope, error));
       return entries.map(({ key, content, updatedAt }) => async () => ({
         ...placeOf({ kind: "entry", label, key }),
         title: titleOf(key),
@@ -47,6 +48,13 @@ export async function findBlocks(scope: McpScope, query: string): Promise<Found[
       const document = blockDocument({ kind: "block", label: block.label }, block, versions);
       return { ...document, text: markedSnippet(block.content, parsed) };
     });
+}
+
+// One entry that cannot be read hides its collection, not all the others.
+function none({ onError }: McpScope, error: unknown): [] {
+  if (!StemmaError.isInstance(error, "CORRUPT_ENTRY")) throw error;
+  onError(error);
+  return [];
 }
 
 /** Several rankings as one: the first of each, then the second of each, and so on. */

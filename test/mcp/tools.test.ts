@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { StemmaError } from "../../src/errors.js";
 import { memory } from "../../src/memory.js";
 import { estimateStringTokens } from "../../src/model/tokens.js";
 import type { Store } from "../../src/storage/contract.js";
@@ -222,6 +223,24 @@ describe("what an MCP server remembers", () => {
       ["Test, tag, then push.", "model"],
       ["Tag, then push.", "model"],
     ]);
+  });
+
+  it("stands beside values of other programs, one of which may be broken", async () => {
+    const scope = (label: string) => ({ sessionId: "", label, scope: { key: "memory" } }) as const;
+    await store.entries.set(scope("facts"), { key: "k", content: "", value: { tree: "quince" } });
+    expect(await call(client, "fetch", { id: "entry/facts/k" })).toMatchObject({ text: '{"tree":"quince"}' });
+    await call(client, "remember", { text: "The quince is yellow." });
+    const broken = new StemmaError("CORRUPT_ENTRY", {}, "It cannot be read.");
+    const search: Store["entries"]["search"] = (place, ...rest) =>
+      place.label === "facts" ? Promise.reject(broken) : store.entries.search(place, ...rest);
+    const errors: unknown[] = [];
+    const other = await connect(
+      { ...store, entries: { ...store.entries, search } },
+      { onError: (error) => errors.push(error) },
+    );
+    expect((await call<Results>(other, "search", { query: "quince" })).results).toHaveLength(1);
+    expect(errors).toEqual([broken]);
+    await other.close();
   });
 
   it("stands beside blocks, which can be read and not forgotten", async () => {
