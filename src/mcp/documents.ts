@@ -37,7 +37,7 @@ export function titleOf(text: string): string {
 
 /** The title of a conversation. */
 export function sessionTitle({ id, name }: Pick<SessionInfo, "id" | "name">): string {
-  return titleOf(name === "" ? id : name);
+  return titleOf(name || id || "The unnamed conversation");
 }
 
 /** Where a message comes from. */

@@ -19,6 +19,9 @@ interface McpCommandOptions {
   token?: string;
 }
 
+const BY_HAND =
+  "stemma: an MCP client speaks to this on standard input. `stemma mcp install` adds it to one, --http serves a port; Ctrl-C ends it.\n";
+
 /** Adds `stemma mcp`, which serves until its input ends or it is stopped. Over HTTP it prints, as JSON: `{ url, token }`. */
 export function registerMcp(program: Command, io: Io): void {
   const command = program
@@ -55,6 +58,7 @@ export function registerMcp(program: Command, io: Io): void {
         const scope = scopeOf(store, given);
         const stopped = untilStopped();
         if (http === undefined) {
+          if (io.isTerminal.input) io.writeError(BY_HAND);
           const { serveOnStdio } = await import("../mcp/serve-stdio.js");
           return serveOnStdio(scope, readOnly, stopped);
         }

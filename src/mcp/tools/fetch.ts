@@ -13,6 +13,8 @@ import { readTranscript } from "../transcript.js";
 const MOST_NEIGHBOURS = 10;
 /** What of an answer the messages beside the one that was asked for may take. */
 const SHARE_OF_NEIGHBOURS = 0.4;
+/** What the text gets at least, however long the ids of the messages beside it are. */
+const SHARE_OF_TEXT = 0.3;
 
 const neighbour = z.object({ id: z.string(), role: z.string(), text: z.string() });
 
@@ -53,7 +55,7 @@ export const fetchTool = defineTool({
     const neighbours =
       ref.kind === "message" && context > 0 && start === 0 ? await neighboursOf(scope, ref, context) : null;
     const shown = neighbours === null ? {} : { context: cutAll(neighbours, Math.floor(room * SHARE_OF_NEIGHBOURS)) };
-    const piece = pieceOf(text, start, room - jsonTokens(shown));
+    const piece = pieceOf(text, start, Math.max(Math.floor(room * SHARE_OF_TEXT), room - jsonTokens(shown)));
     const next = start + piece.length;
     return { ...document, ...shown, text: piece, nextCursor: next < text.length ? cursorOf(question, next) : null };
   },
