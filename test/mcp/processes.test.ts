@@ -175,7 +175,7 @@ describe("other people's clients", () => {
     expect(tools.map(({ name }) => name)).toContain("list_sessions");
     const called = await inspect("--method", "tools/call", "--tool-name", "list_sessions");
     expect(called.structuredContent).toMatchObject({ sessions: [{ id: "session/b1" }] });
-  });
+  }, 240_000);
 
   it("the conformance suite's generic scenarios pass", async () => {
     const store = memory();
@@ -191,5 +191,5 @@ describe("other people's clients", () => {
     await Promise.all(passed);
     await served.close();
     await store.close();
-  });
+  }, 240_000);
 });
