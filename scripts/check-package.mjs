@@ -23,7 +23,11 @@ try {
 
   file("package.json", JSON.stringify({ name: "stranger", private: true, type: "module" }));
   // With what its optional entry points are for.
-  run("npm", ["install", "--no-package-lock", `./${filename}`, "react@19", "@ai-sdk/react@3"], { cwd: folder });
+  run(
+    "npm",
+    ["install", "--no-package-lock", `./${filename}`, "react@19", "@ai-sdk/react@3", "@modelcontextprotocol/server@2"],
+    { cwd: folder },
+  );
 
   const session = `
     const session = Session.create(sqlite(path)).forSession("one").withContext("memory").withCachedPrompt();

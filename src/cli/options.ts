@@ -29,6 +29,13 @@ export function wholeNumber(text: string): number {
   return number;
 }
 
+/** An option's port; 0 stands for a free one. */
+export function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+  return port;
+}
+
 const UNITS = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 /** An option's point in time, in milliseconds since 1970: a date, a date with a time, or how long ago (`30m`, `2h`, `7d`, `4w`). */

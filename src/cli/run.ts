@@ -5,6 +5,7 @@ import { registerDelete } from "./commands/delete.js";
 import { registerExport } from "./commands/export.js";
 import { registerFork } from "./commands/fork.js";
 import { registerImport } from "./commands/import.js";
+import { registerMcp } from "./commands/mcp.js";
 import { registerMigrate } from "./commands/migrate.js";
 import { registerSearch } from "./commands/search.js";
 import { registerSessions } from "./commands/sessions.js";
@@ -25,6 +26,7 @@ const COMMANDS: readonly Register[] = [
   registerTree,
   registerSearch,
   registerStudio,
+  registerMcp,
   registerFork,
   registerCompact,
   registerDelete,

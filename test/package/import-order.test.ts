@@ -8,6 +8,7 @@ const SRC = `${ROOT}src`;
 /** From the ground up: a file may import from its own folder and from those named before it. */
 const LAYERS = [
   "errors.ts",
+  "package-version.ts",
   "files",
   "queue.ts",
   "unless-aborted.ts",
@@ -23,6 +24,7 @@ const LAYERS = [
   "ai-sdk",
   "formats",
   "studio",
+  "mcp",
   "runner",
   "testing",
   "cli",
@@ -49,6 +51,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "testing.ts": "testing",
   "formats.ts": "formats",
   "studio.ts": "studio",
+  "mcp.ts": "mcp",
   "index.ts": "manager",
 };
 

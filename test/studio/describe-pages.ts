@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../src/cli/studio/node-server.js";
+import { type RunningServer, serveNode } from "../../src/cli/http/node-server.js";
 import type { Studio } from "../../src/studio/options.js";
 import { hasChromium, startChromium } from "../helpers/browser.js";
 

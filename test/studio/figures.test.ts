@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../src/cli/studio/node-server.js";
+import { type RunningServer, serveNode } from "../../src/cli/http/node-server.js";
 import { SessionManager } from "../../src/manager/session-manager.js";
 import { sqlite } from "../../src/sqlite.js";
 import { createStudio } from "../../src/studio/create-studio.js";

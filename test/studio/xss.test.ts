@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RunningServer, serveNode } from "../../src/cli/studio/node-server.js";
+import { type RunningServer, serveNode } from "../../src/cli/http/node-server.js";
 import { toHtml } from "../../src/formats/html.js";
 import { memory } from "../../src/memory.js";
 import type { SessionInfo } from "../../src/storage/contract.js";

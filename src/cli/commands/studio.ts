@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { StemmaError } from "../../errors.js";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
 import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
-import { nonEmpty, wholeNumber } from "../options.js";
+import { nonEmpty, portNumber } from "../options.js";
+import { untilStopped } from "../until-stopped.js";
 
 const PORT = 4984;
 
@@ -58,16 +59,4 @@ export function registerStudio(program: Command, io: Io): void {
         await studio.close();
       });
     });
-}
-
-function portNumber(text: string): number {
-  const port = wholeNumber(text);
-  if (port > 65_535) throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
-  return port;
-}
-
-function untilStopped(): Promise<void> {
-  return new Promise((stop) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop());
-  });
 }

@@ -3,7 +3,9 @@ import type { Store } from "../../storage/contract.js";
 import { createStudio } from "../../studio/create-studio.js";
 import { failed } from "../../studio/http/failure.js";
 import { refusalOfOrigin } from "../../studio/http/origin.js";
-import { type RunningServer, serveNode } from "./node-server.js";
+import { localHosts } from "../http/local-hosts.js";
+import { type RunningServer, serveNode } from "../http/node-server.js";
+import { assertToken } from "../http/token.js";
 import { createTokenGate } from "./token-gate.js";
 
 export interface ServeStudioOptions {
@@ -23,7 +25,6 @@ export interface ServedStudio extends RunningServer {
 }
 
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
-const MIN_TOKEN = 16;
 
 /** Serves the studio of a store to whoever has its link. Errors: `INVALID_ARGUMENT`. */
 export async function serveStudio(store: Store, options: ServeStudioOptions): Promise<ServedStudio> {
@@ -34,7 +35,7 @@ export async function serveStudio(store: Store, options: ServeStudioOptions): Pr
   const server = await serveNode((request) => handler(request), { host, port: options.port });
   const { port } = server;
   // Of another machine nobody knows by which names it is reached; there only the token counts.
-  const hosts = isLocal ? ["localhost", "127.0.0.1", "[::1]"].map((name) => `${name}:${port}`) : undefined;
+  const hosts = isLocal ? localHosts(port) : undefined;
   const gate = createTokenGate(`stemma-studio-${port}`, token);
   const studio = createStudio(store, { authorize: gate.authorize, basePath: "/", write, hosts, onError });
   handler = async (request) => {
@@ -50,7 +51,5 @@ function assertGuarded(host: string, token: string | undefined): void {
     const message = `With --host ${host} others can reach the studio: give a secret with --token, or STEMMA_STUDIO_TOKEN, too.`;
     throw new StemmaError("INVALID_ARGUMENT", { host }, message);
   }
-  if (token !== undefined && token.length < MIN_TOKEN) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, `A token has at least ${MIN_TOKEN} characters.`);
-  }
+  assertToken(token);
 }

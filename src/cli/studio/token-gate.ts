@@ -1,5 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { respond } from "../../studio/http/headers.js";
+import { isEqualToken, randomToken } from "../http/token.js";
 
 const DAY = 24 * 60 * 60;
 
@@ -18,11 +18,11 @@ export function createTokenGate(name: string, secret: string | undefined): Token
   const cookie = randomToken();
   const issued = new Set<string>();
   const take = (token: string): boolean => {
-    if (secret !== undefined && isEqual(token, secret)) return true;
-    const found = [...issued].find((each) => isEqual(token, each));
+    if (secret !== undefined && isEqualToken(token, secret)) return true;
+    const found = [...issued].find((each) => isEqualToken(token, each));
     return found !== undefined && issued.delete(found);
   };
-  const authorize = (request: Request) => cookiesOf(request, name).some((value) => isEqual(value, cookie));
+  const authorize = (request: Request) => cookiesOf(request, name).some((value) => isEqualToken(value, cookie));
   return {
     issue: () => {
       const token = randomToken();
@@ -48,20 +48,6 @@ export function createTokenGate(name: string, secret: string | undefined): Token
       });
     },
   };
-}
-
-/** 128 random bits. */
-function randomToken(): string {
-  return randomBytes(16).toString("base64url");
-}
-
-/** Takes the same time wherever two texts differ. */
-function isEqual(given: string, secret: string): boolean {
-  return timingSafeEqual(digest(given), digest(secret));
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 function cookiesOf(request: Request, name: string): string[] {

@@ -1,6 +1,6 @@
+import { packageVersion } from "../../package-version.js";
 import type { SessionInfo, Store } from "../../storage/contract.js";
 import type { ChangeView, SessionList, SessionRow, SessionView, StudioInfo } from "../api.js";
-import { packageVersion } from "../page-files.js";
 import { read, type StudioCall, sessionOf } from "../route.js";
 
 const USUAL_SESSIONS = 50;

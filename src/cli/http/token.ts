@@ -1,0 +1,24 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { StemmaError } from "../../errors.js";
+
+const MIN_LENGTH = 16;
+
+/** 128 random bits. */
+export function randomToken(): string {
+  return randomBytes(16).toString("base64url");
+}
+
+/** Takes the same time wherever two texts differ. */
+export function isEqualToken(given: string, secret: string): boolean {
+  return timingSafeEqual(digest(given), digest(secret));
+}
+
+/** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed. */
+export function assertToken(token: string | undefined): void {
+  if (token === undefined || token.length >= MIN_LENGTH) return;
+  throw new StemmaError("INVALID_ARGUMENT", {}, `A token has at least ${MIN_LENGTH} characters.`);
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,112 @@
+import { buildServer } from "../../mcp/build-server.js";
+import type { McpScope } from "../../mcp/scope.js";
+import { createWatcher } from "../../mcp/watcher.js";
+import { readJsonObject } from "../../request-body.js";
+import { failed, refusal } from "../../studio/http/failure.js";
+import { refusalOfOrigin } from "../../studio/http/origin.js";
+import { localHosts } from "../http/local-hosts.js";
+import { type RunningServer, serveNode } from "../http/node-server.js";
+import { assertToken, isEqualToken, randomToken } from "../http/token.js";
+import { LISTEN, listenedUris } from "./listened.js";
+import { createMcpHandler, InMemoryServerEventBus, McpServer, ResourceNotFoundError } from "./sdk.js";
+
+const HOST = "127.0.0.1";
+const PATH = "/mcp";
+const MAX_LISTEN_BYTES = 256 * 1024;
+
+export interface ServeHttpOptions {
+  readonly readOnly: boolean;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** What a client has to send, of at least 16 characters. Default: a random one. */
+  readonly token?: string | undefined;
+}
+
+export interface ServedMcp extends RunningServer {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** Serves clients of this machine over HTTP, each request with `Authorization: Bearer <token>`. Errors: `INVALID_ARGUMENT`. */
+export async function serveHttp(scope: McpScope, options: ServeHttpOptions): Promise<ServedMcp> {
+  const { token = randomToken(), readOnly } = options;
+  assertToken(token);
+  const { handle, close } = createHandler(scope, readOnly);
+  let hosts: readonly string[] = [];
+  const answer = async (request: Request): Promise<Response> => {
+    const refused = refusalOfOrigin(request, hosts) ?? refusalOf(request, token);
+    return refused === null ? handle(request) : failed(refused, scope.onError);
+  };
+  const server = await serveNode(answer, { host: HOST, port: options.port });
+  hosts = localHosts(server.port);
+  return {
+    port: server.port,
+    url: `http://${HOST}:${server.port}${PATH}`,
+    token,
+    close: async () => {
+      await close();
+      await server.close();
+    },
+  };
+}
+
+function refusalOf(request: Request, token: string) {
+  const [scheme, given = ""] = (request.headers.get("authorization") ?? "").split(" ");
+  if (scheme?.toLowerCase() !== "bearer" || !isEqualToken(given, token)) {
+    return refusal(401, "NOT_ALLOWED", "Send the token that the server printed: Authorization: Bearer …");
+  }
+  return new URL(request.url).pathname === PATH ? null : refusal(404, "NOT_FOUND", `The server answers at ${PATH}.`);
+}
+
+/** What answers requests: a server for each of them, and one watcher for all. */
+function createHandler(scope: McpScope, readOnly: boolean) {
+  const watcher = createWatcher(scope, (uri) => handler.notify.resourceUpdated(uri));
+  const inner = new InMemoryServerEventBus(scope.onError);
+  let opening = 0;
+  const rest = () => {
+    if (opening === 0 && inner.listenerCount === 0) watcher.clear();
+  };
+  const bus = {
+    publish: inner.publish.bind(inner),
+    subscribe: (listener: Parameters<typeof inner.subscribe>[0]) => {
+      const unsubscribe = inner.subscribe(listener);
+      return () => {
+        unsubscribe();
+        rest();
+      };
+    },
+  };
+  const handler = createMcpHandler(
+    // Clients of 2025 get an answer to each request, and no stream on which they could be told of changes.
+    ({ era }) =>
+      buildServer({ McpServer, ResourceNotFoundError }, scope, {
+        readOnly,
+        watcher: era === "modern" ? watcher : null,
+      }),
+    { bus, onerror: scope.onError },
+  );
+  const handle = async (request: Request): Promise<Response> => {
+    if (request.headers.get("mcp-method") !== LISTEN) return handler.fetch(request);
+    opening += 1;
+    try {
+      for (const uri of await urisOf(request.clone())) await watcher.watch(uri).catch(() => {});
+      return await handler.fetch(request);
+    } finally {
+      opening -= 1;
+      rest();
+    }
+  };
+  return {
+    handle,
+    close: async () => {
+      await handler.close();
+      watcher.clear();
+    },
+  };
+}
+
+// A body that cannot be read is refused by the handler.
+async function urisOf(request: Request): Promise<string[]> {
+  const limit = { maxBytes: MAX_LISTEN_BYTES, advice: "Listen to fewer resources." };
+  return listenedUris(await readJsonObject(request, limit).catch(() => null));
+}

@@ -1,0 +1,137 @@
+import { StemmaError, shorten } from "../errors.js";
+import { beginning } from "../model/snippet.js";
+import { isoTime, senderName } from "../model/text.js";
+import type { ListedBlock, SessionInfo, StoredVersion } from "../storage/contract.js";
+import { idOf, type Ref, uriOf } from "./ids.js";
+import { messageText } from "./message-text.js";
+import { blockKey, entryScope, findSession, hasLabel, type McpScope } from "./scope.js";
+
+const TITLE_LENGTH = 80;
+
+/** Something with an id that can be read: its whole text, and where it comes from. */
+export interface Document {
+  readonly id: string;
+  readonly url: string;
+  readonly title: string;
+  readonly text: string;
+  readonly metadata: Provenance;
+}
+
+export interface Provenance {
+  readonly kind: "message" | "entry" | "block" | "session";
+  readonly session?: string | undefined;
+  readonly writtenBy: string;
+  /** ISO time; null where it is not known. */
+  readonly time: string | null;
+}
+
+/** The id and the address of a thing, as answers have them. */
+export function placeOf(ref: Ref): { id: string; url: string } {
+  return { id: idOf(ref), url: uriOf(ref) };
+}
+
+/** One line of at most 80 characters. */
+export function titleOf(text: string): string {
+  return beginning(text.replace(/\s+/gu, " ").trim(), TITLE_LENGTH);
+}
+
+/** The title of a conversation. */
+export function sessionTitle({ id, name }: Pick<SessionInfo, "id" | "name">): string {
+  return titleOf(name || id || "The unnamed conversation");
+}
+
+/** Where a message comes from. */
+export function messageProvenance(
+  session: string,
+  { role, name, createdAt }: { role: string; name?: string | undefined; createdAt: string | null },
+): Provenance {
+  const sender = name === undefined || name === "" ? "" : ` (${shorten(name, TITLE_LENGTH)})`;
+  return {
+    kind: "message",
+    session: idOf({ kind: "session", session }),
+    writtenBy: shorten(role, TITLE_LENGTH) + sender,
+    time: createdAt,
+  };
+}
+
+/** Where a block or an entry comes from: its newest version says who wrote it. */
+export function memoryProvenance(
+  kind: "entry" | "block",
+  time: string,
+  [newest]: readonly StoredVersion[],
+): Provenance {
+  const session = newest?.sessionId ?? null;
+  return {
+    kind,
+    ...(session === null ? {} : { session: idOf({ kind: "session", session }) }),
+    writtenBy: newest?.author ?? "unknown",
+    time,
+  };
+}
+
+/** A message as it is read. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`. */
+export async function readMessage(scope: McpScope, ref: Ref & { kind: "message" }): Promise<Document> {
+  const info = await findSession(scope, ref.session);
+  const session = scope.store.session(ref.session);
+  const message = await session.message(ref.message);
+  if (message === null) {
+    throw new StemmaError(
+      "MESSAGE_NOT_FOUND",
+      { id: ref.message },
+      `There is no message "${ref.message}" in this session.`,
+    );
+  }
+  return {
+    ...placeOf(ref),
+    title: `${sessionTitle(info)} · ${titleOf(message.role)}`,
+    text: messageText(message),
+    metadata: messageProvenance(ref.session, {
+      role: message.role,
+      name: senderName(message),
+      createdAt: isoTime(message.createdAt),
+    }),
+  };
+}
+
+/** A block as it is read. Errors: `BLOCK_NOT_FOUND`, `SESSION_NOT_FOUND`. */
+export async function readBlock(scope: McpScope, ref: Ref & { kind: "block" }): Promise<Document> {
+  const { label, session } = ref;
+  if (session !== undefined) await findSession(scope, session);
+  const owner = session === undefined ? scope.owner : { sessionId: session };
+  const blocks = session === undefined && !hasLabel(scope, label) ? [] : await scope.store.blocks.list(owner);
+  const block = blocks.find((each) => each.label === label);
+  if (block === undefined) throw notFound("block", ref);
+  const key = session === undefined ? blockKey(scope, label) : { ...owner, kind: "block" as const, label };
+  return blockDocument(ref, block, await scope.store.blocks.versions(key));
+}
+
+/** A block that was listed, with its versions. */
+export function blockDocument(
+  ref: Ref & { kind: "block" },
+  block: ListedBlock,
+  versions: readonly StoredVersion[],
+): Document {
+  const metadata = memoryProvenance("block", block.updatedAt, versions);
+  return { ...placeOf(ref), title: titleOf(block.label), text: block.content, metadata };
+}
+
+/** An entry as it is read. Errors: `BLOCK_NOT_FOUND`. */
+export async function readEntry(scope: McpScope, ref: Ref & { kind: "entry" }): Promise<Document> {
+  const { label, key } = ref;
+  const place = entryScope(scope, label);
+  const entry = hasLabel(scope, label) ? await scope.store.entries.get(place, key) : null;
+  if (entry === null) throw notFound("entry", ref);
+  const versions = await scope.store.entries.versions(place, key);
+  return {
+    ...placeOf(ref),
+    title: titleOf(key),
+    // An adapter may keep a value and no text of it.
+    text: entry.content === "" && entry.value !== undefined ? JSON.stringify(entry.value) : entry.content,
+    metadata: memoryProvenance("entry", entry.updatedAt, versions),
+  };
+}
+
+function notFound(what: string, ref: Ref): StemmaError {
+  const id = idOf(ref);
+  return new StemmaError("BLOCK_NOT_FOUND", { id }, `There is no ${what} "${id}".`);
+}

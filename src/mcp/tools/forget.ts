@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { StemmaError } from "../../errors.js";
+import { readEntry } from "../documents.js";
+import { idField } from "../fields.js";
+import { parseId } from "../ids.js";
+import { entryScope } from "../scope.js";
+import { defineTool } from "../tool.js";
+
+export const forgetTool = defineTool({
+  name: "forget",
+  title: "Forget",
+  description:
+    "Removes something that was remembered. Messages and blocks cannot be removed by it. The person can restore it.",
+  input: z.object({ id: idField.describe("The id of an entry: entry/…") }),
+  output: z.object({ id: z.string(), forgotten: z.literal(true) }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+  run: async (scope, { id }) => {
+    const ref = parseId(id);
+    if (ref.kind !== "entry") {
+      throw new StemmaError(
+        "INVALID_ARGUMENT",
+        {},
+        "Only what remember keeps can be forgotten: an id that begins with entry/.",
+      );
+    }
+    const entry = await readEntry(scope, ref);
+    await scope.store.entries.delete(entryScope(scope, ref.label), ref.key, { origin: { author: "model" } });
+    return { id: entry.id, forgotten: true as const };
+  },
+});

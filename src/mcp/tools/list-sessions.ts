@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { cursorField, limitField, nextCursorField } from "../fields.js";
+import { describeSession, pageOfSessions, sessionFields } from "../session-list.js";
+import { defineTool } from "../tool.js";
+
+const USUAL_SESSIONS = 20;
+
+export const listSessionsTool = defineTool({
+  name: "list_sessions",
+  title: "List conversations",
+  description: "Lists the stored conversations, the latest changed first. fetch reads one.",
+  input: z.object({
+    name: z.string().max(256).optional().describe("Only those whose name holds this text."),
+    limit: limitField(USUAL_SESSIONS),
+    cursor: cursorField,
+  }),
+  output: z.object({
+    sessions: z.array(
+      z.object({ ...sessionFields, messages: z.int().describe("Stored messages on the active branch.") }),
+    ),
+    nextCursor: nextCursorField,
+  }),
+  annotations: { readOnlyHint: true },
+  run: (scope, { name, limit = USUAL_SESSIONS, cursor }) => {
+    const filter = { nameContains: name };
+    return pageOfSessions(
+      scope,
+      { question: ["list_sessions", name ?? null], limit, cursor, filter },
+      async (info) => ({
+        ...describeSession(info),
+        messages: await scope.store.session(info.id).length(),
+      }),
+    );
+  },
+});

@@ -1,0 +1,58 @@
+import type { SessionMessage } from "../model/message.js";
+import { jsonTokens } from "./budget.js";
+import { type Document, placeOf, sessionTitle } from "./documents.js";
+import type { Ref } from "./ids.js";
+import { transcriptOf } from "./message-text.js";
+import { findSession, type McpScope } from "./scope.js";
+
+/** A part of a conversation's visible history. `next` is the message that the part behind it begins after; null for none. */
+export interface TranscriptPage extends Document {
+  readonly next: string | null;
+}
+
+/**
+ * The visible history of a session as text, oldest first: the messages behind `after` that fit into `tokens`, and at least
+ * one. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND` for `after`.
+ */
+export async function readTranscript(
+  scope: McpScope,
+  ref: Ref & { kind: "session" },
+  after: string | null,
+  tokens: number,
+): Promise<TranscriptPage> {
+  const document = await describeSession(scope, ref);
+  const messages = scope.store.session(ref.session).stream({ after: after ?? undefined });
+  const { texts, last, isCut } = await take(messages, tokens);
+  return { ...document, text: texts.join("\n\n"), next: isCut ? last : null };
+}
+
+/** The newest messages of the visible history that fit into `tokens`, oldest first. Errors: `SESSION_NOT_FOUND`. */
+export async function readEnd(scope: McpScope, ref: Ref & { kind: "session" }, tokens: number): Promise<Document> {
+  const document = await describeSession(scope, ref);
+  const { texts, isCut } = await take(scope.store.session(ref.session).stream({ newestFirst: true }), tokens);
+  const note = isCut ? [`(Earlier messages are left out; fetch "${document.id}" has them.)`] : [];
+  return { ...document, text: [...note, ...texts.toReversed()].join("\n\n") };
+}
+
+async function take(messages: AsyncIterable<SessionMessage>, tokens: number) {
+  const texts: string[] = [];
+  let last: string | null = null;
+  let room = tokens;
+  for await (const message of messages) {
+    const text = transcriptOf(message, tokens);
+    room -= jsonTokens(text);
+    if (room < 0 && texts.length > 0) return { texts, last, isCut: true };
+    texts.push(text);
+    last = message.id;
+  }
+  return { texts, last, isCut: false };
+}
+
+async function describeSession(scope: McpScope, ref: Ref & { kind: "session" }): Promise<Omit<Document, "text">> {
+  const info = await findSession(scope, ref.session);
+  return {
+    ...placeOf(ref),
+    title: sessionTitle(info),
+    metadata: { kind: "session", writtenBy: "everybody in it", time: info.updated_at },
+  };
+}

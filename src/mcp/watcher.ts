@@ -1,0 +1,90 @@
+import { StemmaError } from "../errors.js";
+import { readBlock, readEntry, readMessage } from "./documents.js";
+import { parseId } from "./ids.js";
+import { findSession, type McpScope } from "./scope.js";
+
+/** How often what is watched is compared, in milliseconds. */
+const INTERVAL = 1_000;
+const MAX_WATCHED = 1_000;
+
+/** Tells of resources that another process, or this one, wrote to. It looks while something is watched. */
+export interface ResourceWatcher {
+  /** Tells of each change from now on. What is not there may come. Errors: `INVALID_ARGUMENT` for what can be no resource, or for the 1,001st one. */
+  watch(uri: string): Promise<void>;
+  unwatch(uri: string): void;
+  /** Watches nothing more. */
+  clear(): void;
+}
+
+/** A watcher that calls `changed` with the address of what was written to. */
+export function createWatcher(
+  scope: McpScope,
+  changed: (uri: string) => void,
+  { interval = INTERVAL }: { readonly interval?: number | undefined } = {},
+): ResourceWatcher {
+  const known = new Map<string, string>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const look = async () => {
+    for (const [uri, before] of [...known]) {
+      try {
+        const state = await stateOf(scope, uri);
+        if (state === before || known.get(uri) !== before) continue;
+        known.set(uri, state);
+        changed(uri);
+      } catch (error) {
+        scope.onError(error);
+      }
+    }
+  };
+  const schedule = () => {
+    if (timer !== null || known.size === 0) return;
+    timer = setTimeout(() => {
+      void look().finally(() => {
+        timer = null;
+        schedule();
+      });
+    }, interval);
+    timer.unref?.();
+  };
+  return {
+    watch: async (uri) => {
+      if (known.size >= MAX_WATCHED && !known.has(uri)) {
+        throw new StemmaError("INVALID_ARGUMENT", {}, `More than ${MAX_WATCHED} resources cannot be watched.`);
+      }
+      const state = await stateOf(scope, uri);
+      if (!known.has(uri)) known.set(uri, state);
+      schedule();
+    },
+    unwatch: (uri) => {
+      known.delete(uri);
+    },
+    clear: () => known.clear(),
+  };
+}
+
+/** A text that is another one after each change of a resource; "" where it is not there. */
+async function stateOf(scope: McpScope, uri: string): Promise<string> {
+  const ref = parseId(uri);
+  try {
+    switch (ref.kind) {
+      case "session":
+        await findSession(scope, ref.session);
+        return await scope.store.session(ref.session).change();
+      case "message":
+        return (await readMessage(scope, ref)).text;
+      case "block": {
+        const { text, metadata } = await readBlock(scope, ref);
+        return `${metadata.time} ${text}`;
+      }
+      case "entry": {
+        const { text, metadata } = await readEntry(scope, ref);
+        return `${metadata.time} ${text}`;
+      }
+    }
+  } catch (error) {
+    if (StemmaError.isInstance(error) && ABSENT.includes(error.code)) return "";
+    throw error;
+  }
+}
+
+const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];
