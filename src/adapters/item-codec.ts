@@ -1,15 +1,6 @@
 import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
-import { readToolPart } from "../model/tool-parts.js";
-
-/** A result that stands apart from its call, as `readToolPart` reads it. */
-export interface LooseResult {
-  readonly output: unknown;
-  readonly errorText: string | null;
-}
-
-/** Loose results by the id of their call. Whoever tells one with its call takes it out. */
-export type LooseResults = Map<string, LooseResult>;
+import type { LooseResults } from "./tool-pairs.js";
 
 /**
  * How the items of a framework become messages, and messages its items. An item is JSON here; a framework that has more
@@ -30,14 +21,4 @@ export interface ItemCodec {
   partsOf(items: readonly JsonObject[]): SessionMessagePart[];
   /** The items of a message that says this, whoever wrote it. Each call among them has its result. */
   itemsOf(message: SessionMessage, loose: LooseResults): JsonObject[];
-}
-
-/** The results among the messages that stand in parts of their own. */
-export function looseResults(messages: readonly SessionMessage[]): LooseResults {
-  const loose: LooseResults = new Map();
-  for (const part of messages.flatMap(({ parts }) => parts)) {
-    const tool = readToolPart(part);
-    if (tool?.kind === "result" && tool.toolCallId !== null) loose.set(tool.toolCallId, tool);
-  }
-  return loose;
 }

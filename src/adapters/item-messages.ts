@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
-import { type ItemCodec, looseResults } from "./item-codec.js";
+import type { ItemCodec } from "./item-codec.js";
+import { looseResults } from "./tool-pairs.js";
 
 /** What is kept of an item beside the parts: what they do not give back, or the whole of it. */
 type KeptItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };

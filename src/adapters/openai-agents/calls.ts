@@ -2,8 +2,7 @@ import { findJson, outputOfText, textOfOutput } from "../../formats/openai-conte
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
 import { INTERRUPTED } from "../../model/tool-calls.js";
-import type { ToolPart } from "../../model/tool-parts.js";
-import type { LooseResult } from "../item-codec.js";
+import type { ToolPair } from "../tool-pairs.js";
 
 /** The items that call a tool, each with the tool's name and its input. */
 const CALLS: Readonly<Record<string, (item: JsonObject) => { toolName: string; input: unknown }>> = {
@@ -21,8 +20,6 @@ const RESULTS: ReadonlySet<unknown> = new Set([
   "apply_patch_call_output",
   "program_output",
 ]);
-
-const DENIED = "This call was denied. It did not run.";
 
 /** The id of the call that an item is; null for any other item. */
 export function callIdOf({ type, callId }: JsonObject): string | null {
@@ -61,15 +58,15 @@ export function loosePart(result: JsonObject): SessionMessagePart {
   return { type: "tool-result", toolName: String(name), toolCallId: String(callId), output: outputOfItem(result) };
 }
 
-export function callItem({ toolCallId, toolName, input }: ToolPart): JsonObject {
+export function callItem({ call: { toolCallId, toolName, input } }: ToolPair): JsonObject {
   const text = typeof input === "string" ? input : JSON.stringify(input ?? {});
   return { type: "function_call", callId: toolCallId, name: toolName ?? "tool", status: "completed", arguments: text };
 }
 
 /** The result of a call; of one that has none, a text that says so. */
-export function resultItem({ toolCallId, toolName, state }: ToolPart, result: LooseResult | null): JsonObject {
-  const given = state === "output-denied" ? DENIED : (result?.errorText ?? textOfOutput(result?.output));
-  const output = { type: "text", text: result === null ? INTERRUPTED : given };
+export function resultItem({ call: { toolCallId, toolName }, result }: ToolPair): JsonObject {
+  const text = result === null ? INTERRUPTED : (result.errorText ?? textOfOutput(result.output));
+  const output = { type: "text", text };
   const status = result === null ? "incomplete" : "completed";
   return { type: "function_call_result", name: toolName ?? "tool", callId: toolCallId, status, output };
 }

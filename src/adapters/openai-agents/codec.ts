@@ -1,8 +1,8 @@
 import { splitSteps } from "../../formats/steps.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { readToolPart, type ToolPart } from "../../model/tool-parts.js";
-import type { ItemCodec, LooseResults } from "../item-codec.js";
+import type { ItemCodec } from "../item-codec.js";
+import { type LooseResults, pairsOf } from "../tool-pairs.js";
 import { answeredIdOf, callIdOf, callItem, callPart, hostedPart, loosePart, resultItem } from "./calls.js";
 import { outputOf, partsOfContent, userContentOf } from "./content.js";
 
@@ -73,19 +73,8 @@ function stepItems(step: readonly SessionMessagePart[], loose: LooseResults): Js
 
 /** The calls among the parts, then the result of each. */
 function toolItems(parts: readonly SessionMessagePart[], loose: LooseResults): JsonObject[] {
-  const tools = parts.flatMap((part) => readToolPart(part) ?? []);
-  const pairs = tools.map((tool) => pairOf(tool, loose)).filter((pair) => pair !== null);
-  return [...pairs.map(([call]) => call), ...pairs.map(([, result]) => result)];
-}
-
-function pairOf(tool: ToolPart, loose: LooseResults): [call: JsonObject, result: JsonObject] | null {
-  const { toolCallId, kind } = tool;
-  if (toolCallId === null) return null;
-  const result = kind === "both" ? tool : (loose.get(toolCallId) ?? null);
-  loose.delete(toolCallId);
-  // The result of a call that came before was told with it.
-  if (kind === "result" && result === null) return null;
-  return [callItem(tool), resultItem(tool, result)];
+  const pairs = pairsOf(parts, loose);
+  return [...pairs.map(callItem), ...pairs.map(resultItem)];
 }
 
 function textOf(parts: readonly SessionMessagePart[]): string {
