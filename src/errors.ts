@@ -72,6 +72,9 @@ export const ERROR_CODES = {
   NOTHING_TO_ANSWER: "receive() was called, but the last message is already the model's answer.",
   INVALID_SESSION_ID: "The storage cannot keep a session under this id.",
   CORRUPT_STATE: "The data that a storage holds for a session is not a valid session state.",
+  // adapters of other frameworks
+  OPERATION_CONFLICT: "The id of an operation was given to another one before; nothing was changed.",
+  HISTORY_CHANGED: "The history does not end with the items that a change expected; nothing was changed.",
   // command line
   UNKNOWN_FORMAT: "A file's format was not recognised.",
   ARCHIVE_REFUSED:

@@ -32,6 +32,9 @@ export const GUIDE = [
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "React", link: "/react" },
       { text: "Repairing messages", link: "/repairing-messages" },
+      { text: "Adapters", link: "/adapters" },
+      { text: "OpenAI Agents SDK", link: "/openai-agents" },
+      { text: "LangChain", link: "/langchain" },
     ],
   },
   {

@@ -63,6 +63,7 @@ export class MessageWrites {
     const changes = writes.filter((write) => "session" in write);
     for (const change of changes) {
       if ("append" in change) wrote(change.append);
+      if ("update" in change) wrote([change.update]);
       events.emit(eventOf(change));
     }
     if (changes.length > 0) await compactor.afterWrite(null);
@@ -143,6 +144,7 @@ export class MessageWrites {
 function eventOf(write: MessageWrite): SessionEvent {
   if ("clear" in write) return { type: "messages", change: "clear", ids: [] };
   if ("append" in write) return { type: "messages", change: "append", ids: write.append.map(({ id }) => id) };
+  if ("update" in write) return { type: "messages", change: "update", ids: [write.update.id] };
   return { type: "messages", change: "leaf", ids: write.activeLeaf === null ? [] : [write.activeLeaf] };
 }
 

@@ -4,7 +4,7 @@ import { assertStorableText } from "../model/storable-text.js";
 import type { AppendResult, MessageWrite, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
-import { append, withStored } from "./operations/append.js";
+import { append, moveLeaf, withStored } from "./operations/append.js";
 import * as branches from "./operations/branches.js";
 import * as compactions from "./operations/compactions.js";
 import { deleteMessages } from "./operations/delete-messages.js";
@@ -115,12 +115,16 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   };
 }
 
-/** A write of messages as `append`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
+/** A write of messages as `append`, `update`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
 export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation<unknown> {
   const { session: id } = write;
   assertSessionId(id);
   if ("clear" in write) return () => messages.clearMessages(sql, id);
-  if ("activeLeaf" in write) return () => messages.setActiveLeaf(id, write.activeLeaf);
+  if ("activeLeaf" in write) return () => moveLeaf(sql, id, write.activeLeaf, write);
+  if ("update" in write) {
+    const message = encodeMessage(write.update);
+    return () => messages.updateMessage(sql, id, message);
+  }
   const { encoded, summaryIds } = encodeAll(write.append);
   return () => append(sql, id, encoded, write.parent, summaryIds, write);
 }

@@ -34,6 +34,9 @@ export const writingTogether = defineTopic("writing together", (it) => {
       [{ session: "main", append: [message("d")], parent: "none" }, "PARENT_NOT_FOUND"],
       [{ session: "main", append: [{ ...message("d"), parts: 1 } as never] }, "INVALID_MESSAGE"],
       [{ session: "main", activeLeaf: "none" }, "MESSAGE_NOT_FOUND"],
+      [{ session: "main", activeLeaf: "b", expectedLeaf: "b" }, "LEAF_MOVED"],
+      [{ session: "main", activeLeaf: null, expectedLeaf: null }, "LEAF_MOVED"],
+      [{ session: "main", update: message("none") }, "MESSAGE_NOT_FOUND"],
       [
         {
           entries: { sessionId: "main", label: "files" },
@@ -79,6 +82,21 @@ export const writingTogether = defineTopic("writing together", (it) => {
     await own.setActiveLeaf(null);
     await own.setActiveLeaf("b");
     expect((await own.path()).messages.map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  it("updates messages in place, and moves the leaf from where it is expected", async ({ store }) => {
+    const session = store.session("main");
+    await session.append([message("a"), message("b")]);
+    await store.writeTogether([
+      { session: "main", update: message("b", "changed") },
+      { session: "main", append: [message("c")] },
+      { session: "main", activeLeaf: "a", expectedLeaf: "c" },
+    ]);
+    expect(await session.message("b")).toEqual(message("b", "changed"));
+    expect((await session.leaf())?.id).toBe("a");
+    await store.writeTogether([{ session: "main", activeLeaf: null, expectedLeaf: "a" }]);
+    await store.writeTogether([{ session: "main", activeLeaf: "b", expectedLeaf: null }]);
+    expect((await session.leaf())?.id).toBe("b");
   });
 
   it("clears a session and writes it anew", async ({ store }) => {

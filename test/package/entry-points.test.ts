@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
+  "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
@@ -40,7 +41,19 @@ async function reached(source: string): Promise<string[]> {
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: ["zod", "ai", "@modelcontextprotocol/server", "react", "@ai-sdk/react", "yauzl", "fzstd", "node:*"],
+    external: [
+      "zod",
+      "ai",
+      "@modelcontextprotocol/server",
+      "react",
+      "@ai-sdk/react",
+      "@langchain/*",
+      "@openai/*",
+      "@anthropic-ai/*",
+      "yauzl",
+      "fzstd",
+      "node:*",
+    ],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);

@@ -30,13 +30,14 @@ export interface RecordWrite {
   readonly options?: WriteRecordOptions | undefined;
 }
 
-/** As `append`, `setActiveLeaf` and `clear` of the `SessionStore` with this id make it. */
+/** As `append`, `update`, `setActiveLeaf` and `clear` of the `SessionStore` with this id make it. */
 export type MessageWrite =
   | (AppendMessageOptions & {
       readonly session: string;
       readonly append: readonly SessionMessage[];
       readonly parent?: ParentRef;
     })
-  /** Null for no active leaf: what is appended next is a new root. */
-  | { readonly session: string; readonly activeLeaf: string | null }
+  | { readonly session: string; readonly update: SessionMessage }
+  /** Null for no active leaf: what is appended next is a new root. With `expectedLeaf`, `LEAF_MOVED` where that does not hold. */
+  | (AppendMessageOptions & { readonly session: string; readonly activeLeaf: string | null })
   | { readonly session: string; readonly clear: true };

@@ -5,7 +5,7 @@ import type { AppendMessageOptions, ParentRef } from "../contract.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { column, type Operation } from "../engine/operation.js";
 import { readMessage } from "./history.js";
-import { appendMessages } from "./messages.js";
+import { appendMessages, setActiveLeaf } from "./messages.js";
 import { activeLeaf, findNamed, findPosition, findSessionHead, openSessionHead } from "./session-head.js";
 
 /** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
@@ -18,8 +18,22 @@ export function* append(
   { expectedLeaf }: AppendMessageOptions = {},
 ): Operation<Appended> {
   if (summaryIds.length > 0) yield* assertSummaries(sessionId, summaryIds);
-  if (expectedLeaf !== undefined) yield* assertLeaf(sql, sessionId, messages, expectedLeaf);
+  // What inserts nothing changes nothing wherever the leaf is: an append may be repeated.
+  if (expectedLeaf !== undefined && (yield* isAnyNew(sessionId, messages))) {
+    yield* assertLeaf(sql, sessionId, expectedLeaf);
+  }
   return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
+}
+
+/** `SessionStore.setActiveLeaf`, from the leaf that is expected. Errors: also `LEAF_MOVED`. */
+export function* moveLeaf(
+  sql: Dialect,
+  sessionId: string,
+  messageId: string | null,
+  { expectedLeaf }: AppendMessageOptions,
+): Operation<void> {
+  if (expectedLeaf !== undefined) yield* assertLeaf(sql, sessionId, expectedLeaf);
+  yield* setActiveLeaf(sessionId, messageId);
 }
 
 /** Adds to the result of an append what is stored of a single message that was known. */
@@ -40,14 +54,8 @@ function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Ope
   for (const id of summaryIds) if (!ids.has(id)) throw reservedId(id);
 }
 
-// Errors: `LEAF_MOVED`. What inserts nothing changes nothing wherever the leaf is: an append may be repeated.
-function* assertLeaf(
-  sql: Dialect,
-  sessionId: string,
-  messages: readonly EncodedMessage[],
-  expected: string | null,
-): Operation<void> {
-  if (!(yield* isAnyNew(sessionId, messages))) return;
+// Errors: `LEAF_MOVED`.
+function* assertLeaf(sql: Dialect, sessionId: string, expected: string | null): Operation<void> {
   // Other writers wait at a session's row, which an empty session may not have had yet.
   if (expected === null) yield* openSessionHead(sessionId);
   if (expected === null && sql.lockSession !== null) yield* sql.lockSession(sessionId);

@@ -1,0 +1,72 @@
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { SessionMessage } from "../model/message.js";
+import { sameJson } from "../model/same-json.js";
+import type { ItemCodec } from "./item-codec.js";
+import { looseResults } from "./tool-pairs.js";
+
+/** What is kept of an item beside the parts: what they do not give back, or the whole of it. */
+type KeptItem = { readonly rest: JsonObject } | { readonly whole: JsonObject };
+
+/** Items as messages with new ids, in their order. */
+export function toMessages(codec: ItemCodec, items: readonly JsonObject[]): SessionMessage[] {
+  const groups: JsonObject[][] = [];
+  for (const item of items) {
+    const group = groups.at(-1);
+    if (group !== undefined && codec.joins(group, item)) group.push(item);
+    else groups.push([item]);
+  }
+  return groups.map((group) => {
+    const message = { id: crypto.randomUUID(), role: codec.roleOf(group[0] as JsonObject), parts: [] };
+    return withItems(codec, message, group);
+  });
+}
+
+/** The message with these items instead of its own. */
+export function withItems(codec: ItemCodec, message: SessionMessage, items: readonly JsonObject[]): SessionMessage {
+  const { metadata, ...own } = { ...message, parts: codec.partsOf(items) };
+  const { [codec.name]: _kept, ...others } = isJsonObject(metadata) ? metadata : {};
+  const kept = keep(codec.itemsOf(own, new Map()), items);
+  const fields = kept === null ? others : { ...others, [codec.name]: { items: kept } };
+  return Object.keys(fields).length === 0 ? own : { ...own, metadata: fields };
+}
+
+/** The items of each message: as they were given where the codec's adapter wrote it, otherwise as its parts say. */
+export function itemsOfEach(codec: ItemCodec, messages: readonly SessionMessage[]): JsonObject[][] {
+  const given = messages.map((message) => findItems(codec, message));
+  const loose = looseResults(messages.filter((_message, index) => given[index] === null));
+  return messages.map((message, index) => given[index] ?? codec.itemsOf(message, loose));
+}
+
+/** The items that say all that the message says; null where it says more: others wrote it, or it was edited since. */
+export function findItems(codec: ItemCodec, message: SessionMessage): JsonObject[] | null {
+  const derived = codec.itemsOf(message, new Map());
+  const kept = isJsonObject(message.metadata) ? message.metadata[codec.name] : undefined;
+  const isKept = isJsonObject(kept) && Array.isArray(kept.items);
+  const items = isKept ? restore(derived, kept.items as KeptItem[]) : derived;
+  return sameJson(codec.partsOf(items), message.parts) ? items : null;
+}
+
+/** Null where the parts give back the items as they are. */
+function keep(derived: readonly JsonObject[], items: readonly JsonObject[]): KeptItem[] | null {
+  if (sameJson(derived, items)) return null;
+  let next = 0;
+  const kept = items.map((item): KeptItem => {
+    const base = derived[next];
+    if (base === undefined || base.type !== item.type || Object.keys(base).some((field) => !(field in item))) {
+      return { whole: item };
+    }
+    next += 1;
+    const rest = Object.entries(item).filter(([field, value]) => !sameJson(base[field], value));
+    return { rest: Object.fromEntries(rest) };
+  });
+  return sameJson(restore(derived, kept), items) ? kept : items.map((whole) => ({ whole }));
+}
+
+function restore(derived: readonly JsonObject[], kept: readonly KeptItem[]): JsonObject[] {
+  let next = 0;
+  return kept.map((item) => {
+    if ("whole" in item) return item.whole;
+    next += 1;
+    return { ...derived[next - 1], ...item.rest };
+  });
+}

@@ -1,0 +1,53 @@
+import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
+import {
+  type BaseMessage,
+  mapChatMessagesToStoredMessages,
+  mapStoredMessagesToChatMessages,
+  type StoredMessage,
+} from "@langchain/core/messages";
+import type { JsonObject } from "../../model/json-object.js";
+import type { Session } from "../../session/session.js";
+import { ItemHistory } from "../item-history.js";
+import { langchainItems } from "./codec.js";
+
+/**
+ * The session as a chat message history of LangChain. `getMessages` gives back what was added, as JSON keeps it, and of messages
+ * that others wrote those that say the same, each call with its result. Where a summary stands in the session's
+ * history, it is an AI message. Every call is all or nothing, and fails as the session's own do: also with `STORE_UNSUPPORTED`
+ * on a session of a `SessionProvider`.
+ */
+export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
+  lc_namespace = ["stemma", "langchain"];
+  readonly #history: ItemHistory;
+
+  constructor(session: Session) {
+    super();
+    this.#history = new ItemHistory(session, langchainItems);
+  }
+
+  async getMessages(): Promise<BaseMessage[]> {
+    const items = await this.#history.read();
+    return mapStoredMessagesToChatMessages(
+      items.map(({ type, ...data }) => ({ type, data }) as unknown as StoredMessage),
+    );
+  }
+
+  async addMessage(message: BaseMessage): Promise<void> {
+    await this.addMessages([message]);
+  }
+
+  /** Adds the messages, all or none. */
+  override async addMessages(messages: BaseMessage[]): Promise<void> {
+    const stored = mapChatMessagesToStoredMessages(messages);
+    await this.#history.append(stored.map(({ type, data }) => jsonOf({ ...data, type })));
+  }
+
+  /** Removes all messages of the session; its blocks stay. */
+  override async clear(): Promise<void> {
+    await this.#history.clear();
+  }
+}
+
+function jsonOf(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}

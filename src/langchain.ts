@@ -1,0 +1,1 @@
+export { StemmaChatMessageHistory } from "./adapters/langchain/chat-history.js";

@@ -1,0 +1,1 @@
+export { type OpenaiAgentsSession, openaiAgentsSession } from "./adapters/openai-agents/session.js";

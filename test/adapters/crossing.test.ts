@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { toSDKMessages } from "../../src/agent.js";
+import { findExportFormat } from "../../src/formats/export-formats.js";
+import { StemmaChatMessageHistory } from "../../src/langchain.js";
+import { memory } from "../../src/memory.js";
+import { openaiAgentsSession } from "../../src/openai-agents.js";
+import { Session, type SessionMessagePart } from "../../src/session.js";
+import type { SessionInfo } from "../../src/storage/contract.js";
+import { collect } from "../cli/read.js";
+import { ADAPTERS } from "./crossing-adapters.js";
+import { CONVERSATION, type Said } from "./crossing-said.js";
+
+// docs/adapters.md has the table of what this finds.
+describe("a conversation crosses over", () => {
+  const pairs = ADAPTERS.flatMap((writer) => ADAPTERS.map((reader) => ({ writer, reader })));
+
+  it.each(pairs.map(({ writer, reader }) => [writer.name, reader.name, writer, reader] as const))(
+    "from %s to %s",
+    async (_from, _to, writer, reader) => {
+      const store = memory();
+      await writer.write(store, "chat", CONVERSATION);
+      expect(await reader.read(store, "chat")).toEqual(CONVERSATION);
+      await store.close();
+    },
+  );
+
+  it("through all of them and back", async () => {
+    const store = memory();
+    let said: readonly Said[] = CONVERSATION;
+    for (const [index, adapter] of [...ADAPTERS, ...[...ADAPTERS].reverse()].entries()) {
+      await adapter.write(store, `chat ${index}`, said);
+      const reader = ADAPTERS[(index + 1) % ADAPTERS.length] as (typeof ADAPTERS)[number];
+      said = await reader.read(store, `chat ${index}`);
+    }
+    expect(said).toEqual(CONVERSATION);
+    await store.close();
+  });
+
+  it("while all of them write to one session in turn", async () => {
+    const store = memory();
+    const [first, ...others] = ADAPTERS.filter(({ isFile }) => !isFile);
+    await first?.write(store, "chat", CONVERSATION);
+    const all: Said[] = [...CONVERSATION];
+    for (const [index, { write }] of others.entries()) {
+      const more: Said[] = [
+        { user: `More, ${index}?` },
+        { call: `more_${index}`, tool: "weather", input: {}, output: { degrees: index } },
+        { answer: "So it is." },
+      ];
+      await write(store, "chat", more);
+      all.push(...more);
+    }
+    for (const { name, read } of ADAPTERS) expect([name, await read(store, "chat")]).toEqual([name, all]);
+    await store.close();
+  });
+});
+
+describe("what does not cross over as it is", () => {
+  const pending = { type: "tool-weather", toolCallId: "c1", state: "input-available", input: {} };
+  const failed = { ...pending, state: "output-error", errorText: "no signal" };
+  const read = async (...parts: SessionMessagePart[]) => {
+    const store = memory();
+    const session = Session.create(store).forSession("chat");
+    await session.appendMessage({ id: "a", role: "assistant", parts });
+    const info = (await store.sessions.get("chat")) as SessionInfo;
+    const written = async (format: string) => (await collect(findExportFormat(format).write(store, info))).join("");
+    const forms = {
+      agents: JSON.stringify(await openaiAgentsSession(session).getItems()),
+      langchain: JSON.stringify(await new StemmaChatMessageHistory(session).getMessages()),
+      runner: JSON.stringify(toSDKMessages(await session.getHistory())),
+      openai: await written("openai"),
+      pi: await written("pi"),
+    };
+    await store.close();
+    return forms;
+  };
+
+  it("an error is an error where the framework knows of errors, else its text", async () => {
+    const forms = await read(failed);
+    for (const form of Object.values(forms)) expect(form).toContain("no signal");
+    expect(forms.langchain).toContain('"status":"error"');
+    expect(forms.runner).toContain('"is_error":true');
+    expect(forms.pi).toContain('"isError":true');
+  });
+
+  it("a call without a result has one that says so, where it needs one", async () => {
+    const forms = await read(pending);
+    for (const form of [forms.agents, forms.langchain]) expect(form).toContain("Interrupted: this call was cut off");
+    for (const form of [forms.runner, forms.openai, forms.pi]) expect(form).not.toContain("Interrupted");
+  });
+
+  it("reasoning is left out where a model would refuse it", async () => {
+    const forms = await read({ type: "reasoning", text: "Hmm." }, { type: "text", text: "Yes." });
+    for (const form of [forms.agents, forms.langchain, forms.openai]) expect(form).not.toContain("Hmm.");
+    for (const form of [forms.runner, forms.pi]) expect(form).toContain("Hmm.");
+  });
+
+  it("a result apart from its call is told with it", async () => {
+    const store = memory();
+    const session = Session.create(store).forSession("chat");
+    await session.appendAll([
+      { id: "a", role: "assistant", parts: [{ type: "tool_use", id: "c1", name: "weather", input: { city: "Oslo" } }] },
+      { id: "b", role: "user", parts: [{ type: "tool_result", tool_use_id: "c1", content: "mild" }] },
+      { id: "c", role: "user", parts: [{ type: "tool_result", tool_use_id: "c2", content: "lost" }] },
+    ]);
+    const items = await openaiAgentsSession(session).getItems();
+    expect(items.map((item) => [item.type, (item as { callId: string }).callId])).toEqual([
+      ["function_call", "c1"],
+      ["function_call_result", "c1"],
+      ["function_call", "c2"],
+      ["function_call_result", "c2"],
+    ]);
+    const messages = await new StemmaChatMessageHistory(session).getMessages();
+    expect(messages.map((message) => [message.type, message.text])).toEqual([
+      ["ai", ""],
+      ["tool", "mild"],
+      ["ai", ""],
+      ["tool", "lost"],
+    ]);
+    await store.close();
+  });
+});
