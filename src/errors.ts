@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
+  MEMORY_REFUSED: "The memory tool cannot carry out a command; the message is what the model is told.",
   // compaction
   COMPACTION_NOT_CONFIGURED:
     "compact() was called, or compactAfter() had to compact, on a session without onCompaction().",

@@ -64,7 +64,7 @@ export function memoryFiles({ entries, writeTogether }: Store, scope: EntryScope
       const write = ({ key, from, to }: FileChange): KeptWrite =>
         key.endsWith("/")
           ? directory(scope, key, to)
-          : { entries: scope, key, content: to, options: { origin, expectedContent: from } };
+          : { entries: scope, key, content: to?.toWellFormed() ?? null, options: { origin, expectedContent: from } };
       const absent = (key: string): KeptWrite => ({
         entries: scope,
         key,

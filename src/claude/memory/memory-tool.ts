@@ -78,12 +78,13 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
 
     async str_replace({ path: given, old_str, new_str }, call) {
       const path = parsePath(given);
-      const [from, to] = [fileText(old_str, "old_str"), fileText(new_str, "new_str")];
+      assertText(old_str, "The old_str of the memory tool");
+      const to = fileText(new_str, "new_str");
       const origin = await originOf(call);
       let shown = "";
       await untilUnchanged(() =>
         edit(path, origin, (content) => {
-          const replaced = replaceOnce(path, content, from, to);
+          const replaced = replaceOnce(path, content, old_str, to);
           shown = replaced.shown;
           return replaced.content;
         }),
@@ -113,23 +114,25 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
     },
 
     async rename({ old_path, new_path }, call) {
-      const [from, to] = [parsePath(old_path), parsePath(new_path)];
-      if (from.key === "") throw refused("Cannot rename the /memories directory itself");
       const origin = await originOf(call);
       await untilUnchanged(async () => {
+        const from = parsePath(old_path);
         const moved = await contentsOf(from);
-        if ((await files.look(to)).kind !== "missing") throw refused(`The destination ${to.given} already exists`);
-        if (moved === null) throw refused(`The path ${from.given} does not exist`);
+        const to = parsePath(new_path);
+        const { kind } = await files.look(to);
+        if (from.key === "") throw refused("Cannot rename the /memories directory itself");
+        if (kind !== "missing") throw refused(`The destination ${to.given} already exists`);
         if (to.key.startsWith(directoryKey(from.key))) {
           throw refused(`EINVAL: invalid argument, rename '${realPath(from.key)}' -> '${realPath(to.key)}'`);
         }
+        if (moved === null) throw refused(`The path ${from.given} does not exist`);
         const changes = moved.flatMap(({ key, content }) => [
           { key, from: content, to: null },
           { key: to.key + key.slice(from.key.length), from: null, to: content },
         ]);
         await files.change(changes, origin);
       });
-      return `Successfully renamed ${from.given} to ${to.given}`;
+      return `Successfully renamed ${old_path} to ${new_path}`;
     },
   };
   return { ...handlers, execute: (command, call) => runCommand(handlers, command, call) };
@@ -141,12 +144,11 @@ function contentOf({ given }: MemoryPath, found: Found): string {
   throw refused(`The path ${given} ${why}`);
 }
 
-// As a file keeps it: half a surrogate pair is no character.
+// Half a surrogate pair becomes another character when it is written, as in a file.
 function fileText(value: unknown, name: string): string {
   assertText(value, `The ${name} of the memory tool`);
-  const text = value.toWellFormed();
-  assertStorableText(text, `The ${name} of the memory tool`);
-  return text;
+  assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
+  return value;
 }
 
 function storeBehind(session: Session): Store {
