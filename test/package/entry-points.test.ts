@@ -14,6 +14,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
+  // Loaded with the first append to a session.
+  "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 
@@ -37,7 +39,7 @@ async function reached(source: string): Promise<string[]> {
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: ["zod", "ai", "react", "@ai-sdk/react", "node:*"],
+    external: ["zod", "ai", "react", "@ai-sdk/react", "@anthropic-ai/claude-agent-sdk", "node:*"],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
