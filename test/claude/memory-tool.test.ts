@@ -6,7 +6,7 @@ import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { answerOf, commands, localTool, normal } from "./memory-commands.js";
 
-const COMMANDS = Number(process.env.STEMMA_MEMORY_COMMANDS ?? 3000);
+const COMMANDS = Number(process.env.STEMMA_MEMORY_COMMANDS ?? 2000);
 /** Commands that one pair of memories is given. */
 const RUN = 250;
 

@@ -1,8 +1,8 @@
 import type { ClaudeSessionEntry } from "../../src/claude.js";
 
-/** Makes the entries of one transcript, as Claude Code writes them. */
-export function transcript(sessionId: string) {
-  let seconds = 0;
+/** Makes the entries of one transcript, as Claude Code writes them, each a second after the last. */
+export function transcript(sessionId: string, start = 0) {
+  let seconds = start;
   const base = (parent: string | null, fields: object): ClaudeSessionEntry & { uuid: string } => ({
     type: "",
     uuid: crypto.randomUUID(),
@@ -17,7 +17,14 @@ export function transcript(sessionId: string) {
     ...fields,
   });
   const answered = (content: unknown) => ({
-    ...{ id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-5-5", content, stop_reason: null },
+    ...{
+      id: `msg_${seconds}`,
+      type: "message",
+      role: "assistant",
+      model: "claude-sonnet-5-5",
+      content,
+      stop_reason: null,
+    },
     usage: { input_tokens: 3, output_tokens: 5 },
   });
   return {
