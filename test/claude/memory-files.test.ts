@@ -1,7 +1,7 @@
 import { anthropic } from "@ai-sdk/anthropic";
 import Anthropic from "@anthropic-ai/sdk";
 import { betaMemoryTool } from "@anthropic-ai/sdk/helpers/beta/memory";
-import { generateText, stepCountIs } from "ai";
+import { generateText, stepCountIs, type Tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { memoryTool } from "../../src/claude.js";
@@ -214,7 +214,10 @@ describe("the memory tool", () => {
     const { steps } = await generateText({
       model,
       prompt: "What does Ada drink?",
-      tools: { memory: anthropic.tools.memory_20250818({ execute: memoryTool(sessionOf()).execute }) },
+      // This repository has several copies of the package whose types these are.
+      tools: {
+        memory: anthropic.tools.memory_20250818({ execute: memoryTool(sessionOf()).execute }) as unknown as Tool,
+      },
       stopWhen: stepCountIs(9),
     });
     const results = steps
