@@ -123,7 +123,7 @@ export function describeSessionStore(name: string, open: () => Store, { describe
       const all = Object.values(turn("s1"));
       const renamed = { ...title("A"), uuid: crypto.randomUUID() };
       await store.append(key, all.slice(0, 4));
-      await store.append(key, [...all, renamed, all[1], renamed, title("B")]);
+      await store.append(key, [...all, renamed, ...all.slice(1, 2), renamed, title("B")]);
       await store.append(key, [...all, renamed]);
       await store.append(key, [title("B")]);
       expect(await store.load(key)).toEqual([...all, renamed, title("B"), title("B")]);
