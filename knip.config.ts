@@ -12,11 +12,12 @@ export default {
     "test/**/*.mjs",
     "examples/web-chat/scripts/*.mjs",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
-    "test/docs/scripted-model.ts",
+    "test/docs/scripted-{anthropic,model}.ts",
     "test/runtimes/better-sqlite3.ts",
     "test/workers/**/*.ts",
     "test/types/*.ts",
     "test/ai-sdk/{server-child,random-chat}.ts",
+    "test/claude/writer-process.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**"],

@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
   ENTRY_CONFLICT: "The entry does not say what was expected.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
+  MEMORY_REFUSED: "The memory tool cannot carry out a command; the message is what the model is told.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
   // compaction
   COMPACTION_NOT_CONFIGURED:
@@ -58,7 +59,7 @@ export const ERROR_CODES = {
   NOT_A_DATABASE: "The file is not a SQLite database.",
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
-  DRIVER_MISSING: "No SQLite engine was found; the message says what to install.",
+  DRIVER_MISSING: "A package is missing, such as a SQLite engine; the message says what to install.",
   // chat over HTTP
   REQUEST_TOO_LARGE: "The body of a request is larger than the handler takes.",
   REQUEST_REFUSED: "The server of a chat refused a request of useChatTree, or did not answer with JSON.",

@@ -31,6 +31,7 @@ export const GUIDE = [
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "React", link: "/react" },
+      { text: "Claude", link: "/claude" },
       { text: "Repairing messages", link: "/repairing-messages" },
       { text: "Adapters", link: "/adapters" },
       { text: "OpenAI Agents SDK", link: "/openai-agents" },

@@ -8,7 +8,11 @@ import { pages, snippetsOf } from "./snippets.js";
 
 // Inside the project, where imports of packages are found.
 const FOLDER = mkdtempSync(join(ROOT, "test/docs/.generated-"));
-const MODEL = 'from "@ai-sdk/anthropic"';
+/** What a program names, and what it gets: a model that needs no network. */
+const SCRIPTED = [
+  ['from "@ai-sdk/anthropic"', 'from "../scripted-model.js"'],
+  ['from "@anthropic-ai/sdk"', 'from "../scripted-anthropic.js"'],
+] as const;
 
 // That all of it compiles is tested in test/package/compiled.test.ts.
 const programs = pages()
@@ -18,8 +22,8 @@ const programs = pages()
 
 beforeAll(() => {
   for (const { code, path } of programs) {
-    // What is run names a model that needs no network.
-    writeFileSync(path, `${code.replace(MODEL, 'from "../scripted-model.js"')}\nexport {};\n`);
+    const scripted = SCRIPTED.reduce((text, [named, given]) => text.replace(named, given), code);
+    writeFileSync(path, `${scripted}\nexport {};\n`);
   }
 });
 

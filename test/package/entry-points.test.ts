@@ -18,6 +18,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/agent": /^(node:|ai$)/,
   "stemma/langchain": /^@langchain\/core\//,
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
+  // Loaded with the first append to a session.
+  "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 

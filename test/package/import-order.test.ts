@@ -22,6 +22,7 @@ const LAYERS = [
   "session",
   "manager",
   "ai-sdk",
+  "claude",
   "formats",
   "adapters",
   "studio",
@@ -45,6 +46,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
+  "claude.ts": "claude",
   // Runs in browsers: of the handler it only names types.
   react: "ai-sdk",
   "react.ts": "ai-sdk",

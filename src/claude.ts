@@ -1,0 +1,9 @@
+export type { MemoryCommand, MemoryHandlers } from "./claude/memory/commands.js";
+export { type MemoryTool, type MemoryToolOptions, memoryTool } from "./claude/memory/memory-tool.js";
+export { claudeSessionStore } from "./claude/sessions/session-store.js";
+export type {
+  ClaudeSessionEntry,
+  ClaudeSessionKey,
+  ClaudeSessionStore,
+  ClaudeSessionSummary,
+} from "./claude/sessions/types.js";

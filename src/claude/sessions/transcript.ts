@@ -1,0 +1,80 @@
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
+import type { JsonObject } from "../../model/json-object.js";
+import type { KeptWrite, RecordScope, Store } from "../../storage/contract.js";
+import { findEntry, type PlacedEntry } from "./entries.js";
+
+/** What is known of a transcript as a whole. */
+export interface TranscriptHead {
+  /** The place that the next entry gets. */
+  readonly next: number;
+  /** When it was last appended to, in milliseconds since 1970. */
+  readonly mtime: number;
+  /** The SDK's summary; null for a sub-agent, which has none. */
+  readonly summary: JsonObject | null;
+}
+
+/** An entry that is no message, as a record keeps it. */
+export interface KeptEntry extends PlacedEntry {
+  /** The message that an entry below this one belongs to; null for none. */
+  readonly parent: string | null;
+}
+
+const HEAD = "head";
+const ENTRIES = "entry/";
+const PAGE = 200;
+
+/** A transcript in the session `id` of a store: its messages are the session's, everything else is in records. */
+export class Transcript {
+  readonly #scope: RecordScope;
+
+  constructor(
+    private readonly store: Store,
+    readonly id: string,
+  ) {
+    this.#scope = { sessionId: id, label: "claude" };
+  }
+
+  /** Null for one that was never written; with the version that it is written over. */
+  async head(): Promise<(TranscriptHead & { readonly version: number }) | null> {
+    const record = await this.store.records.get(this.#scope, HEAD);
+    return record === null ? null : { ...(decodeJson(record.value) as TranscriptHead), version: record.version };
+  }
+
+  /** An entry that was appended, by its uuid: whether it is a message, and the message that what follows it belongs to. */
+  async find(uuid: string): Promise<{ readonly parent: string | null } | null> {
+    const record = await this.store.records.get(this.#scope, keyOfUuid(uuid));
+    if (record !== null) return decodeJson(record.value) as KeptEntry;
+    return (await this.store.session(this.id).message(uuid)) === null ? null : { parent: uuid };
+  }
+
+  writeHead(head: TranscriptHead, expectedVersion: number): KeptWrite {
+    return { records: this.#scope, key: HEAD, value: encodeJson(head), options: { expectedVersion } };
+  }
+
+  writeEntry(kept: KeptEntry): KeptWrite {
+    const { uuid } = kept.entry;
+    const key = typeof uuid === "string" ? keyOfUuid(uuid) : `${ENTRIES}${kept.n}`;
+    return { records: this.#scope, key, value: encodeJson(kept) };
+  }
+
+  /** The entries whose place is before `end`, in no order. */
+  async entries(end: number): Promise<PlacedEntry[]> {
+    const found: PlacedEntry[] = [];
+    for await (const { message } of this.store.session(this.id).messages()) {
+      const entry = findEntry(message);
+      if (entry !== null) found.push(entry);
+    }
+    for (let after: string | undefined; ; ) {
+      const page = await this.store.records.list(this.#scope, { prefix: ENTRIES, after, limit: PAGE });
+      found.push(...page.map(({ value }) => decodeJson(value) as KeptEntry));
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.key;
+    }
+    return found.filter(({ n }) => n < end);
+  }
+}
+
+// What has a uuid is stored once.
+function keyOfUuid(uuid: string): string {
+  return `${ENTRIES}uuid/${encodeURIComponent(uuid.toWellFormed())}`;
+}
