@@ -21,6 +21,7 @@ const LAYERS = [
   "session",
   "manager",
   "ai-sdk",
+  "langgraph",
   "formats",
   "studio",
   "runner",
@@ -42,6 +43,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "utils.ts": "compaction",
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
+  "langgraph.ts": "langgraph",
   // Runs in browsers: of the handler it only names types.
   react: "ai-sdk",
   "react.ts": "ai-sdk",
