@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { RecordScope } from "../../storage/contract.js";
+import { escapeName, readName } from "../names.js";
 
 /** A thread, which is the session with the same id, and a namespace in it: "" for the graph, others for its subgraphs. */
 export interface Place {
@@ -35,12 +36,12 @@ export const scopeOf = ({ threadId }: Pick<Place, "threadId">, label: keyof type
 
 /** A key of several names; a name with "/" in it is one name still. */
 export function keyOf(...names: readonly string[]): string {
-  return names.map((name) => name.replaceAll("%", "%25").replaceAll("/", "%2F")).join("/");
+  return names.map(escapeName).join("/");
 }
 
 /** The names that a key was made of. */
 export function namesOf(key: string): string[] {
-  return key.split("/").map((name) => name.replaceAll("%2F", "/").replaceAll("%25", "%"));
+  return key.split("/").map(readName);
 }
 
 /** The thread and namespace of a configuration. Errors: `INVALID_ARGUMENT` without a thread. */
