@@ -240,29 +240,29 @@ describeEngines((open) => {
 
     it("shrinks a thread that had all its checkpoints, in several puts", async () => {
       const all = chat();
-      for (let i = 0; i < 50; i += 1) await all.invoke({ messages: [user(`m${i}`)] }, T);
+      for (let i = 0; i < 30; i += 1) await all.invoke({ messages: [user(`m${i}`)] }, T);
       const few = chatGraph(new StemmaSaver(store, { keep: 3 }));
       const counts = [];
-      for (let i = 50; i < 53; i += 1) {
+      for (let i = 30; i < 32; i += 1) {
         await few.invoke({ messages: [user(`m${i}`)] }, T);
         const states = [];
         for await (const state of few.getStateHistory(T)) states.push(state);
         counts.push(states.length);
       }
       expect(counts.at(-1)).toBe(3);
-      expect((await few.getState(T)).values.messages).toHaveLength(106);
+      expect((await few.getState(T)).values.messages).toHaveLength(64);
     });
 
     it("keeps the checkpoints that a delta channel is made of", async () => {
       const log = () =>
-        new DeltaChannel((state: string[], writes: string[][]) => state.concat(...writes), { snapshotFrequency: 7 });
+        new DeltaChannel((state: string[], writes: string[][]) => state.concat(...writes), { snapshotFrequency: 4 });
       const build = (saver: StemmaSaver | MemorySaver) =>
         new StateGraph<{ log: string[] }>({ channels: { log } as never })
           .addNode("step", () => ({ log: ["step"] }))
           .addEdge(START, "step")
           .compile({ checkpointer: saver });
       const [graph, reference] = [build(new StemmaSaver(store, { keep: 2 })), build(new MemorySaver())];
-      for (let i = 0; i < 20; i += 1) {
+      for (let i = 0; i < 12; i += 1) {
         for (const one of [graph, reference]) await one.invoke({ log: [`input ${i}`] }, T);
         expect((await graph.getState(T)).values).toEqual((await reference.getState(T)).values);
       }
@@ -276,7 +276,7 @@ describeEngines((open) => {
       const saver = new StemmaSaver(store);
       const big = "x".repeat(10_000);
       let config: { configurable?: Record<string, unknown> } = T;
-      for (let i = 1; i <= 100; i += 1) {
+      for (let i = 1; i <= 40; i += 1) {
         const checkpoint = {
           ...emptyCheckpoint(),
           id: uuid6(i),
@@ -288,9 +288,9 @@ describeEngines((open) => {
       }
       const values = await store.records.list({ sessionId: "t", label: "langgraph-values" }, { limit: 1000 });
       const bytes = values.reduce((sum, { value }) => sum + value.length, 0);
-      // All of the lists together are 5 MB.
-      expect(bytes).toBeLessThan(10_000 + 4 * 100_000);
-      let length = 100;
+      // All of the lists together are 800 kB.
+      expect(bytes).toBeLessThan(10_000 + 4 * 40_000);
+      let length = 40;
       for await (const { checkpoint } of saver.list(T)) {
         expect(checkpoint.channel_values.big).toBe(big);
         expect(checkpoint.channel_values.list).toHaveLength(length);

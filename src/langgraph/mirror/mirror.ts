@@ -9,9 +9,10 @@ import { messageIdOf, sessionMessageOf } from "./message.js";
 export interface MirroredMessages {
   /** The session's message that the last of them is; null for none. */
   readonly leaf: string | null;
-  readonly count: number;
-  /** True when the new list begins with all of them. */
+  /** True when the new list begins with all of them, or with all but some at the front. */
   readonly isBeginning: boolean;
+  /** With how many of them it begins then. */
+  readonly count: number;
   /** Reads them. */
   load(): Promise<readonly BaseMessage[]>;
 }

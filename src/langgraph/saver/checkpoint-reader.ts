@@ -41,10 +41,13 @@ export class CheckpointReader {
 
   /** Values of channels by name; null when one of them was removed since the checkpoint was read. */
   values(place: Place, channels: StoredChannels): Promise<Map<string, unknown> | null> {
-    return decodeChannels(this.serde, channels, async (key) => {
-      const record = await this.store.records.get(scopeOf(place, "values"), keyOf(place.namespace, key));
-      return record?.value ?? null;
-    });
+    return decodeChannels(this.serde, channels, (key) => this.valueRecord(place, key));
+  }
+
+  /** The record of a value; null when it is gone. */
+  async valueRecord(place: Place, key: string): Promise<Uint8Array | null> {
+    const record = await this.store.records.get(scopeOf(place, "values"), keyOf(place.namespace, key));
+    return record?.value ?? null;
   }
 
   /** A checkpoint as LangGraph has it; null when it was removed since it was read. */

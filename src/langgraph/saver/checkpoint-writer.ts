@@ -14,7 +14,7 @@ import { type Configurable, checkpointIdOf, keyOf, type Place, scopeOf } from ".
 import { pruneCheckpoints } from "./prune.js";
 import { countOf } from "./segments.js";
 import { packCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.js";
-import { type EncodedChannels, encodeChannels } from "./values.js";
+import { type EncodedChannels, encodeChannels, segmentsOf } from "./values.js";
 
 export interface WriterOptions {
   readonly keep: number | undefined;
@@ -53,7 +53,8 @@ export class CheckpointWriter {
     const parent = parentId === null ? null : await this.reader.find(place, parentId);
     // Also after the session was deleted.
     if (parent === null) await this.#register(place);
-    const encoded = await encodeChannels(this.serde, checkpoint, newVersions, parent, parentId);
+    const read = (key: string) => this.reader.valueRecord(place, key);
+    const encoded = await encodeChannels(this.serde, checkpoint, newVersions, parent, parentId, read);
     const put: Put = { place, parent, checkpoint, metadata };
     const write = async (mirror: MirrorPlan | null) => {
       const { channels, frames, records } = encoded;
@@ -100,12 +101,13 @@ export class CheckpointWriter {
   #mirrored(put: Put, encoded: EncodedChannels, leaf: string | null, channel: string): MirroredMessages {
     const { place, parent } = put;
     const refs = (parent?.channels ?? []).filter(([name]) => name === channel);
-    const [[, , value] = []] = refs;
-    const count = value === undefined ? 0 : "list" in value ? countOf(value.list) : null;
+    const shared = encoded.shared.get(channel);
+    const { segments, skip } = segmentsOf(refs[0]?.[2] ?? null);
+    const length = countOf(segments) - skip;
     return {
       leaf,
-      count: count ?? 0,
-      isBeginning: count !== null && (count === 0 || count === encoded.shared.get(channel)),
+      count: shared?.count ?? 0,
+      isBeginning: refs.length === 0 || (length > 0 && shared !== undefined && shared.start + shared.count === length),
       load: async () => {
         const values = await this.reader.values(place, { channels: refs, frames: parent?.frames ?? [] });
         const messages = values?.get(channel) ?? [];

@@ -6,20 +6,66 @@ export type Typed = readonly [type: string, bytes: Uint8Array];
 /** A run of a list's elements that stands in one record: the record's key in its namespace, and how many they are. */
 export type Segment = readonly [key: string, count: number];
 
+/** Reads the record of a value; null when it is gone. */
+export type ReadValue = (key: string) => Promise<Uint8Array | null>;
+
 /** So many segments of one size become one of the next size, so a list of n elements has O(log n) segments. */
 const MERGED = 8;
 
 /** Characters of a segment's key that say what is in it: 144 bits of a SHA-256. */
 const DIGEST = 24;
 
+/** A list in segments, without the first `skip` elements of its first one. */
+export interface SegmentedList {
+  readonly segments: readonly Segment[];
+  readonly skip: number;
+}
+
+/** What a list has of an older one: it begins with that one's elements from number `start` on, `count` of them. */
+export interface SharedList extends SegmentedList {
+  readonly start: number;
+  readonly count: number;
+}
+
 /** How a list is written: the segments that stay, and the element with which the new one begins. */
-export interface SegmentPlan {
-  readonly kept: readonly Segment[];
+export interface SegmentPlan extends SegmentedList {
   readonly from: number;
 }
 
-/** The segments that the elements begin with. */
-export async function matchSegments(elements: readonly Typed[], segments: readonly Segment[]): Promise<Segment[]> {
+const NONE: SharedList = { segments: [], skip: 0, start: 0, count: 0 };
+
+/** Finds what the elements have of an older list. Elements may have been added behind, and taken off the front. */
+export async function findShared(
+  elements: readonly Typed[],
+  { segments, skip }: SegmentedList,
+  read: ReadValue,
+): Promise<SharedList> {
+  if (skip === 0) {
+    const matched = await matchSegments(elements, segments);
+    if (matched.length > 0) return { segments: matched, skip, start: 0, count: countOf(matched) };
+  }
+  const [first] = elements;
+  let before = 0;
+  for (const [index, segment] of segments.slice(0, first === undefined ? 0 : MERGED).entries()) {
+    const record = await read(segment[0]);
+    if (record === null) break;
+    const known = elementsOf(record, segment[0]);
+    const at = known.findIndex((element, place) => (index > 0 || place >= skip) && isSame(element, first as Typed));
+    const rest = at === -1 ? [] : known.slice(at);
+    if (rest.length > 0) {
+      if (rest.length > elements.length || !rest.every((element, place) => isSame(element, elements[place] as Typed)))
+        break;
+      const behind = await matchSegments(elements.slice(rest.length), segments.slice(index + 1));
+      const matched = [segment, ...behind];
+      return { segments: matched, skip: at, start: before + at - skip, count: countOf(matched) - at };
+    }
+    before += segment[1];
+  }
+  return NONE;
+}
+
+// The segments that the elements begin with.
+async function matchSegments(elements: readonly Typed[], segments: readonly Segment[]): Promise<Segment[]> {
   const matched: Segment[] = [];
   let from = 0;
   for (const segment of segments) {
@@ -33,18 +79,18 @@ export async function matchSegments(elements: readonly Typed[], segments: readon
 }
 
 /** Lets the new elements take up the small segments before them, where those are many. */
-export function planSegments(matched: readonly Segment[], length: number): SegmentPlan {
-  let kept = matched.length;
-  let from = countOf(matched);
+export function planSegments({ segments, skip, count }: SharedList, length: number): SegmentPlan {
+  let kept = segments.length;
+  let from = count;
   while (from < length) {
     const level = levelOf(length - from);
     let first = kept;
-    while (first > 0 && levelOf((matched[first - 1] as Segment)[1]) <= level) first -= 1;
+    while (first > 0 && levelOf((segments[first - 1] as Segment)[1]) <= level) first -= 1;
     if (kept - first < MERGED - 1) break;
-    from -= countOf(matched.slice(first, kept));
+    from = Math.max(0, from - countOf(segments.slice(first, kept)));
     kept = first;
   }
-  return { kept: matched.slice(0, kept), from };
+  return { segments: segments.slice(0, kept), skip: kept === 0 ? 0 : skip, from };
 }
 
 /** The record of a run of elements, and its key, which no other record has. */
@@ -81,6 +127,10 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 /** How many elements the segments hold. */
 export function countOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, [, count]) => sum + count, 0);
+}
+
+function isSame([type, bytes]: Typed, [otherType, other]: Typed): boolean {
+  return type === otherType && bytes.length === other.length && bytes.every((byte, index) => byte === other[index]);
 }
 
 function levelOf(count: number): number {

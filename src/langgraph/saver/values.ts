@@ -1,11 +1,21 @@
 import type { ChannelVersions, Checkpoint, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { countOf, elementsOf, matchSegments, newSegment, planSegments, type Segment, type Typed } from "./segments.js";
+import {
+  elementsOf,
+  findShared,
+  newSegment,
+  planSegments,
+  type ReadValue,
+  type Segment,
+  type SegmentedList,
+  type SharedList,
+  type Typed,
+} from "./segments.js";
 
 /** Where a channel's value stands: in the checkpoint's own record, in one of its own, or, for a list, in several. */
 export type ValueRef =
   | { readonly type: string; readonly frame: number }
   | { readonly whole: string }
-  | { readonly list: readonly Segment[] };
+  | { readonly list: readonly Segment[]; readonly skip?: number };
 
 /** A channel of a checkpoint, with the version that its value has. */
 export type ChannelRef = readonly [name: string, version: number | string | null, value: ValueRef];
@@ -18,13 +28,10 @@ export interface StoredChannels {
 
 /** The same, with the records that are to be written beside it. */
 export interface EncodedChannels extends StoredChannels {
-  /** Of a list, how many of its first elements are known to be those of the parent's. */
-  readonly shared: ReadonlyMap<string, number>;
+  /** Of each list that was written, what it has of the parent's. */
+  readonly shared: ReadonlyMap<string, SharedList>;
   readonly records: readonly { readonly key: string; readonly value: Uint8Array }[];
 }
-
-/** Reads the record of a value; null when it is gone. */
-export type ReadValue = (key: string) => Promise<Uint8Array | null>;
 
 /** Bytes of a value that stands in the checkpoint's own record. A record of its own takes about as many. */
 const INLINE_BYTES = 256;
@@ -40,8 +47,10 @@ export async function encodeChannels(
   newVersions: ChannelVersions,
   parent: StoredChannels | null,
   parentId: string | null,
+  read: ReadValue,
 ): Promise<EncodedChannels> {
-  const writer = new ChannelWriter(serde, new Map(parent?.channels.map((channel) => [channel[0], channel])), parent);
+  const known = new Map(parent?.channels.map((channel) => [channel[0], channel]));
+  const writer = new ChannelWriter(serde, known, parent, read);
   for (const [name, value] of Object.entries(checkpoint.channel_values)) {
     const version = checkpoint.channel_versions[name] ?? null;
     if (!Object.hasOwn(newVersions, name) && writer.inherit(name, version)) continue;
@@ -53,13 +62,14 @@ export async function encodeChannels(
 class ChannelWriter implements EncodedChannels {
   readonly channels: ChannelRef[] = [];
   readonly frames: Uint8Array[] = [];
-  readonly shared = new Map<string, number>();
+  readonly shared = new Map<string, SharedList>();
   readonly records: { key: string; value: Uint8Array }[] = [];
 
   constructor(
     private readonly serde: SerializerProtocol,
     private readonly known: ReadonlyMap<string, ChannelRef>,
     private readonly parent: StoredChannels | null,
+    private readonly read: ReadValue,
   ) {}
 
   /** Takes a channel over from the parent. False when that has none of this version. */
@@ -77,8 +87,8 @@ class ChannelWriter implements EncodedChannels {
     if (Array.isArray(value)) {
       const elements = await Promise.all(Array.from(value, (element) => this.serde.dumpsTyped(element)));
       if (elements.reduce((sum, [, bytes]) => sum + bytes.length, 0) > INLINE_BYTES) {
-        const segments = before !== null && "list" in before ? before.list : [];
-        this.channels.push([name, version, { list: await this.#writeList(name, elements, segments) }]);
+        const { segments, skip } = await this.#writeList(name, elements, segmentsOf(before));
+        this.channels.push([name, version, skip === 0 ? { list: segments } : { list: segments, skip }]);
         return;
       }
     }
@@ -87,31 +97,34 @@ class ChannelWriter implements EncodedChannels {
       this.#putInline(name, version, typed);
       return;
     }
-    const segments = before !== null && "whole" in before ? [[before.whole, 1] as const] : [];
-    const [[key]] = (await this.#writeList(name, [typed], segments)) as [Segment];
-    this.channels.push([name, version, { whole: key }]);
+    const { segments } = await this.#writeList(name, [typed], segmentsOf(before));
+    this.channels.push([name, version, { whole: (segments[0] as Segment)[0] }]);
   }
 
   #putInline(name: string, version: number | string | null, [type, bytes]: Typed): void {
     this.channels.push([name, version, { type, frame: this.frames.push(bytes) - 1 }]);
   }
 
-  async #writeList(name: string, elements: readonly Typed[], before: readonly Segment[]): Promise<Segment[]> {
-    const matched = await matchSegments(elements, before);
-    this.shared.set(name, countOf(matched));
-    const { kept, from } = planSegments(matched, elements.length);
-    if (from === elements.length) return [...kept];
+  async #writeList(name: string, elements: readonly Typed[], before: SegmentedList): Promise<SegmentedList> {
+    const shared = await findShared(elements, before, this.read);
+    this.shared.set(name, shared);
+    const { segments, skip, from } = planSegments(shared, elements.length);
+    if (from === elements.length) return { segments, skip };
     const { segment, value } = await newSegment(elements.slice(from));
     this.records.push({ key: segment[0], value });
-    return [...kept, segment];
+    return { segments: [...segments, segment], skip };
   }
+}
+
+/** The segments of a value; none for one in the checkpoint's own record. */
+export function segmentsOf(ref: ValueRef | null): SegmentedList {
+  if (ref === null || "frame" in ref) return { segments: [], skip: 0 };
+  return "whole" in ref ? { segments: [[ref.whole, 1]], skip: 0 } : { segments: ref.list, skip: ref.skip ?? 0 };
 }
 
 /** The keys of the records that a checkpoint's channels stand in. */
 export function valueKeys(channels: readonly ChannelRef[]): string[] {
-  return channels.flatMap(([, , value]) =>
-    "list" in value ? value.list.map(([key]) => key) : "whole" in value ? [value.whole] : [],
-  );
+  return channels.flatMap(([, , value]) => segmentsOf(value).segments.map(([key]) => key));
 }
 
 /** Reads the values of channels. Null when one of them is gone. */
@@ -134,7 +147,8 @@ async function decodeValue(
   read: ReadValue,
 ): Promise<unknown> {
   if ("frame" in ref) return serde.loadsTyped(ref.type, frames[ref.frame] as Uint8Array);
-  const keys = "list" in ref ? ref.list.map(([key]) => key) : [ref.whole];
+  const { segments, skip } = segmentsOf(ref);
+  const keys = segments.map(([key]) => key);
   const records = await Promise.all(keys.map(read));
   const elements: unknown[] = [];
   for (const [index, record] of records.entries()) {
@@ -142,5 +156,5 @@ async function decodeValue(
     for (const [type, bytes] of elementsOf(record, keys[index] as string))
       elements.push(await serde.loadsTyped(type, bytes));
   }
-  return "list" in ref ? elements : elements[0];
+  return "list" in ref ? elements.slice(skip) : elements[0];
 }
