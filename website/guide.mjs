@@ -29,6 +29,7 @@ export const GUIDE = [
       { text: "Studio", link: "/studio" },
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
+      { text: "LangGraph", link: "/langgraph" },
       { text: "React", link: "/react" },
       { text: "Repairing messages", link: "/repairing-messages" },
     ],

@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
   "stemma/ai-sdk": /^ai$/,
   "stemma/agent": /^(node:|ai$)/,
+  "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 
@@ -37,7 +38,7 @@ async function reached(source: string): Promise<string[]> {
     metafile: true,
     format: "esm",
     platform: "neutral",
-    external: ["zod", "ai", "react", "@ai-sdk/react", "node:*"],
+    external: ["zod", "ai", "react", "@ai-sdk/react", "@langchain/*", "node:*"],
     logLevel: "silent",
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
