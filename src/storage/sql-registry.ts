@@ -39,6 +39,7 @@ export function sqlRegistry(
       runner.single(() => sessions.listSessions(sql, [filter, { userId }], { limit, cursor })),
     count: () => runner.single(() => sessions.countSessions(userId)),
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
+    restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
     delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
     addUsage: (id, input, output, cost, model) =>
       write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
