@@ -41,6 +41,8 @@ const SLOW = {
     "test/postgres/durability.test.ts",
     "test/store/{flips,fuzz,large,random-queries}.test.ts",
   ],
+  // Suites of other packages, which take what vitest gives from the global object.
+  validation: ["test/langgraph/validation.test.ts"],
 };
 
 // Whatever no other project names: every store but those of `contract`.
@@ -69,7 +71,7 @@ export default defineConfig({
           ...(hasNative ? [] : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
         ],
       },
-      test: { name, include, exclude, testTimeout: 60_000, pool: "forks" as const },
+      test: { name, include, exclude, globals: name === "validation", testTimeout: 60_000, pool: "forks" as const },
     })),
     globalSetup: [file("test/postgres/run-folder.ts")],
     coverage: {

@@ -30,6 +30,7 @@ export const GUIDE = [
       { text: "Importing", link: "/importing" },
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
+      { text: "LangGraph", link: "/langgraph" },
       { text: "React", link: "/react" },
       { text: "Claude", link: "/claude" },
       { text: "Repairing messages", link: "/repairing-messages" },

@@ -63,7 +63,7 @@ export const records = defineTopic("records", (it) => {
     expect((await records.get(SCOPE, "lease"))?.value).toEqual(bytes(3));
   });
 
-  it("lists keys by their bytes, by prefix and page by page", async ({ store }) => {
+  it("lists keys by their bytes, in both directions, by prefix and page by page", async ({ store }) => {
     const keys = ["B", "a", "a/1", "a/10", "a/2", "a0", "ä", "Z", "\ud7ff", "𝒳", "a/"];
     for (const key of keys) await store.records.set(SCOPE, key, bytes(1));
     const utf8 = new TextEncoder();
@@ -74,13 +74,16 @@ export const records = defineTopic("records", (it) => {
     expect(await list({ prefix: "a/" })).toEqual(["a/", "a/1", "a/10", "a/2"]);
     expect(await list({ prefix: "\ud7ff" })).toEqual(["\ud7ff"]);
     expect(await list({ prefix: "a/", after: "a/1", limit: 1 })).toEqual(["a/10"]);
-    const pages: string[] = [];
-    for (let after: string | undefined; ; after = pages.at(-1)) {
-      const page = await list({ after, limit: 4 });
-      if (page.length === 0) break;
-      pages.push(...page);
+    expect(await list({ prefix: "a/", after: "a/2", limit: 2, descending: true })).toEqual(["a/10", "a/1"]);
+    for (const descending of [false, true]) {
+      const pages: string[] = [];
+      for (let after: string | undefined; ; after = pages.at(-1)) {
+        const page = await list({ after, limit: 4, descending });
+        if (page.length === 0) break;
+        pages.push(...page);
+      }
+      expect(pages).toEqual(descending ? [...sorted].reverse() : sorted);
     }
-    expect(pages).toEqual(sorted);
   });
 
   it("deletes a session's records with the session, and no others", async ({ store, session, manager }) => {

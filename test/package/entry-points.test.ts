@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/mcp": /^@modelcontextprotocol\/server$/,
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
+  "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 

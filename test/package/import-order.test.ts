@@ -23,6 +23,7 @@ const LAYERS = [
   "manager",
   "ai-sdk",
   "claude",
+  "langgraph",
   "formats",
   "adapters",
   "studio",
@@ -47,6 +48,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "session.ts": "manager",
   "ai-sdk.ts": "ai-sdk",
   "claude.ts": "claude",
+  "langgraph.ts": "langgraph",
   // Runs in browsers: of the handler it only names types.
   react: "ai-sdk",
   "react.ts": "ai-sdk",

@@ -29,13 +29,15 @@ export interface ListRecordsOptions {
   prefix?: string | undefined;
   /** Only keys behind this one, in the order of the list. */
   after?: string | undefined;
+  /** From the last key to the first. Default false. */
+  descending?: boolean | undefined;
   /** Default 100. */
   limit?: number | undefined;
 }
 
 /**
  * Bytes by scope and key, for what runs beside the messages: answers in progress, leases, checkpoints of other programs. A
- * record whose time has come is no longer there, whenever its row goes. Keys are in the order of their UTF-8 bytes.
+ * record whose time has come is no longer there, whenever its row goes. Keys are in the order of their UTF-8 bytes, or in the opposite one.
  */
 export interface RecordStore {
   get(scope: RecordScope, key: string): Promise<StoredRecord | null>;

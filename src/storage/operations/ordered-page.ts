@@ -1,4 +1,4 @@
-import type { ListEntriesOptions } from "../contract.js";
+import type { ListRecordsOptions } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
 
 const DEFAULT_LIMIT = 100;
@@ -7,18 +7,18 @@ const DEFAULT_LIMIT = 100;
 export function orderedPage(
   sql: Dialect,
   column: string,
-  { prefix = "", after, limit = DEFAULT_LIMIT }: ListEntriesOptions,
+  { prefix = "", after, limit = DEFAULT_LIMIT, descending = false }: ListRecordsOptions,
 ): Condition & { readonly order: string; readonly limit: number } {
   const ordered = sql.bytes.ordered(column);
   const bounds = [
     [">=", prefix],
-    [">", after],
+    [descending ? "<" : ">", after],
     ["<", prefixEnd(prefix)],
   ] as const;
   const given = bounds.filter(([, value]) => value !== undefined);
   return {
     condition: given.map(([is]) => `${ordered} ${is} ?`).join(" AND "),
-    order: `ORDER BY ${ordered} LIMIT ?`,
+    order: `ORDER BY ${ordered}${descending ? " DESC" : ""} LIMIT ?`,
     values: given.map(([, value]) => value as string),
     limit,
   };

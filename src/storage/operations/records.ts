@@ -43,13 +43,17 @@ export function* writeRecord(
     version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
   }: WriteRecordOptions,
 ): Operation<StoredRecord> {
-  const before = yield* openRecord(sql, scope, key, expectedVersion);
-  const place = [scope.sessionId, scope.label, key] as const;
+  const insert = `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`;
+  const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
+  // One statement where nothing is expected; else a writer that lost the race must not write over the other.
   const write =
-    before === null
-      ? `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`
-      : `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
-  yield* run(write, sql.bytes.encode(value), version, expiresAt ?? null, ...place);
+    expectedVersion === undefined
+      ? `${insert} ON CONFLICT (session_id, label, key)
+         DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`
+      : (yield* openRecord(sql, scope, key, expectedVersion)) === null
+        ? insert
+        : update;
+  yield* run(write, sql.bytes.encode(value), version, expiresAt ?? null, scope.sessionId, scope.label, key);
   yield* sweep();
   return { key, value, version, expiresAt: expiresAt ?? null };
 }

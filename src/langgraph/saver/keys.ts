@@ -1,0 +1,71 @@
+import { StemmaError } from "../../errors.js";
+import type { RecordScope } from "../../storage/contract.js";
+import { escapeName, readName } from "../names.js";
+
+/** A thread, which is the session with the same id, and a namespace in it: "" for the graph, others for its subgraphs. */
+export interface Place {
+  readonly threadId: string;
+  readonly namespace: string;
+}
+
+/** What the fields of a runnable's configuration say about checkpoints; any of them may be missing. */
+export interface Configurable {
+  readonly thread_id?: unknown;
+  readonly checkpoint_ns?: unknown;
+  readonly checkpoint_id?: unknown;
+  readonly thread_ts?: unknown;
+  readonly checkpoint_map?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The labels of a thread's records. */
+export const LABELS = {
+  /** A checkpoint, by namespace and id. */
+  checkpoints: "langgraph",
+  /** What a task wrote, by namespace, checkpoint and task. */
+  writes: "langgraph-writes",
+  /** Values of channels, by namespace and a key of their own. */
+  values: "langgraph-values",
+  /** Which namespaces began under a checkpoint of the graph, by that checkpoint and namespace. */
+  children: "langgraph-children",
+} as const;
+
+export const scopeOf = ({ threadId }: Pick<Place, "threadId">, label: keyof typeof LABELS): RecordScope => ({
+  sessionId: threadId,
+  label: LABELS[label],
+});
+
+/** A key of several names; a name with "/" in it is one name still. */
+export function keyOf(...names: readonly string[]): string {
+  return names.map(escapeName).join("/");
+}
+
+/** The names that a key was made of. */
+export function namesOf(key: string): string[] {
+  return key.split("/").map(readName);
+}
+
+/** The thread and namespace of a configuration. Errors: `INVALID_ARGUMENT` without a thread. */
+export function placeOf(configurable: Configurable | undefined): Place {
+  const threadId = configurable?.thread_id;
+  if (typeof threadId !== "string" || threadId === "") {
+    const message =
+      'A checkpoint belongs to a thread: pass { configurable: { thread_id: "…" } } to invoke or stream, with a text that is not empty.';
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  return { threadId, namespace: textOr(configurable?.checkpoint_ns, "") };
+}
+
+/** The checkpoint that a configuration names; null for the latest one. */
+export function checkpointIdOf(configurable: Configurable | undefined): string | null {
+  const id = textOr(configurable?.checkpoint_id, "") || textOr(configurable?.thread_ts, "");
+  return id === "" ? null : id;
+}
+
+/** The configuration that names a checkpoint. */
+export function configOf({ threadId, namespace }: Place, checkpointId: string) {
+  return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId } };
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}

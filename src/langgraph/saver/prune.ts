@@ -1,0 +1,87 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { KeptWrite, RecordStore, Store } from "../../storage/contract.js";
+import { keyOf, type LABELS, namesOf, type Place, scopeOf } from "./keys.js";
+import { allRecords } from "./pages.js";
+import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
+import { valueKeys } from "./values.js";
+
+/** So many checkpoints are removed at once, so a thread that has far too many loses them in several puts. */
+const REMOVED = 64;
+
+/** The namespace of a subgraph that one task of one checkpoint runs: `node:task`, unlike that of one with a memory of its own. */
+const OF_ONE_TASK = /:/;
+
+/**
+ * Removes the older checkpoints of a namespace but for the newest `keep`, and those that a delta channel of these is made
+ * of; with each what was written to it, the values that no newer one has, and the checkpoints of the subgraphs that ran
+ * under it. What it reads grows with `keep`, not with the history.
+ */
+export async function pruneCheckpoints(
+  store: Store,
+  serde: SerializerProtocol,
+  place: Place,
+  keep: number,
+): Promise<void> {
+  const { kept, removed } = await divide(store.records, serde, place, keep);
+  if (removed.length === 0) return;
+  const used = new Set(kept.flatMap(({ channels }) => valueKeys(channels)));
+  const unused = new Set(removed.flatMap(({ channels }) => valueKeys(channels)).filter((key) => !used.has(key)));
+  const gone = [...unused].map((key) => deletion(place, "values", keyOf(place.namespace, key)));
+  for (const { id } of removed) {
+    const prefix = keyOf(place.namespace, id, "");
+    gone.push(deletion(place, "checkpoints", keyOf(place.namespace, id)));
+    gone.push(...(await deletions(store.records, place, "writes", prefix)));
+    if (place.namespace === "") gone.push(...(await childDeletions(store.records, place, id)));
+  }
+  await store.writeTogether(gone);
+}
+
+// The newest first: those that stay, and at most `REMOVED` of those that go.
+async function divide(records: RecordStore, serde: SerializerProtocol, place: Place, keep: number) {
+  const kept: StoredCheckpoint[] = [];
+  const removed: StoredCheckpoint[] = [];
+  // How many checkpoints before one are still needed, by the checkpoint's id.
+  const reach = new Map<string, number>();
+  const options = { prefix: keyOf(place.namespace, ""), descending: true };
+  const pageSize = Math.min(keep + REMOVED, 200);
+  for await (const { key, value } of allRecords(records, scopeOf(place, "checkpoints"), options, pageSize)) {
+    const checkpoint = unpackCheckpoint(serde, namesOf(key)[1] as string, value);
+    const isNew = kept.length < keep;
+    const needed = Math.max(isNew ? checkpoint.reach : 0, reach.get(checkpoint.id) ?? 0);
+    if (!isNew && !reach.has(checkpoint.id)) {
+      if (removed.push(checkpoint) === REMOVED) break;
+      continue;
+    }
+    kept.push(checkpoint);
+    if (needed > 0 && checkpoint.parentId !== null) {
+      reach.set(checkpoint.parentId, Math.max(needed - 1, reach.get(checkpoint.parentId) ?? 0));
+    }
+  }
+  return { kept, removed };
+}
+
+// What the subgraphs left that ran under a checkpoint. One that has a memory of its own is bounded by itself.
+async function childDeletions(records: RecordStore, place: Place, checkpointId: string): Promise<KeptWrite[]> {
+  const gone: KeptWrite[] = [];
+  for await (const { key } of allRecords(records, scopeOf(place, "children"), { prefix: keyOf(checkpointId, "") })) {
+    gone.push(deletion(place, "children", key));
+    const namespace = namesOf(key)[1] as string;
+    if (!OF_ONE_TASK.test(namespace)) continue;
+    for (const label of ["checkpoints", "writes", "values"] as const) {
+      gone.push(...(await deletions(records, place, label, keyOf(namespace, ""))));
+    }
+  }
+  return gone;
+}
+
+async function deletions(records: RecordStore, place: Place, label: keyof typeof LABELS, prefix: string) {
+  const gone: KeptWrite[] = [];
+  for await (const { key } of allRecords(records, scopeOf(place, label), { prefix })) {
+    gone.push(deletion(place, label, key));
+  }
+  return gone;
+}
+
+function deletion(place: Place, label: keyof typeof LABELS, key: string): KeptWrite {
+  return { records: scopeOf(place, label), key, value: null };
+}

@@ -1,0 +1,126 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import { StemmaError } from "../../errors.js";
+import type { Store } from "../../storage/contract.js";
+import { isStore } from "../../storage/store-of.js";
+import { CheckpointReader } from "./checkpoint-reader.js";
+import { CheckpointWriter } from "./checkpoint-writer.js";
+import { deltaHistory } from "./delta-history.js";
+import { type Configurable, checkpointIdOf, configOf, type Place, placeOf } from "./keys.js";
+import { addWrites } from "./pending-writes.js";
+
+export interface StemmaSaverOptions {
+  /**
+   * How many checkpoints of a thread to keep, the newest ones; the same of each subgraph that has a memory of its own. At most
+   * an eighth more are there at a time. Default: all.
+   */
+  readonly keep?: number | undefined;
+  /** The channel whose messages the session shows too; false for none. Default: "messages". */
+  readonly messages?: string | false | undefined;
+  /** Writes values as bytes and reads them. Default: LangGraph's own. */
+  readonly serde?: SerializerProtocol | undefined;
+}
+
+/**
+ * A LangGraph checkpointer on a store of ours. A thread is the session with the same id: it is in the store's list, and
+ * deleting either deletes both. Each `put` and `putWrites` is one transaction; what it resolved for is stored. A value
+ * that did not change is not stored again, and of a list that grew only what was added.
+ *
+ * On a store of one user (`store.forUser`) the threads are that user's; those of others fail with `SESSION_OWNED`.
+ * Every method fails with `INVALID_ARGUMENT` for a configuration without a thread, but for `getTuple` and `list`.
+ */
+export class StemmaSaver extends BaseCheckpointSaver {
+  readonly #store: Store;
+  readonly #reader: CheckpointReader;
+  readonly #writer: CheckpointWriter;
+
+  /** Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT` for options. */
+  constructor(store: Store, options: StemmaSaverOptions = {}) {
+    super(options.serde);
+    const { keep, messages = "messages" } = options;
+    if (!isStore(store)) {
+      const message = 'A StemmaSaver needs a store: sqlite("chat.db"), postgres(url), memory(), …';
+      throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+    }
+    if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
+      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep is a whole number from 1 on, or is left out.");
+    }
+    this.#store = store;
+    this.#reader = new CheckpointReader(store, this.serde, (current) => this.getNextVersion(current));
+    this.#writer = new CheckpointWriter(store, this.serde, this.#reader, { keep, channel: messages });
+  }
+
+  /** The checkpoint that a configuration names, or its thread's latest. Undefined when there is none. Errors: `CORRUPT_STATE`. */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const configurable: Configurable | undefined = config.configurable;
+    if (configurable?.thread_id === undefined) return undefined;
+    const place = placeOf(configurable);
+    const stored = await this.#reader.find(place, checkpointIdOf(configurable));
+    return stored === null ? undefined : ((await this.#reader.tupleOf(place, stored)) ?? undefined);
+  }
+
+  /**
+   * Checkpoints, newest first in each namespace. Without a thread those of all threads, the one that changed last first. A
+   * filter compares fields of the metadata. Errors: `CORRUPT_STATE`.
+   */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    yield* this.#reader.list(config.configurable ?? {}, options);
+  }
+
+  /** Stores a checkpoint, with the messages that its session shows. Errors: those of the store. */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const place = placeOf(config.configurable);
+    await this.#writer.put(place, config.configurable ?? {}, checkpoint, metadata, newVersions);
+    return configOf(place, checkpoint.id);
+  }
+
+  /** Stores what a task wrote to a checkpoint. A write that is stored already stays; errors and interrupts are replaced. */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { place, id } = named(config.configurable);
+    await addWrites(this.#store.records, this.serde, place, id, { writes, taskId, path: taskPath });
+  }
+
+  /** Deletes a thread with its session: checkpoints, messages, blocks and entries. */
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.#store.sessions.delete(placeOf({ thread_id: threadId }).threadId);
+  }
+
+  /** What delta channels are made of; see LangGraph's `BaseCheckpointSaver`. Reads of each checkpoint only what it needs. */
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0) return {};
+    const id = checkpointIdOf(config.configurable);
+    return deltaHistory(this.#store.records, this.#reader, this.serde, placeOf(config.configurable), id, channels);
+  }
+}
+
+function named(configurable: Configurable | undefined): { place: Place; id: string } {
+  const place = placeOf(configurable);
+  const id = checkpointIdOf(configurable);
+  if (id !== null) return { place, id };
+  const message = "Writes belong to a checkpoint: pass the configuration that put() resolved to.";
+  throw new StemmaError("INVALID_ARGUMENT", {}, message);
+}

@@ -1,0 +1,44 @@
+import type { SearchOperation } from "@langchain/langgraph-checkpoint";
+import { isJsonObject } from "../../model/json-object.js";
+import type { EntryScope, EntryStore, ListedEntry } from "../../storage/contract.js";
+import { fitsFilter } from "./filter.js";
+import { keyPrefix } from "./namespace.js";
+
+const PAGE = 100;
+
+/** The entries of the items that an operation asks for: those that a query finds, best first, or all, by their keys. */
+export async function findItems(
+  entries: EntryStore,
+  scope: EntryScope,
+  { namespacePrefix, filter, query, limit = 10, offset = 0 }: SearchOperation,
+): Promise<ListedEntry[]> {
+  const prefix = keyPrefix(namespacePrefix);
+  const end = offset + limit;
+  const found = query ? ranked(entries, scope, query, prefix, end) : listed(entries, scope, prefix);
+  const items: ListedEntry[] = [];
+  if (limit <= 0) return items;
+  for await (const entry of found) {
+    if (!isJsonObject(entry.value) || !fitsFilter(entry.value, filter)) continue;
+    if (items.push(entry) === end) break;
+  }
+  return items.slice(offset);
+}
+
+// Once more with a larger limit while the filter leaves too few.
+async function* ranked(entries: EntryStore, scope: EntryScope, query: string, prefix: string, first: number) {
+  for (let limit = first, seen = 0; ; limit *= 4) {
+    const found = await entries.search(scope, query, { limit, prefix });
+    yield* found.slice(seen);
+    if (found.length < limit) return;
+    seen = found.length;
+  }
+}
+
+async function* listed(entries: EntryStore, scope: EntryScope, prefix: string): AsyncGenerator<ListedEntry> {
+  for (let after: string | undefined; ; ) {
+    const page = await entries.list(scope, { prefix, after, limit: PAGE });
+    yield* page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.key;
+  }
+}

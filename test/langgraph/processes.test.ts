@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { StemmaSaver } from "../../src/langgraph.js";
+import { sqlite } from "../../src/sqlite.js";
+import { bundle } from "../runner/bundle.js";
+import { pathOf } from "./graphs.js";
+
+const folder = mkdtempSync(join(tmpdir(), "stemma-langgraph-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("loses nothing that was acknowledged when the process is killed", async () => {
+  const program = join(await bundle("langgraph", ["test/langgraph/writer-process.ts"]), "writer-process.mjs");
+  const path = join(folder, "chat.db");
+  let stored = 0;
+  for (let kill = 1; kill <= 4; kill += 1) {
+    const acknowledged = await runUntil(program, path, stored + 5 * kill);
+    expect(acknowledged).toBeGreaterThan(stored);
+    const store = sqlite(path);
+    const tuple = await new StemmaSaver(store).getTuple({ configurable: { thread_id: "t" } });
+    const messages = (tuple?.checkpoint.channel_values.messages ?? []) as { id: string }[];
+    stored = messages.length;
+    // The last put may have been stored without an answer.
+    expect([acknowledged, acknowledged + 1]).toContain(stored);
+    expect(await pathOf(store, "t")).toEqual(messages.map((_, index) => `message ${index + 1}`));
+    if (stored === acknowledged) expect(tuple?.pendingWrites).toEqual([["task", "messages", [`write ${stored}`]]]);
+    expect((await store.check?.())?.problems).toEqual([]);
+    await store.close();
+  }
+});
+
+/** Kills the process once it has acknowledged a number; resolves to the last one. */
+function runUntil(program: string, path: string, number: number): Promise<number> {
+  const child = spawn(process.execPath, [program, path], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  child.stdout.on("data", (chunk) => {
+    text += chunk;
+    if (last() >= number) child.kill("SIGKILL");
+  });
+  const last = () => Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
+  return new Promise((resolve) => child.once("close", () => resolve(last())));
+}
