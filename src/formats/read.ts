@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { sessionsOfItems } from "./formats.js";
@@ -7,6 +6,8 @@ import type { ParsedSession } from "./session-file.js";
 import { archiveError } from "./source/unpacking.js";
 import { isZip, readZip } from "./source/zip.js";
 import { isZstd, unpackZstd } from "./source/zstd.js";
+
+const CHUNK = 65_536;
 
 /** How a file is read. */
 export interface ReadSessionsOptions {
@@ -60,10 +61,25 @@ export async function* readSessions(
 export async function* readSessionFile(path: string, options: ReadSessionsOptions = {}): AsyncGenerator<ParsedSession> {
   const { name = basename(path) } = options;
   if (!isZip(await readStart(path))) {
-    yield* readSessions(createReadStream(path), { ...options, name });
+    yield* readSessions(bytesOf(path), { ...options, name });
     return;
   }
   for await (const { bytes } of readZip(path)) yield* readSessions(bytes, { ...options, name });
+}
+
+// Into one buffer: of a large file, buffers that wait to be collected would be a good part of the memory in use.
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(CHUNK);
+  const file = await open(path);
+  try {
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 async function readStart(path: string): Promise<Uint8Array> {
@@ -107,7 +123,7 @@ async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, Asyn
   for (let length = 0; length < 4; ) {
     const next = await iterator.next();
     if (next.done) break;
-    chunks.push(next.value);
+    chunks.push(next.value.slice());
     length += next.value.length;
   }
   async function* all(): AsyncGenerator<Uint8Array> {

@@ -18,9 +18,9 @@ import {
 /** Characters of a file that one piece of a session stands for. */
 const PIECE = 250_000;
 /** Characters of messages that are held to be completed by what comes later. */
-const HELD = 1_000_000;
+const HELD = 500_000;
 /** Places in the file that are known by their id; those before them, the importer finds in the store. */
-const PLACES = 20_000;
+const PLACES = 10_000;
 
 /** A place in a conversation: what follows it hangs below the message `id`. Null before the first message. */
 export interface Place {

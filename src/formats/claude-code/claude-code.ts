@@ -13,7 +13,7 @@ import { ClaudeCodeSession } from "./claude-code-session.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
 /** Lines of sub-agents whose chain is known. */
-const CHAINED = 50_000;
+const CHAINED = 10_000;
 
 /** Types of lines that a file may begin with, beside those that belong to the conversation. */
 const OTHERS = [

@@ -18,7 +18,8 @@ export async function* unpackZstd(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytes) {
       packed += chunk.length;
-      yield chunk;
+      // The decoder keeps what it cannot read yet; whoever gives the chunk may write over it.
+      yield chunk.slice();
     }
   }
   try {
