@@ -5,6 +5,7 @@ import { createRecords } from "./003-records.js";
 import { addOwners } from "./004-owners.js";
 import { createVersions } from "./005-versions.js";
 import { addChangesAndUsage } from "./006-changes-and-usage.js";
+import { addListsAndSums } from "./008-lists-and-sums.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -14,4 +15,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   addOwners,
   createVersions,
   addChangesAndUsage,
+  addListsAndSums,
 ];
