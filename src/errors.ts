@@ -7,6 +7,7 @@ export const ERROR_CODES = {
   MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
   PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
   LEAF_MOVED: "The active leaf is not the one that an append expected; nothing was stored.",
+  CORRUPT_ENTRY: "The value of a stored entry cannot be read back.",
   CORRUPT_MESSAGE: "A stored message cannot be read back, or its row does not fit the others of its session.",
   // sessions
   SESSION_STARTED: "A builder method was called after the session was first used.",
@@ -28,6 +29,7 @@ export const ERROR_CODES = {
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
   BLOCK_INVALID: "The content does not fit the block's schema.",
   VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
+  ENTRY_CONFLICT: "The entry does not say what was expected.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
   // compaction

@@ -6,7 +6,7 @@ import { StemmaError } from "../errors.js";
 import type { TitleFunction } from "../learning/title.js";
 import type { SessionMessage } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
-import { promptKey, type Store } from "../storage/contract.js";
+import { type KeptWrite, promptKey, type Store } from "../storage/contract.js";
 import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
@@ -40,6 +40,8 @@ export interface SessionCore {
   readonly records: TurnRecords;
   /** The store that it is on; null on a provider that a user wrote. */
   readonly store: Store | null;
+  /** `store.writeTogether`, and what follows a write to the session's messages. Errors: `STORE_UNSUPPORTED` without a store. */
+  together(writes: readonly KeptWrite[]): Promise<void>;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;
   readonly expandableSummaries: boolean;
@@ -71,17 +73,17 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     userId: kept?.store.userId,
   });
   // What writes to records and several blocks at once is a store's alone.
-  const inStore = (method: string): StoreSessionProvider => {
+  const inStore = (what: string): StoreSessionProvider => {
     if (kept !== null) return kept;
-    const message = `${method}() needs a session of a store; this one is kept by a SessionProvider of your own.`;
+    const message = `${what} needs a session of a store; this one is kept by a SessionProvider of your own.`;
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   };
   const learnerFor = (options: LearnerOptions): Learner => {
-    const { store, backend } = inStore("onLearning");
+    const { store, backend } = inStore("onLearning()");
     return new Learner({ store, backend, context, events, options });
   };
   const titlerFor = (generate: TitleFunction): Titler => {
-    const { store, backend } = inStore("withTitle");
+    const { store, backend } = inStore("withTitle()");
     return new Titler({ store, backend, events, generate });
   };
   const learner = config.learning === null ? null : learnerFor(config.learning);
@@ -127,6 +129,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     turns,
     records,
     store: kept?.store ?? null,
+    together: async (written) => writes.together(inStore("This").store, written),
     finish,
     expandableSummaries: config.expandableSummaries,
     reset,

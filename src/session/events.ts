@@ -10,7 +10,7 @@ export type SessionEvent =
   | SessionStatusEvent
   | SessionErrorEvent;
 
-/** `clear` has no ids; `leaf` the new one; `compaction` and `compaction_removed` the compaction's. */
+/** `clear` has no ids; `leaf` the new one, or none; `compaction` and `compaction_removed` the compaction's. */
 export type MessageChange = "append" | "update" | "delete" | "clear" | "leaf" | "compaction" | "compaction_removed";
 
 /** What was learned from the conversation, and what of it was left out and why. */

@@ -2,12 +2,15 @@ import { type HistoryMessage, isSummary, type SessionMessage } from "../model/me
 import type {
   AppendMessageOptions,
   AppendResult,
+  KeptWrite,
+  MessageWrite,
   NewCompaction,
   ParentRef,
+  Store,
   StoredCompaction,
 } from "../storage/contract.js";
 import type { Compactor } from "./compactor.js";
-import type { SessionEvents } from "./events.js";
+import type { SessionEvent, SessionEvents } from "./events.js";
 import type { AppendedMessage, SessionBackend } from "./provider.js";
 
 export interface WriteParts {
@@ -51,6 +54,18 @@ export class MessageWrites {
   ): Promise<AppendedMessage<M>> {
     const { backend } = this.parts;
     return appended<M>(message, await this.#inserted([message], backend.appendSibling(messageId, message)));
+  }
+
+  /** Writes of the session's messages with others of its store, all of it or nothing. */
+  async together(store: Store, writes: readonly KeptWrite[]): Promise<void> {
+    const { events, compactor, wrote } = this.parts;
+    await store.writeTogether(writes);
+    const changes = writes.filter((write) => "session" in write);
+    for (const change of changes) {
+      if ("append" in change) wrote(change.append);
+      events.emit(eventOf(change));
+    }
+    if (changes.length > 0) await compactor.afterWrite(null);
   }
 
   async update(message: SessionMessage): Promise<void> {
@@ -123,6 +138,12 @@ export class MessageWrites {
     }
     return result;
   }
+}
+
+function eventOf(write: MessageWrite): SessionEvent {
+  if ("clear" in write) return { type: "messages", change: "clear", ids: [] };
+  if ("append" in write) return { type: "messages", change: "append", ids: write.append.map(({ id }) => id) };
+  return { type: "messages", change: "leaf", ids: write.activeLeaf === null ? [] : [write.activeLeaf] };
 }
 
 function appended<M extends SessionMessage>(

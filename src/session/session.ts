@@ -87,7 +87,7 @@ import type { TurnPage, TurnPageOptions } from "./turn/turn-page.js";
 export let resetSession: (session: Session) => void;
 
 /** What stands behind a session, for the layers above it. Using it starts the session. */
-export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store">;
+export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store" | "together">;
 
 const PARENT = "A parentId is the id of a message, or null for a new root";
 const LEAF = "A leafId is the id of a message, or null for the active leaf";

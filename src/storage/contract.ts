@@ -35,7 +35,8 @@ export interface Store {
   readonly entries: EntryStore;
   readonly records: RecordStore;
   /**
-   * Writes to several blocks, entries and records, all of it or nothing, in this order. Errors: those of the single writes.
+   * Writes to several blocks, entries, records and sessions' messages, all of it or nothing, in this order. Errors: those
+   * of the single writes.
    */
   writeTogether(writes: readonly KeptWrite[]): Promise<void>;
   /** The user that the store is confined to. */

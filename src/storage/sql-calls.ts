@@ -106,11 +106,16 @@ export function sqlCalls(
     },
     writeKept: (kind, key, operation) =>
       turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
-    writeAllKept: (writes) =>
-      turns.hold({ write: [...new Set(writes.map(({ key }) => key.sessionId))] }, () =>
+    writeAllKept: (writes) => {
+      const ids = (some: readonly WriteOfKept[]) => [...new Set(some.map(({ key }) => key.sessionId))];
+      // In one order, so that two writers of the same sessions do not wait for each other.
+      const changed = ids(writes.filter(({ kind }) => kind === "messages")).sort();
+      return turns.hold({ write: ids(writes) }, () =>
         runner.write(function* () {
+          if (lockSession !== null) for (const id of changed) yield* lockSession(id);
           for (const { kind, key, operation } of writes) yield* writingKept(kind, key, operation)();
         }),
-      ),
+      );
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { assertStorableText } from "../model/storable-text.js";
-import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
+import type { AppendResult, MessageWrite, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
 import { append, withStored } from "./operations/append.js";
@@ -117,6 +117,16 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     change: () => readOne(() => sessions.readChange(id)),
     writes: (messageId) => readOne(() => readWrites(id, messageId)),
   };
+}
+
+/** A write of messages as `append`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
+export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation<unknown> {
+  const { session: id } = write;
+  assertSessionId(id);
+  if ("clear" in write) return () => messages.clearMessages(sql, id);
+  if ("activeLeaf" in write) return () => messages.setActiveLeaf(id, write.activeLeaf);
+  const { encoded, summaryIds } = encodeAll(write.append);
+  return () => append(sql, id, encoded, write.parent, summaryIds, write);
 }
 
 // Summaries that a history shows are no messages of their own.

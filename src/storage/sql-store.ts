@@ -14,7 +14,7 @@ import { type RankMessages, searchMessages } from "./operations/search/search.js
 import * as versions from "./operations/versions.js";
 import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
-import { sqlSession } from "./sql-session.js";
+import { messageWrite, sqlSession } from "./sql-session.js";
 
 export interface SqlStoreOptions {
   readonly durable: boolean;
@@ -91,16 +91,16 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       entries: {
         count: (scope) => readKept("entries", scope, entries.countEntries),
         get: (scope, key) => readKept("entries", scope, (place) => entries.findEntry(place, key)),
-        set: (scope, entry, version = {}) => {
-          const note = noteOf(scope, version);
+        set: (scope, entry, entryOptions = {}) => {
+          const note = noteOf(scope, entryOptions);
           return writeKept("entries", scope, (place) => entries.writeEntry(sql, place, entry, note));
         },
         append: (scope, entry, { maxTokens, ...version }) => {
           const note = noteOf(scope, version);
           return writeKept("entries", scope, (place) => entries.appendEntry(sql, place, entry, maxTokens, note));
         },
-        delete: (scope, key, version = {}) => {
-          const note = noteOf(scope, version);
+        delete: (scope, key, entryOptions = {}) => {
+          const note = noteOf(scope, entryOptions);
           return writeKept("entries", scope, (place) => entries.deleteEntry(sql, place, key, note));
         },
         importVersions: (scope, key, found) =>
@@ -109,8 +109,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
         list: (scope, listOptions = {}) =>
           searchKept("entries", scope, (place) => lists.listEntries(sql, place, listOptions)),
-        search: (scope, query, { limit }) =>
-          searchKept("entries", scope, (place) => entries.searchEntries(sql, place, parseQuery(query), limit)),
+        search: (scope, query, searchOptions) =>
+          searchKept("entries", scope, (place) => entries.searchEntries(sql, place, parseQuery(query), searchOptions)),
       },
       records: {
         get: (scope, key) => readKept("records", scope, () => records.readRecord(sql, scope, key)),
@@ -141,19 +141,26 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
     return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
   }
   if ("entries" in write) {
-    const { entries: scope, key, content, options = {} } = write;
+    const { entries: scope, key, content, value, options = {} } = write;
     const note = noteOf(scope, options);
     const operation = (place: EntryScope) =>
       content === null
         ? entries.deleteEntry(sql, place, key, note)
-        : entries.writeEntry(sql, place, { key, content }, note);
+        : entries.writeEntry(sql, place, { key, content, value }, note);
     return { kind: "entries", key: scope, operation };
   }
-  const { records: scope, key, value, options = {} } = write;
-  return { kind: "records", key: scope, operation: () => records.writeRecord(sql, scope, key, value, options) };
+  if ("records" in write) {
+    const { records: scope, key, value, options = {} } = write;
+    const operation = () =>
+      value === null
+        ? records.deleteRecord(sql, scope, key, options.expectedVersion)
+        : records.writeRecord(sql, scope, key, value, options);
+    return { kind: "records", key: scope, operation };
+  }
+  return { kind: "messages", key: { sessionId: write.session, label: "" }, operation: messageWrite(sql, write) };
 }
 
 // "" stands for none as well, and for what is shared.
-function noteOf({ sessionId }: BlockKey | EntryScope, version: VersionOptions): versions.VersionNote {
+function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | EntryScope, version: V): V & versions.VersionNote {
   return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }

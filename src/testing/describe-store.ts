@@ -11,6 +11,7 @@ import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
 import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
+import { entryValues } from "./entry-values.js";
 import { explanations } from "./explanations.js";
 import { faults } from "./faults.js";
 import { fidelity } from "./fidelity.js";
@@ -40,6 +41,7 @@ import { turns } from "./turns.js";
 import { usage } from "./usage.js";
 import { versions } from "./versions.js";
 import { Workspace } from "./workspace.js";
+import { writingTogether } from "./writing-together.js";
 
 const TOPICS: readonly Topic[] = [
   capabilities,
@@ -72,6 +74,8 @@ const TOPICS: readonly Topic[] = [
   metadata,
   blockScopes,
   records,
+  entryValues,
+  writingTogether,
   search,
   searchOptions,
   embeddings,

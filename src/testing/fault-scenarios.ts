@@ -406,7 +406,10 @@ export const SCENARIOS: readonly Scenario[] = [
           { entries: { sessionId: "main", label: "facts" }, key: "sky", content: null },
           { entries: { sessionId: "main", label: "facts" }, key: "grass", content: "The grass is green." },
           { block: { sessionId: "", kind: "block", label: "team", scope: { key: "k" } }, content: "ten" },
+          { entries: { sessionId: "main", label: "facts" }, key: "sea", content: "The sea is wide.", value: { km: 9 } },
           { records: RECORDS, key: "k", value: new Uint8Array([1]) },
+          { session: "new", append: [imageMessage("n", 1), message("o")] },
+          { session: "new", activeLeaf: "n" },
         ]),
   },
   {

@@ -1,11 +1,12 @@
 import { isoNow, makeRow } from "../operations/session-head.js";
-import { isText, isTime } from "./findings.js";
+import { isJson, isText, isTime } from "./findings.js";
 import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
 
 interface EntryRow extends KeyedRow {
   readonly key: string;
   readonly label: string;
   readonly content: string;
+  readonly value: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -14,12 +15,13 @@ export const ENTRIES = rowCheck<EntryRow>({
   table: "cf_agents_search_entries",
   rule: "entry",
   key: ["session_id", "label", "key"],
-  columns: ["content", "created_at", "updated_at"],
+  columns: ["content", "value", "created_at", "updated_at"],
   idOf: ({ key }) => key,
   rulesFor: (row) => [
     [!needsSession(row), "Its session is not in the registry."],
     [isText(row.key) && row.key !== "", "Its name is none."],
     [isText(row.content), "Its content is no text."],
+    [row.value === null || isJson(row.value), "Its value is no JSON."],
     [isTime(row.created_at) && isTime(row.updated_at), "When it was written is no time."],
   ],
   *mend(row, write) {

@@ -27,6 +27,15 @@ export function isTime(value: unknown): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString() === value;
 }
 
+export function isJson(value: unknown): boolean {
+  try {
+    JSON.parse(value as string);
+    return typeof value === "string";
+  } catch {
+    return false;
+  }
+}
+
 export const isText = (value: unknown): value is string => typeof value === "string";
 
 export const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string";

@@ -23,6 +23,8 @@ interface IndexedRow {
   readonly id: string;
   readonly key: string;
   readonly content: string;
+  /** Of an entry. */
+  readonly value: string | null;
 }
 
 const PAGE = 500;
@@ -54,8 +56,8 @@ export function* compareIndex(
   for (let from = lo; ; ) {
     const rows = yield* all<IndexedRow>(
       index === "messages"
-        ? `SELECT n, session_id, id, content FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`
-        : `SELECT n, session_id, key AS id, key, content FROM cf_agents_search_entries WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+        ? `SELECT n, session_id, id, content, NULL AS value FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`
+        : `SELECT n, session_id, key AS id, key, content, value FROM cf_agents_search_entries WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
       from,
       hi,
     );

@@ -4,7 +4,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import type { CompactionRow } from "../operations/compactions.js";
-import { countPath, measureTokens } from "../operations/measures.js";
+import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
 import { parseSkills } from "../operations/skill-state.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
@@ -35,6 +35,7 @@ export interface SessionRecord {
   readonly appended_until: string | null;
   readonly counted_to: number | null;
   readonly counted: number | null;
+  readonly counted_all: number | null;
 }
 
 export interface SummaryRow extends CompactionRow {
@@ -85,9 +86,9 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
 function* checkLength(sql: Dialect, session: SessionRecord, tree: TreeCheck, found: Findings): Operation<void> {
   if (session.counted_to === null) return;
   const place = tree.passed.get(session.counted_to);
-  const length = place === undefined ? null : yield* countPath(sql, session.no, place);
-  if (length === session.counted) return;
-  found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not that of its path.");
+  const lengths = place === undefined ? null : yield* countTo(sql, session.no, place);
+  if (lengths?.path === session.counted && lengths.all === session.counted_all) return;
+  found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }
 
 export function readBranches(sessionNumber: number): Operation<BranchRow[]> {
@@ -128,6 +129,7 @@ export function faultsOf(session: SessionRecord): string[] {
     appended_until: session.appended_until === null || isTime(session.appended_until),
     counted_to: session.counted_to === null || isOwn(session.counted_to),
     counted: session.counted === null || isWhole(session.counted),
+    counted_all: session.counted_all === null || isWhole(session.counted_all),
     skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
   };
   return Object.keys(rules).filter((column) => !rules[column]);

@@ -91,6 +91,21 @@ export interface EntryScope {
 export interface StoredEntry {
   key: string;
   content: string;
+  /**
+   * What `JSON.stringify` keeps of any value, for programs. It is not searched, and has no versions. An entry with a value is
+   * found by its content, one without by the words of its key too.
+   */
+  value?: unknown;
+}
+
+/** How an entry is written or deleted. */
+export interface WriteEntryOptions extends VersionOptions {
+  /** What the entry says now: nothing is written where it says something else. Null stands for no entry. Default: anything. */
+  readonly expectedContent?: string | null | undefined;
+  /** ISO time, for a copy of an entry from elsewhere that is not there yet. Default: now. */
+  readonly createdAt?: string | undefined;
+  /** ISO time, for a copy of an entry from elsewhere. Default: now. */
+  readonly updatedAt?: string | undefined;
 }
 
 export interface ListedEntry extends StoredEntry {
@@ -105,6 +120,12 @@ export interface ListEntriesOptions extends ListOptions {
   readonly prefix?: string | undefined;
 }
 
+export interface SearchEntriesOptions {
+  readonly limit: number;
+  /** Only keys that begin with this. */
+  readonly prefix?: string | undefined;
+}
+
 /** Every method fails with `USER_REQUIRED` for a user's entries where there is no user. */
 export interface EntryStore {
   /** The labels under which there are entries of a session, of its user or of a key, and how many, in the order of the labels. */
@@ -112,17 +133,23 @@ export interface EntryStore {
   /** Entries in the order of the UTF-8 bytes of their keys. */
   list(scope: EntryScope, options?: ListEntriesOptions): Promise<ListedEntry[]>;
   count(scope: EntryScope): Promise<number>;
-  get(scope: EntryScope, key: string): Promise<StoredEntry | null>;
-  /** Writes an entry, in place when the key is known. */
-  set(scope: EntryScope, entry: StoredEntry, options?: VersionOptions): Promise<void>;
-  /** Appends to an entry on a new line (see `appendText`), in the store, creating it when absent. Errors: `BLOCK_OVER_BUDGET`. */
+  get(scope: EntryScope, key: string): Promise<ListedEntry | null>;
+  /** Writes an entry, its value too, in place when the key is known. Errors: `ENTRY_CONFLICT`, `INVALID_ARGUMENT` for a value that is no JSON. */
+  set(scope: EntryScope, entry: StoredEntry, options?: WriteEntryOptions): Promise<void>;
+  /**
+   * Appends to an entry's content on a new line (see `appendText`), in the store, creating it when absent. Its value stays.
+   * Errors: `BLOCK_OVER_BUDGET`.
+   */
   append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
-  /** Removes an entry. That is a version of it too, so that it can be written again; with `keepVersions: 0` nothing stays. */
-  delete(scope: EntryScope, key: string, options?: VersionOptions): Promise<void>;
+  /**
+   * Removes an entry. That is a version of it too, so that it can be written again; with `keepVersions: 0` nothing stays.
+   * Errors: `ENTRY_CONFLICT`.
+   */
+  delete(scope: EntryScope, key: string, options?: WriteEntryOptions): Promise<void>;
   /** The versions that are kept of an entry, the newest first; the present one is among them. */
   versions(scope: EntryScope, key: string): Promise<StoredVersion[]>;
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
   importVersions(scope: EntryScope, key: string, versions: readonly StoredVersion[]): Promise<void>;
   /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
-  search(scope: EntryScope, query: string, options: { limit: number }): Promise<StoredEntry[]>;
+  search(scope: EntryScope, query: string, options: SearchEntriesOptions): Promise<ListedEntry[]>;
 }

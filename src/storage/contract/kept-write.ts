@@ -1,19 +1,42 @@
-import type { BlockKey, EntryScope, ReplaceBlockOptions } from "./blocks.js";
+import type { SessionMessage } from "../../model/message.js";
+import type { BlockKey, EntryScope, ReplaceBlockOptions, WriteEntryOptions } from "./blocks.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
-import type { VersionOptions } from "./versions.js";
+import type { AppendMessageOptions, ParentRef } from "./session.js";
 
-/** One of several writes that are made together: as `set` makes it, or where the content is null as `delete` does. */
-export type KeptWrite =
-  | { readonly block: BlockKey; readonly content: string; readonly options?: ReplaceBlockOptions | undefined }
-  | {
-      readonly entries: EntryScope;
-      readonly key: string;
-      readonly content: string | null;
-      readonly options?: VersionOptions | undefined;
-    }
-  | {
-      readonly records: RecordScope;
-      readonly key: string;
-      readonly value: Uint8Array;
-      readonly options?: WriteRecordOptions | undefined;
-    };
+/** One of several writes that are made together. */
+export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | MessageWrite;
+
+/** As `BlockStore.set` makes it. */
+export interface BlockWrite {
+  readonly block: BlockKey;
+  readonly content: string;
+  readonly options?: ReplaceBlockOptions | undefined;
+}
+
+/** As `EntryStore.set` makes it, or where the content is null as `delete` does. */
+export interface EntryWrite {
+  readonly entries: EntryScope;
+  readonly key: string;
+  readonly content: string | null;
+  readonly value?: unknown;
+  readonly options?: WriteEntryOptions | undefined;
+}
+
+/** As `RecordStore.set` makes it, or where the value is null as `delete` does. */
+export interface RecordWrite {
+  readonly records: RecordScope;
+  readonly key: string;
+  readonly value: Uint8Array | null;
+  readonly options?: WriteRecordOptions | undefined;
+}
+
+/** As `append`, `setActiveLeaf` and `clear` of the `SessionStore` with this id make it. */
+export type MessageWrite =
+  | (AppendMessageOptions & {
+      readonly session: string;
+      readonly append: readonly SessionMessage[];
+      readonly parent?: ParentRef;
+    })
+  /** Null for no active leaf: what is appended next is a new root. */
+  | { readonly session: string; readonly activeLeaf: string | null }
+  | { readonly session: string; readonly clear: true };

@@ -45,8 +45,11 @@ export interface SessionStore {
    * Errors: `PARENT_NOT_FOUND`, `COMPACTION_INVALID_RANGE`, `MESSAGE_NOT_FOUND`, and those of a message.
    */
   importTree(tree: ImportedTree): Promise<{ inserted: number }>;
-  /** Makes a message the one that the next append continues from. Errors: `MESSAGE_NOT_FOUND`. */
-  setActiveLeaf(messageId: string): Promise<void>;
+  /**
+   * Makes a message the one that the next append continues from; with null, the next message is a new root, and until then
+   * the history is empty. Errors: `MESSAGE_NOT_FOUND`.
+   */
+  setActiveLeaf(messageId: string | null): Promise<void>;
   /** The same for the newest leaf below a message, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   selectBranch(messageId: string): Promise<SessionMessage>;
 

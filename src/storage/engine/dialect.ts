@@ -127,8 +127,12 @@ export interface SearchDialect {
    * `found` no more than four places away; where thousands hold it, only among those that hold another sequence themselves. Ascending; [] for a sequence that needs none.
    */
   holding(sequences: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
-  /** The best matches among the entries of one scope. */
-  entries(sequences: TermSequences, scope: { sessionId: string; label: string }, limit: number): Operation<Ranked[]>;
+  /** The best matches among the entries `e` for which a condition holds. */
+  entries(
+    sequences: TermSequences,
+    within: { readonly where: string; readonly values: readonly SqlValue[] },
+    limit: number,
+  ): Operation<Ranked[]>;
 }
 
 /** The rows from `lo` to `hi`; null for all of them. */

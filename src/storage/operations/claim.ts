@@ -4,7 +4,16 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
 import { userScope } from "../session-id.js";
 import { openBlock, putBlock, storeBlock, versionPlace } from "./blocks.js";
-import { entryPlace, findEntry, putEntry, removeEntries, storeEntry } from "./entries.js";
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  entryOf,
+  entryPlace,
+  findEntry,
+  putEntry,
+  removeEntries,
+  storeEntry,
+} from "./entries.js";
 import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "./versions.js";
 
 /** What a claim merges, the program wrote, in no session. */
@@ -43,20 +52,24 @@ function* claimBlocks(sql: Dialect, from: string, to: string): Operation<void> {
 }
 
 function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> {
-  const entries = yield* all<{ label: string; key: string; content: string }>(
-    `SELECT label, key, content FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n${sql.forUpdate}`,
+  const entries = yield* all<EntryRow & { label: string }>(
+    `SELECT label, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n${sql.forUpdate}`,
     from,
   );
-  for (const { label, key, content } of entries) {
+  for (const row of entries) {
+    const { label, key } = row;
     const scope = { sessionId: to, label };
-    const known = (yield* findEntry(scope, key))?.content;
-    const merged = mergeTexts(known, content);
+    const found = yield* findEntry(scope, key);
+    const known = found?.content;
+    // What programs wrote is no text to which another could be added.
+    const isText = found?.value === undefined && row.value === null;
+    const merged = known === undefined || isText ? mergeTexts(known, row.content) : known;
     if (merged === known) continue;
     if (known === undefined && (yield* lastVersion(entryPlace(scope, key))).number === 0) {
-      yield* putEntry(sql, scope, { key, content }, null);
+      yield* putEntry(sql, scope, entryOf(row), null);
       yield* moveVersions(entryPlace({ sessionId: from, label }, key), to);
     } else {
-      yield* storeEntry(sql, scope, { key, content: merged }, CLAIMED);
+      yield* storeEntry(sql, scope, { ...entryOf(row), content: merged }, CLAIMED);
     }
   }
   yield* removeEntries(sql, from);

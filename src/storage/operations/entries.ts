@@ -1,11 +1,21 @@
+import { StemmaError } from "../../errors.js";
 import { assertBudget } from "../../model/budget.js";
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
 import { appendText } from "../../model/text.js";
-import type { EntryScope, StoredEntry, StoredVersion } from "../contract.js";
+import type {
+  EntryScope,
+  ListedEntry,
+  SearchEntriesOptions,
+  StoredEntry,
+  StoredVersion,
+  VersionOptions,
+  WriteEntryOptions,
+} from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
+import { orderedPage } from "./ordered-page.js";
 import { searchOf } from "./search/search.js";
 import { dateSession, isoNow } from "./session-head.js";
 import { inScope } from "./upgraded-rows.js";
@@ -29,26 +39,61 @@ export function* countEntries(scope: EntryScope): Operation<number> {
 }
 
 /** See `EntryStore.get`. */
-export function* findEntry(scope: EntryScope, key: string): Operation<StoredEntry | null> {
+export function* findEntry(scope: EntryScope, key: string): Operation<ListedEntry | null> {
   const row = yield* findRow(scope, key);
-  return row === null ? null : { key: row.key, content: row.content };
+  return row === null ? null : entryOf(row);
 }
 
-function* findRow(scope: EntryScope, key: string): Operation<EntryRow | null> {
+function* findRow(scope: EntryScope, key: string): Operation<NumberedRow | null> {
   const { where, values } = inScope(scope);
-  const find = `SELECT n, key, content, updated_at FROM cf_agents_search_entries e WHERE ${where} AND key = ?`;
-  return (yield* first<EntryRow>(find, ...values, key)) ?? null;
+  const find = `SELECT n, ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND key = ?`;
+  return (yield* first<NumberedRow>(find, ...values, key)) ?? null;
 }
 
-interface EntryRow extends StoredEntry {
-  readonly n: number;
+/** What is read of an entry's row. */
+export const ENTRY_COLUMNS = "key, content, value, created_at, updated_at";
+
+export interface EntryRow {
+  readonly key: string;
+  readonly content: string;
+  /** JSON of the entry's value; null when it has none. */
+  readonly value: string | null;
+  readonly created_at: string;
   readonly updated_at: string;
 }
 
+interface NumberedRow extends EntryRow {
+  readonly n: number;
+}
+
+/** The entry that a row holds. Errors: `CORRUPT_ENTRY`. */
+export function entryOf({ key, content, value, created_at, updated_at }: EntryRow): ListedEntry {
+  const entry = { key, content, createdAt: created_at, updatedAt: updated_at };
+  return value === null ? entry : { ...entry, value: readValue(key, value) };
+}
+
+function readValue(key: string, value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch (cause) {
+    throw new StemmaError("CORRUPT_ENTRY", { key }, `The value of entry "${key}" cannot be read: run check().`, {
+      cause,
+    });
+  }
+}
+
+function valueText({ key, value }: StoredEntry): string | null {
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch (cause) {
+    throw new StemmaError("INVALID_ARGUMENT", { key }, `The value of entry "${key}" is no JSON.`, { cause });
+  }
+}
+
 // Of the rows that the scope wrote itself.
-function* readEntry(scope: EntryScope, key: string, forUpdate: string): Operation<EntryRow | null> {
-  const row = yield* first<EntryRow>(
-    `SELECT n, key, content, updated_at FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?${forUpdate}`,
+function* readEntry(scope: EntryScope, key: string, forUpdate: string): Operation<NumberedRow | null> {
+  const row = yield* first<NumberedRow>(
+    `SELECT n, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?${forUpdate}`,
     scope.sessionId,
     scope.label,
     key,
@@ -57,17 +102,27 @@ function* readEntry(scope: EntryScope, key: string, forUpdate: string): Operatio
 }
 
 /** See `EntryStore.set`. */
-export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: VersionNote): Operation<void> {
+export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
   yield* dateSession(scope.sessionId);
   yield* storeEntry(sql, scope, entry, note);
 }
 
+/** What is noted of an entry's write, and what must hold for it. */
+export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptions>;
+
 /** Writes the next version of an entry, in place when the key is known. */
-export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: VersionNote): Operation<void> {
+export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
   const known = old ?? (yield* findRow(scope, entry.key));
+  assertExpected(scope, entry.key, known, note);
   yield* recordEntry(scope, entry.key, known, entry.content, note);
-  yield* putEntry(sql, scope, entry, old);
+  yield* putEntry(sql, scope, { ...note, ...entry }, old);
+}
+
+function assertExpected(scope: EntryScope, key: string, known: EntryRow | null, { expectedContent }: EntryNote): void {
+  if (expectedContent === undefined || expectedContent === (known?.content ?? null)) return;
+  const message = `Entry "${key}" ${known === null ? "is not there" : "says something else"}: read it again, then write.`;
+  throw new StemmaError("ENTRY_CONFLICT", { label: scope.label, key }, message);
 }
 
 // Of an entry that is not kept in its history yet, what it said is kept as well.
@@ -101,36 +156,40 @@ export function* readEntryVersions(scope: EntryScope, key: string): Operation<St
   return [unrecorded((versions[0]?.version ?? 0) + 1, present.content, present.updated_at), ...versions];
 }
 
-/** Writes an entry without a word of it in its history, in the place of `old`. */
+/** Writes an entry without a word of it in its history, in the place of `old`; of times that are missing it is now. */
 export function* putEntry(
   sql: Dialect,
   scope: EntryScope,
-  entry: StoredEntry,
+  entry: StoredEntry & Pick<WriteEntryOptions, "createdAt" | "updatedAt">,
   old: { readonly n: number } | null,
 ): Operation<void> {
   const now = isoNow();
+  const { createdAt = now, updatedAt = now } = entry;
+  const value = valueText(entry);
   if (old !== null) {
     yield* run(
-      "UPDATE cf_agents_search_entries SET content = ?, updated_at = ? WHERE n = ?",
+      "UPDATE cf_agents_search_entries SET content = ?, value = ?, updated_at = ? WHERE n = ?",
       entry.content,
-      now,
+      value,
+      updatedAt,
       old.n,
     );
     if (sql.search !== null) yield* sql.search.remove("entries", old.n, old.n);
-    if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument(entry));
+    if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument({ ...entry, value }));
     return;
   }
   yield* run(
-    `INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO cf_agents_search_entries (session_id, label, key, content, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     scope.sessionId,
     scope.label,
     entry.key,
     entry.content,
-    now,
-    now,
+    value,
+    createdAt,
+    updatedAt,
   );
   const added = yield* readEntry(scope, entry.key, "");
-  if (sql.search !== null && added !== null) yield* sql.search.add("entries", added.n, entryDocument(entry));
+  if (sql.search !== null && added !== null) yield* sql.search.add("entries", added.n, entryDocument(added));
 }
 
 /** See `EntryStore.append`. */
@@ -144,7 +203,8 @@ export function* appendEntry(
   yield* dateSession(scope.sessionId);
   const own = yield* readEntry(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findRow(scope, entry.key));
-  const next = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
+  const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
+  if (old !== null && old.value !== null) next.value = readValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
   yield* recordEntry(scope, entry.key, old, next.content, note);
   yield* putEntry(sql, scope, next, own);
@@ -152,8 +212,9 @@ export function* appendEntry(
 }
 
 /** See `EntryStore.delete`. */
-export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: VersionNote): Operation<void> {
-  const present = yield* findRow(scope, key);
+export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
+  const present = (yield* readEntry(scope, key, sql.forUpdate)) ?? (yield* findRow(scope, key));
+  assertExpected(scope, key, present, note);
   if (present !== null) yield* dateSession(scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
   if (note.keepVersions === 0) yield* removeVersions(entryPlace(scope, key));
@@ -171,11 +232,11 @@ export function* removeEntries(sql: Dialect, sessionId: string): Operation<void>
 
 /** Copies the entries of every scope of a session to another one. */
 export function* copyEntries(sql: Dialect, from: string, to: string): Operation<void> {
-  const rows = yield* all<StoredEntry & { label: string }>(
-    "SELECT label, key, content FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n",
+  const rows = yield* all<EntryRow & { label: string }>(
+    `SELECT label, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n`,
     from,
   );
-  for (const { label, key, content } of rows) yield* putEntry(sql, { sessionId: to, label }, { key, content }, null);
+  for (const row of rows) yield* putEntry(sql, { sessionId: to, label: row.label }, entryOf(row), null);
 }
 
 /** See `EntryStore.search`. */
@@ -183,19 +244,24 @@ export function* searchEntries(
   sql: Dialect,
   scope: EntryScope,
   query: SearchQuery,
-  limit: number,
-): Operation<StoredEntry[]> {
-  const found: StoredEntry[] = [];
-  for (const { n: rowId } of yield* searchOf(sql).entries(queryTerms(query), scope, limit)) {
-    const row = yield* first<StoredEntry>("SELECT key, content FROM cf_agents_search_entries WHERE n = ?", rowId);
-    if (row !== undefined) found.push({ key: row.key, content: row.content });
+  { limit, prefix }: SearchEntriesOptions,
+): Operation<ListedEntry[]> {
+  const { where, values } = inScope(scope);
+  const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
+  const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values] };
+  const found: ListedEntry[] = [];
+  for (const { n: rowId } of yield* searchOf(sql).entries(queryTerms(query), within, limit)) {
+    const row = yield* first<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE n = ?`, rowId);
+    if (row !== undefined) found.push(entryOf(row));
   }
   return found;
 }
 
-/** What is indexed of an entry: its key is a title, so its words count too. */
-export function entryDocument(entry: StoredEntry): string {
-  return `${entry.key.replace(/[-_/]+/g, " ")}\n${entry.content}`;
+const ALL_KEYS = { condition: "TRUE", values: [] };
+
+/** What is indexed of an entry: its key is a title, so its words count too, unless programs read it (`value`). */
+export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "content" | "value">): string {
+  return value === null ? `${key.replace(/[-_/]+/g, " ")}\n${content}` : content;
 }
 
 function* removeEntry(sql: Dialect, rowId: number): Operation<void> {

@@ -3,11 +3,8 @@ import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
-import { openSessionHead, touchSession } from "./session-head.js";
+import { openSessionHead } from "./session-head.js";
 import { createSession, getSession, importUsage, readSession, writeSkills } from "./sessions.js";
-
-/** What a session row says where no message is its active leaf. */
-const NO_LEAF = 0;
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
@@ -20,10 +17,7 @@ export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree):
   for (const compaction of tree.compactions ?? []) {
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }
-  if (tree.activeLeafId === null) {
-    const { no, stale } = yield* openSessionHead(sessionId);
-    yield* touchSession(no, NO_LEAF, stale);
-  } else if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
+  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
   if (tree.skills !== undefined) yield* writeSkills((yield* openSessionHead(sessionId)).no, tree.skills);
   if (tree.usage !== undefined) yield* importFirstUsage(sessionId, tree.usage);
   return { inserted };

@@ -3,6 +3,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
@@ -55,26 +56,43 @@ export function* pathLength(
   return { length, counted: { no: sessionNumber, to: found.leaf.n, length, changes: Number(known.changes) } };
 }
 
-/** Writes a length down, unless the session was changed since it was counted. */
+/** Writes a length down, with that of all branches up to there, unless the session was changed since it was counted. */
 export function* noteLength({ no, to, length, changes }: CountedLength): Operation<void> {
-  const query = "UPDATE assistant_sessions SET counted_to = ?, counted = ? WHERE no = ? AND changes = ?";
-  yield* run(query, to, length, no, changes);
+  yield* run(
+    `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
+       counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
+     WHERE no = ? AND changes = ?`,
+    ...[to, length, to, no, changes],
+  );
 }
 
 /** Forgets the length that a session holds. */
 export function* forgetLength(sessionNumber: number): Operation<void> {
-  yield* run("UPDATE assistant_sessions SET counted_to = NULL, counted = NULL WHERE no = ?", sessionNumber);
+  yield* run(
+    "UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
+    sessionNumber,
+  );
 }
 
-/** How many messages the path to a row has. */
-export function* countPath(sql: Dialect, sessionNumber: number, leaf: MessagePosition): Operation<number> {
-  return yield* sumOverRanges(sql, "count(*)", yield* findSegments(sessionNumber, leaf));
+/** How many messages the path to a row has, and all branches up to it. */
+export function* countTo(
+  sql: Dialect,
+  sessionNumber: number,
+  leaf: MessagePosition,
+): Operation<{ readonly path: number; readonly all: number }> {
+  const path = yield* sumOverRanges(sql, "count(*)", yield* findSegments(sessionNumber, leaf));
+  const query = "SELECT count(*) AS count FROM assistant_messages WHERE n BETWEEN ? AND ?";
+  const row = yield* first<{ count: number }>(query, floorOf(sessionNumber), leaf.n);
+  return { path, all: Number(row?.count) };
 }
 
-/** See `SessionStore.count`. By the index on ids, which holds no contents. */
+/** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sessionId: string): Operation<number> {
   const row = yield* first<{ count: number }>(
-    "SELECT count(*) AS count FROM assistant_messages WHERE session_id = ?",
+    `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = s.id)
+       ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
+         WHERE m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
+     FROM assistant_sessions s WHERE s.id = ?`,
     sessionId,
   );
   return Number(row?.count ?? 0);

@@ -10,6 +10,7 @@ import type {
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { isScope, MEMORY_SCOPES, memoryOwner, UPGRADED_ROWS } from "../session-id.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
 import { inScope, upgradedBlocks } from "./upgraded-rows.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
@@ -79,19 +80,13 @@ export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
   const { where, values } = inScope(scope);
   const page = orderedPage(sql, "e.key", options);
-  const rows = yield* all<{ key: string; content: string; created_at: string; updated_at: string }>(
-    `SELECT e.key AS key, e.content AS content, e.created_at AS created_at, e.updated_at AS updated_at
-     FROM cf_agents_search_entries e WHERE ${where} AND ${page.condition} ${page.order}`,
+  const rows = yield* all<EntryRow>(
+    `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND ${page.condition} ${page.order}`,
     ...values,
     ...page.values,
     page.limit,
   );
-  return rows.map(({ key, content, created_at, updated_at }) => ({
-    key,
-    content,
-    createdAt: created_at,
-    updatedAt: updated_at,
-  }));
+  return rows.map(entryOf);
 }
 
 /** See `SessionStore.writes`. */

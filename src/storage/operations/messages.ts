@@ -17,6 +17,7 @@ import {
   isoNow,
   type MessagePosition,
   messageNotFound,
+  NO_LEAF,
   openSessionHead,
   type SessionHead,
   touchSession,
@@ -104,7 +105,12 @@ export function* upsertMessage(
 }
 
 /** See `SessionStore.setActiveLeaf`. */
-export function* setActiveLeaf(sessionId: string, messageId: string): Operation<void> {
+export function* setActiveLeaf(sessionId: string, messageId: string | null): Operation<void> {
+  if (messageId === null) {
+    const head = yield* findSessionHead(sessionId);
+    if (head?.newest) yield* touchSession(head.no, NO_LEAF, head.stale);
+    return;
+  }
   const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sessionId);
   yield* touchSession(head.no, place.n === head.newest?.n ? null : place.n, head.stale);
@@ -117,7 +123,7 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, sessionNumber);
   yield* run(
-    "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL WHERE no = ?",
+    "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
     sessionNumber,
   );
   yield* touchSession(sessionNumber, null, null);

@@ -6,6 +6,9 @@ import { isScope } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 
+/** What a session's row says where no message is its active leaf. */
+export const NO_LEAF = 0;
+
 /** What a session's row holds beside its registry fields. */
 export interface SessionRow {
   readonly no: number;
@@ -118,7 +121,7 @@ export function* findNamed(sessionId: string, id: string): Operation<MessagePosi
 /** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
 export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Operation<MessagePosition | null> {
   if (head.leaf === null) return head.newest;
-  if (head.leaf === 0) return null;
+  if (head.leaf === NO_LEAF) return null;
   const place =
     sessionOf(head.leaf) === head.no ? yield* first<MessagePosition>(`${PLACE} WHERE n = ?`, head.leaf) : undefined;
   if (place !== undefined) return place;

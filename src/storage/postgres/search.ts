@@ -2,7 +2,6 @@ import { FEWEST, messagesOf, neighboursOf, RAREST } from "../../model/rank.js";
 import { documentTerms, type TermSequences } from "../../model/terms.js";
 import type { SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { inScope } from "../operations/upgraded-rows.js";
 
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
@@ -112,8 +111,7 @@ export const postgresSearch: SearchDialect = {
     return held;
   },
 
-  *entries(sequences, within, limit) {
-    const { where, values } = inScope(within);
+  *entries(sequences, { where, values }, limit) {
     const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
     const scope = { table: TABLES.entries, rows, values };
     const scores = new Map<number, number>();

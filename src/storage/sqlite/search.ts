@@ -1,10 +1,8 @@
 import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { EntryScope } from "../contract.js";
 import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
-import { inScope } from "../operations/upgraded-rows.js";
 import { fitTerms } from "./fit-terms.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -71,9 +69,8 @@ function* holding(wanted: TermSequences, range: RowRange, found: readonly Sequen
   return held;
 }
 
-function* entries(sequences: TermSequences, scope: EntryScope, limit: number): Operation<Ranked[]> {
+function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
   if (sequences.length === 0) return [];
-  const { where, values } = inScope(scope);
   return yield* all<Ranked>(
     `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
        WHERE f.cf_agents_search_fts MATCH ? AND ${where} ORDER BY f.rank LIMIT ?`,

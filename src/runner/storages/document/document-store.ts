@@ -1,8 +1,8 @@
 import { confining } from "../../../storage/confine.js";
-import type { BlockKey, KeptWrite, Store } from "../../../storage/contract.js";
+import type { BlockKey, BlockScope, KeptWrite, Store } from "../../../storage/contract.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
-import { heldSession } from "./held-session.js";
+import { heldSession, noteClear } from "./held-session.js";
 import { HeldSessions } from "./held-sessions.js";
 import { Places } from "./places.js";
 import { registryOf } from "./registry.js";
@@ -62,13 +62,13 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
       writeTogether: (writes) =>
-        places.writeAll(
-          writes.map((write) => ("block" in write ? write.block : "entries" in write ? write.entries : write.records)),
-          async (keysOf) => {
-            await own.writeTogether(writes);
-            for (const [index, write] of writes.entries()) noteWrite(keysOf(index), write);
-          },
-        ),
+        places.writeAll(writes.map(keyOf), async (keysOf) => {
+          await own.writeTogether(writes);
+          for (const [index, write] of writes.entries()) {
+            if ("clear" in write) noteClear(held, write.session);
+            else noteWrite(keysOf(index), write);
+          }
+        }),
       order: held.order,
       reload: (id) => held.reload(id),
       retain: (id) => held.retain(id),
@@ -152,9 +152,14 @@ function noteWrite(keys: KnownKeys, write: KeptWrite): void {
     keys.blocks.set(blockName(write.block), { kind, label });
   } else if ("entries" in write) {
     noteEntry(keys, write.entries.label, write.key);
-  } else {
+  } else if ("records" in write) {
     keys.records.add(write.records.label);
   }
+}
+
+function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | undefined } {
+  if ("session" in write) return { sessionId: write.session };
+  return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
 }
 
 function noteEntry(keys: KnownKeys, label: string, key: string): void {

@@ -45,8 +45,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     clear: () =>
       write(async () => {
         const wasFrozen = await session.clear();
-        held.keys(id).blocks.delete(blockName(promptKey(id)));
-        held.removed(id, null);
+        noteClear(held, id);
         return wasFrozen;
       }),
     importTree: (tree) => write(() => session.importTree(tree)),
@@ -88,6 +87,12 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     change: () => read(() => session.change()),
     writes: (messageId) => read(() => session.writes(messageId)),
   };
+}
+
+/** Notes that a session has no messages any more, and no frozen prompt. */
+export function noteClear(held: HeldSessions, id: string): void {
+  held.keys(id).blocks.delete(blockName(promptKey(id)));
+  held.removed(id, null);
 }
 
 async function* datedBy(held: HeldSessions, session: SessionStore): ReturnType<SessionStore["messages"]> {

@@ -7,6 +7,7 @@ import type {
   ImportedTree,
   Store,
   StoredCompaction,
+  StoredEntry,
   StoredVersion,
   UsageRow,
 } from "../../../storage/contract.js";
@@ -41,7 +42,7 @@ interface Snapshot {
   dated?: string[];
   compactions?: StoredCompaction[];
   blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
-  entries?: { label: string; key: string; content: string }[];
+  entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];
   /** Of the block `label`, or of its entry `key`, the newest first. */
   versions?: { label: string; key?: string; kept: StoredVersion[] }[];
   skills?: SkillState;
@@ -191,8 +192,9 @@ async function importBlocks(store: Store, id: string, ours: Snapshot): Promise<K
     await store.blocks.set({ sessionId: id, kind, label }, content, { version, keepVersions: 0 });
     keys.blocks.set(blockName({ kind, label }), { kind, label });
   }
-  for (const { label, key, content } of ours.entries ?? []) {
-    await store.entries.set({ sessionId: id, label }, { key, content }, { keepVersions: 0 });
+  for (const { label, createdAt, updatedAt, ...entry } of ours.entries ?? []) {
+    const { key } = entry;
+    await store.entries.set({ sessionId: id, label }, entry, { keepVersions: 0, createdAt, updatedAt });
     keys.entries.set(entryName(label, key), { label, key });
   }
   for (const { label, key, kept } of ours.versions ?? []) {
@@ -267,7 +269,7 @@ async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Pr
   const entries: Listed<"entries"> = [];
   for (const { label, key } of keys.entries.values()) {
     const entry = await store.entries.get({ sessionId, label }, key);
-    if (entry !== null) entries.push({ label, key, content: entry.content });
+    if (entry !== null) entries.push({ label, ...entry });
   }
   return entries;
 }

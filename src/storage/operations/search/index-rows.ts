@@ -56,8 +56,8 @@ function* reindexMessages(sql: Dialect, search: SearchDialect, after: number): O
 function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
   const last = yield* endOfPage("cf_agents_search_entries", after, Number.MAX_SAFE_INTEGER);
   if (last === null) return null;
-  const rows = yield* all<{ n: number; key: string; content: string }>(
-    `SELECT n, key, content FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n${sql.forUpdate}`,
+  const rows = yield* all<{ n: number; key: string; content: string; value: string | null }>(
+    `SELECT n, key, content, value FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n${sql.forUpdate}`,
     after,
     last,
   );

@@ -6,14 +6,16 @@ const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until
 
 /**
  * Version 8. Sessions are listed by an index: an append dates its session's row, at most once in a second. A session may
- * hold the length of a path, so that only what came later is counted. A compaction holds the tokens of what it covers.
+ * hold the length of a path, and the number of all its messages up to there, so
+ * that only what came later is counted. A compaction holds the tokens of what it covers.
  */
 export const addListsAndSums: PostgresMigration = {
   definitions: [
     `ALTER TABLE assistant_sessions
   ADD COLUMN IF NOT EXISTS appended_until TIMESTAMPTZ,
   ADD COLUMN IF NOT EXISTS counted_to BIGINT,
-  ADD COLUMN IF NOT EXISTS counted BIGINT`,
+  ADD COLUMN IF NOT EXISTS counted BIGINT,
+  ADD COLUMN IF NOT EXISTS counted_all BIGINT`,
     "ALTER TABLE assistant_compactions ADD COLUMN IF NOT EXISTS covered_tokens BIGINT",
     `CREATE OR REPLACE FUNCTION assistant_dated() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   UPDATE assistant_sessions SET appended_until = NEW.created_at + interval '1 second'

@@ -5,6 +5,7 @@ import { createRecords } from "./003-records.js";
 import { addOwners } from "./004-owners.js";
 import { createVersions } from "./005-versions.js";
 import { addChangesAndUsage } from "./006-changes-and-usage.js";
+import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
@@ -15,5 +16,6 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   addOwners,
   createVersions,
   addChangesAndUsage,
+  addEntryValues,
   addListsAndSums,
 ];

@@ -7,11 +7,12 @@ const LATER = "strftime('%Y-%m-%dT%H:%M:%fZ', NEW.created_at, '+1 second')";
 
 /**
  * Version 8. Sessions are listed by an index: an append dates its session's row, at most once in a second. A session may
- * hold the length of a path, so that only what came later is counted. A compaction holds the tokens of what it covers.
+ * hold the length of a path, and the number of all its messages up to there, so
+ * that only what came later is counted. A compaction holds the tokens of what it covers.
  */
 export function* addListsAndSums(sql: Dialect): Operation<void> {
   const columns = yield* sql.columns("assistant_sessions");
-  const added = { appended_until: "TEXT", counted_to: "INTEGER", counted: "INTEGER" };
+  const added = { appended_until: "TEXT", counted_to: "INTEGER", counted: "INTEGER", counted_all: "INTEGER" };
   for (const [name, type] of Object.entries(added)) {
     if (!columns.includes(name)) yield* run(`ALTER TABLE assistant_sessions ADD COLUMN ${name} ${type}`);
   }

@@ -1,0 +1,120 @@
+import type { KeptWrite } from "../storage/contract.js";
+import { expect, expectError } from "./assert.js";
+import { message } from "./samples.js";
+import { defineTopic } from "./topic.js";
+
+const RECORDS = { sessionId: "main", label: "operations" };
+const value = Uint8Array.of(1, 2, 3);
+
+const noted = (key: string): KeptWrite => ({ records: RECORDS, key, value, options: { expectedVersion: 0 } });
+
+/** Writes to messages, records, blocks and entries that are made together. */
+export const writingTogether = defineTopic("writing together", (it) => {
+  it("appends messages together with what is kept beside them", async ({ store }) => {
+    const session = store.session("main");
+    await store.writeTogether([noted("one"), { session: "main", append: [message("a"), message("b")] }]);
+    await store.writeTogether([
+      { session: "main", append: [message("c")], parent: "a", expectedLeaf: "b" },
+      { session: "other", append: [message("x")], parent: null },
+      { entries: { sessionId: "main", label: "files" }, key: "k", content: "text", value: [1] },
+    ]);
+    expect((await session.path()).messages.map(({ id }) => id)).toEqual(["a", "c"]);
+    expect((await store.session("other").leaf())?.id).toBe("x");
+    expect((await store.entries.get({ sessionId: "main", label: "files" }, "k"))?.value).toEqual([1]);
+    expect((await store.sessions.get("other"))?.id).toBe("other");
+  });
+
+  it("writes nothing where one of the writes is refused", async ({ store }) => {
+    const session = store.session("main");
+    await session.append([message("a"), message("b")]);
+    await store.writeTogether([noted("one")]);
+    const refused: [KeptWrite, string][] = [
+      [noted("one"), "RECORD_CONFLICT"],
+      [{ session: "main", append: [message("d")], expectedLeaf: "b" }, "LEAF_MOVED"],
+      [{ session: "main", append: [message("d")], parent: "none" }, "PARENT_NOT_FOUND"],
+      [{ session: "main", append: [{ ...message("d"), parts: 1 } as never] }, "INVALID_MESSAGE"],
+      [{ session: "main", activeLeaf: "none" }, "MESSAGE_NOT_FOUND"],
+      [
+        {
+          entries: { sessionId: "main", label: "files" },
+          key: "k",
+          content: "new",
+          options: { expectedContent: "old" },
+        },
+        "ENTRY_CONFLICT",
+      ],
+    ];
+    for (const [write, code] of refused) {
+      const before = await session.change();
+      const writing = store.writeTogether([
+        { session: "main", append: [message("c")] },
+        noted("two"),
+        { session: "main", activeLeaf: "a" },
+        write,
+      ]);
+      await expectError(writing, code);
+      expect([code, await session.change()]).toEqual([code, before]);
+      expect((await session.path()).messages.map(({ id }) => id)).toEqual(["a", "b"]);
+      expect(await store.records.get(RECORDS, "two")).toBe(null);
+    }
+  });
+
+  it("does what a repeated operation did once", async ({ store }) => {
+    const operation = () =>
+      store.writeTogether([noted("operation"), { session: "main", append: [message("a")], parent: null }]);
+    const results = await Promise.allSettled([operation(), operation(), operation()]);
+    expect(results.filter(({ status }) => status === "fulfilled").length).toBe(1);
+    expect(await store.session("main").count()).toBe(1);
+  });
+
+  it("leaves a session without an active leaf, and begins anew from there", async ({ store, session }) => {
+    const own = store.session(session.id);
+    await store.writeTogether([{ session: "none", activeLeaf: null }]);
+    expect(await store.sessions.get("none")).toBe(null);
+    await own.append([message("a"), message("b")]);
+    await store.writeTogether([{ session: session.id, activeLeaf: null }]);
+    expect([await own.leaf(), (await own.path()).messages, await own.count()]).toEqual([null, [], 2]);
+    expect(await session.getHistory()).toEqual([]);
+    await own.append([message("c")]);
+    expect((await own.path()).messages.map(({ id }) => id)).toEqual(["c"]);
+    expect((await own.siblings("c")).map(({ id }) => id)).toEqual(["a", "c"]);
+    await own.setActiveLeaf(null);
+    await own.setActiveLeaf("b");
+    expect((await own.path()).messages.map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  it("clears a session and writes it anew", async ({ store }) => {
+    const session = store.session("main");
+    await session.append([message("a"), message("b")]);
+    await store.writeTogether([
+      { session: "main", clear: true },
+      { session: "main", append: [message("b")] },
+    ]);
+    expect((await session.path()).messages.map(({ id }) => id)).toEqual(["b"]);
+    expect(await session.count()).toBe(1);
+  });
+
+  it("deletes records together with other writes", async ({ store }) => {
+    await store.writeTogether([noted("one"), noted("two")]);
+    await store.writeTogether([{ records: RECORDS, key: "one", value: null }, noted("three")]);
+    expect((await store.records.list(RECORDS)).map(({ key }) => key)).toEqual(["three", "two"]);
+  });
+
+  it("keeps another user out, and makes a session the user's", async ({ store }) => {
+    const [ada, bob] = [store.forUser("ada"), store.forUser("bob")];
+    await ada.writeTogether([{ session: "main", append: [message("a")] }]);
+    expect((await store.sessions.get("main"))?.user_id).toBe("ada");
+    await expectError(bob.writeTogether([{ session: "main", append: [message("b")] }]), "SESSION_OWNED");
+    await expectError(bob.writeTogether([{ session: "main", clear: true }]), "SESSION_OWNED");
+    expect(await store.session("main").count()).toBe(1);
+  });
+
+  it("lets writers of the same sessions wait for each other in any order", async ({ store }) => {
+    const write = (index: number) => {
+      const append = (session: string) => ({ session, append: [message(`${session} ${index}`)] });
+      return store.writeTogether(index % 2 === 0 ? [append("a"), append("b")] : [append("b"), append("a")]);
+    };
+    await Promise.all(Array.from({ length: 12 }, (_, index) => write(index)));
+    expect(await Promise.all(["a", "b"].map((id) => store.session(id).length()))).toEqual([12, 12]);
+  });
+});
