@@ -53,6 +53,14 @@ export function answeredNow<M extends { parts: readonly object[]; metadata?: unk
   return clock.on(after);
 }
 
+/** A message as a client knows it: without the times. The same object where it holds none. */
+export function withoutToolTimes<M extends { metadata?: unknown }>(message: M): M {
+  if (!isJsonObject(message.metadata) || !Object.hasOwn(message.metadata, FIELD)) return message;
+  const { [FIELD]: _times, ...fields } = message.metadata;
+  const { metadata: _metadata, ...rest } = message;
+  return (Object.keys(fields).length > 0 ? { ...rest, metadata: fields } : rest) as M;
+}
+
 /** The times that a message holds of its calls, by their ids. */
 export function toolTimesOf({ metadata }: { readonly metadata?: unknown }): Readonly<Record<string, ToolTime>> {
   const times = isJsonObject(metadata) ? metadata[FIELD] : undefined;
