@@ -42,6 +42,7 @@ export function sqlRegistry(
     list: (request) => runner.single(() => listSessions(sql, [request, { userId }], request)),
     count: () => runner.single(() => sessions.countSessions(userId)),
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
+    restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
     delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
     addUsage: (id, input, output, cost, model) =>
       write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),

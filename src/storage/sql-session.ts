@@ -69,7 +69,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     delete: (ids) => write(() => deleteMessages(sql, id, ids)),
     clear: () => write(() => messages.clearMessages(sql, id)),
     importTree: async (tree) => {
-      const encoded = tree.messages.map(({ message, parentId }) => ({ message: encodeMessage(message), parentId }));
+      const encoded = tree.messages.map((given) => ({ ...given, message: encodeMessage(given.message) }));
       return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
     },
     setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(id, messageId)),

@@ -66,10 +66,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       sessions: sqlRegistry({ runner, turns, sql }, userId),
       blocks: {
         get: (key) => readKept(key.kind, key, blocks.readBlock),
-        set: (key, content, { expectedVersion, version, ...noted } = {}) => {
-          const note = noteOf(key, noted);
-          const expected = { expectedVersion, version };
-          return writeKept(key.kind, key, (place) => blocks.writeBlock(sql, place, content, expected, note));
+        set: (key, content, blockOptions = {}) => {
+          const note = noteOf(key, blockOptions);
+          return writeKept(key.kind, key, (place) => blocks.writeBlock(sql, place, content, blockOptions, note));
         },
         append: (key, text, { maxTokens, ...version }) => {
           const note = noteOf(key, version);
@@ -107,6 +106,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           writeKept("entries", scope, (place) => versions.importVersions(entries.entryPlace(place, key), found)),
         versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(place, key)),
         labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
+        removed: (scope) => listKept(scope, (place) => lists.listRemoved(sql, place)),
         list: (scope, listOptions = {}) =>
           searchKept("entries", scope, (place) => lists.listEntries(sql, place, listOptions)),
         search: (scope, query, searchOptions) =>
@@ -120,6 +120,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
+        labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
       },
       writeTogether: async (writes) => writeAllKept(writes.map((write) => operationOf(sql, write))),
       search: searchText,

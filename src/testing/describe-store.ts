@@ -9,6 +9,7 @@ import { compactionRaces } from "./compaction-races.js";
 import { compactionTimeLimits } from "./compaction-time-limits.js";
 import { concurrency } from "./concurrency.js";
 import { context } from "./context.js";
+import { copying } from "./copying.js";
 import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
 import { entryValues } from "./entry-values.js";
@@ -76,6 +77,7 @@ const TOPICS: readonly Topic[] = [
   metadata,
   blockScopes,
   records,
+  copying,
   entryValues,
   writingTogether,
   search,

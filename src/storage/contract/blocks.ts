@@ -37,6 +37,8 @@ export interface ReplaceBlockOptions extends VersionOptions {
   readonly expectedVersion?: number | undefined;
   /** The number that this version gets, for a copy of a block from elsewhere. Default: the next one. */
   readonly version?: number | undefined;
+  /** ISO time, for a copy of a block from elsewhere. Default: now. */
+  readonly updatedAt?: string | undefined;
 }
 
 /** How a block or an entry is appended to. */
@@ -146,6 +148,8 @@ export interface EntryStore {
    * Errors: `ENTRY_CONFLICT`.
    */
   delete(scope: EntryScope, key: string, options?: WriteEntryOptions): Promise<void>;
+  /** The entries that were removed and have versions, in the order of their labels, then keys. */
+  removed(scope: MemoryScope): Promise<{ label: string; key: string }[]>;
   /** The versions that are kept of an entry, the newest first; the present one is among them. */
   versions(scope: EntryScope, key: string): Promise<StoredVersion[]>;
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */

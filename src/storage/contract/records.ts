@@ -44,6 +44,8 @@ export interface RecordStore {
   /** Resolves to whether it was there. Errors: `RECORD_CONFLICT`. */
   delete(scope: RecordScope, key: string, options?: { expectedVersion?: number | undefined }): Promise<boolean>;
   list(scope: RecordScope, options?: ListRecordsOptions): Promise<StoredRecord[]>;
+  /** The labels under which a session has records, in the order of their UTF-8 bytes. */
+  labels(sessionId: string): Promise<string[]>;
 }
 
 /** The label of how far a session was learned from. A fork has a copy of it. */

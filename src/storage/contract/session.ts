@@ -153,7 +153,7 @@ export interface UpsertResult {
 
 /** A session as a file holds it: parents before their children. */
 export interface ImportedTree {
-  readonly messages: readonly { readonly message: SessionMessage; readonly parentId: string | null }[];
+  readonly messages: readonly ImportedMessage[];
   /** Oldest first; one whose id is already stored is left alone. */
   readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
   /** Null for none. Default: the last message. */
@@ -164,6 +164,13 @@ export interface ImportedTree {
   readonly skills?: SkillState | undefined;
   /** What the session has used, counted when nothing is counted yet. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
+}
+
+export interface ImportedMessage {
+  readonly message: SessionMessage;
+  readonly parentId: string | null;
+  /** ISO time at which it was stored elsewhere. Default: now. */
+  readonly storedAt?: string | undefined;
 }
 
 export interface ReadOptions {

@@ -42,6 +42,15 @@ export interface SessionChange {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** What a copy of a session from elsewhere tells of itself; what is left out stays. */
+export interface SessionDates {
+  /** ISO time. */
+  readonly createdAt?: string | undefined;
+  /** ISO time of the latest change, where no message was stored later. */
+  readonly updatedAt?: string | undefined;
+  readonly endReason?: string | null | undefined;
+}
+
 /** Which sessions a list gives: whatever is left out does not narrow it. */
 export interface SessionFilter {
   readonly userId?: string | undefined;
@@ -134,6 +143,8 @@ export interface SessionRegistry {
   count(): Promise<number>;
   /** Resolves to the entry as it is then. Errors: `SESSION_NOT_FOUND`. */
   update(id: string, change: SessionChange): Promise<SessionInfo>;
+  /** Dates a copy of a session from elsewhere, once all of it is written. Errors: `SESSION_NOT_FOUND`. */
+  restore(id: string, dates: SessionDates): Promise<void>;
   /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
   delete(id: string): Promise<void>;
   /**

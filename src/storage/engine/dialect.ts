@@ -2,7 +2,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { ImportedTree, MetadataValue, ParentRef } from "../contract.js";
+import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef } from "../contract.js";
 import type { Operation, SqlValue } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
@@ -91,7 +91,7 @@ export interface Appended {
 
 /** `ImportedTree`, its messages made ready to be written. */
 export type EncodedTree = Omit<ImportedTree, "messages"> & {
-  readonly messages: readonly { readonly message: EncodedMessage; readonly parentId: string | null }[];
+  readonly messages: readonly (Omit<ImportedMessage, "message"> & { readonly message: EncodedMessage })[];
 };
 
 /** `ReadOptions`, with a function for what cannot be read: without one it is thrown. */

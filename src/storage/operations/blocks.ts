@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import { assertBudget } from "../../model/budget.js";
 import { appendText } from "../../model/text.js";
-import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion } from "../contract.js";
+import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion, VersionOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
@@ -77,7 +77,7 @@ export function* writeBlock(
   sql: Dialect,
   key: BlockKey,
   content: string,
-  { expectedVersion, version: given }: Pick<ReplaceBlockOptions, "expectedVersion" | "version">,
+  { expectedVersion, version: given, updatedAt }: Omit<ReplaceBlockOptions, keyof VersionOptions>,
   note: VersionNote,
 ): Operation<StoredBlock> {
   yield* dateSession(key.sessionId);
@@ -87,7 +87,7 @@ export function* writeBlock(
     const message = `Block "${key.label}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
     throw new StemmaError("BLOCK_CONFLICT", { label: key.label, expectedVersion, version }, message);
   }
-  return yield* storeBlock(key, content, open, note, given);
+  return yield* storeBlock(key, content, open, note, { version: given, updatedAt });
 }
 
 /** See `BlockStore.append`. */
@@ -138,10 +138,10 @@ export function* storeBlock(
   content: string,
   { block, hasRow, unrecorded }: OpenBlock,
   note: VersionNote,
-  version = (block?.version ?? 0) + 1,
+  { version = (block?.version ?? 0) + 1, updatedAt }: Pick<ReplaceBlockOptions, "version" | "updatedAt"> = {},
 ): Operation<StoredBlock> {
   const next = { content, version };
-  yield* putBlock(key, next, hasRow);
+  yield* putBlock(key, next, hasRow, updatedAt);
   // Where none are kept, there are some only of the time before.
   const isUnkept = note.keepVersions === 0 && (block === null || unrecorded !== null);
   if (key.kind === "prompt" || isUnkept) return next;
@@ -152,11 +152,16 @@ export function* storeBlock(
 }
 
 /** Writes a block as it is to be, without a word of it in its history. */
-export function* putBlock(key: BlockKey, block: StoredBlock, hasRow: boolean): Operation<void> {
+export function* putBlock(
+  key: BlockKey,
+  block: StoredBlock,
+  hasRow: boolean,
+  updatedAt: string = isoNow(),
+): Operation<void> {
   // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
   const write = !hasRow
     ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
     : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
          WHERE session_id = ? AND kind = ? AND label = ?`;
-  yield* run(write, block.content, block.version, isoNow(), key.sessionId, key.kind, key.label);
+  yield* run(write, block.content, block.version, updatedAt, key.sessionId, key.kind, key.label);
 }

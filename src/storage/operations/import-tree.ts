@@ -1,6 +1,6 @@
 import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
-import type { Operation } from "../engine/operation.js";
+import { type Operation, run } from "../engine/operation.js";
 import { addCompaction, findCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
 import { openSessionHead } from "./session-head.js";
@@ -14,6 +14,7 @@ export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree):
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
     : sql.native.importMessages(sql, sessionId, tree.messages);
+  if (inserted > 0) yield* dateMessages(sessionId, tree.messages);
   for (const compaction of tree.compactions ?? []) {
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }
@@ -28,4 +29,22 @@ function* importFirstUsage(sessionId: string, usage: NonNullable<ImportedTree["u
   const { input_tokens, output_tokens, estimated_cost } = yield* getSession(sessionId);
   if (input_tokens !== 0 || output_tokens !== 0 || estimated_cost !== 0) return;
   yield* importUsage(sessionId, usage);
+}
+
+// How many messages are dated by one statement: engines bind at least a hundred values.
+const DATED_AT_ONCE = 30;
+
+function* dateMessages(sessionId: string, messages: EncodedTree["messages"]): Operation<void> {
+  const dated = messages.filter(({ storedAt }) => storedAt !== undefined);
+  for (let start = 0; start < dated.length; start += DATED_AT_ONCE) {
+    const some = dated.slice(start, start + DATED_AT_ONCE);
+    const ids = some.map(({ message }) => message.id);
+    yield* run(
+      `UPDATE assistant_messages SET created_at = CASE id ${some.map(() => "WHEN ? THEN ?").join(" ")} ELSE created_at END
+       WHERE session_id = ? AND id IN (${some.map(() => "?").join(", ")})`,
+      ...some.flatMap(({ message, storedAt }) => [message.id, storedAt as string]),
+      sessionId,
+      ...ids,
+    );
+  }
 }

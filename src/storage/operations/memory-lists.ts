@@ -76,6 +76,17 @@ export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation
   return rows.map(({ label, count }) => ({ label, count: Number(count) }));
 }
 
+/** See `EntryStore.removed`. */
+export function* listRemoved(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; key: string }[]> {
+  return yield* all<{ label: string; key: string }>(
+    `SELECT v.label AS label, v.key AS key FROM assistant_versions v
+     WHERE v.session_id = ? AND v.kind = 'entry' AND NOT EXISTS (
+       SELECT 1 FROM cf_agents_search_entries e WHERE e.session_id = v.session_id AND e.label = v.label AND e.key = v.key)
+     GROUP BY v.label, v.key ORDER BY ${sql.bytes.ordered("v.label")}, ${sql.bytes.ordered("v.key")}`,
+    sessionId,
+  );
+}
+
 /** See `EntryStore.list`. */
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
   const { where, values } = inScope(scope);

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, run } from "../engine/operation.js";
+import { all, column, count, first, type Operation, run } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
 
 interface RecordRow {
@@ -80,6 +80,15 @@ export function* listRecords(sql: Dialect, scope: RecordScope, options: ListReco
     page.limit,
   );
   return rows.map((row) => recordOf(sql, row));
+}
+
+/** See `RecordStore.labels`. */
+export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
+  return yield* column<string>(
+    `SELECT label FROM assistant_records WHERE session_id = ? AND ${PRESENT} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`,
+    sessionId,
+    Date.now(),
+  );
 }
 
 /** Copies a record of a session to another one. */

@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/session-metadata.js";
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
-import type { NewSession, SessionChange, SessionInfo, Usage, UsageRow } from "../contract.js";
+import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
@@ -100,6 +100,20 @@ export function* updateSession(id: string, change: SessionChange, userId?: strin
     id,
   );
   return yield* getSession(id);
+}
+
+/** See `SessionRegistry.restore`. */
+export function* restoreSession(id: string, dates: SessionDates, userId?: string): Operation<void> {
+  const present = yield* getSession(id, userId);
+  const { createdAt = present.created_at, updatedAt = isoNow(), endReason = present.end_reason } = dates;
+  yield* run(
+    `UPDATE assistant_sessions SET created_at = ?, updated_at = ?, appended_until = NULL, end_reason = ?,
+       changes = changes + 1 WHERE id = ?`,
+    createdAt,
+    updatedAt,
+    endReason,
+    id,
+  );
 }
 
 /** See `SessionRegistry.addUsage`. */

@@ -1,12 +1,11 @@
 import { confining } from "../../../storage/confine.js";
-import type { BlockKey, BlockScope, KeptWrite, Store } from "../../../storage/contract.js";
+import type { BlockScope, KeptWrite, Store } from "../../../storage/contract.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
-import { heldSession, noteClear } from "./held-session.js";
+import { heldSession } from "./held-session.js";
 import { HeldSessions } from "./held-sessions.js";
 import { Places } from "./places.js";
 import { registryOf } from "./registry.js";
-import { blockName, entryName, type KnownKeys } from "./session-snapshot.js";
 
 /** A store on a four-method storage. */
 export interface DocumentStore extends Store {
@@ -51,10 +50,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       capabilities: { search: true, embeddings: false, check: false, transactions: true, durable },
       session: (id) => heldSession(held, own.session(id)),
       search: (query, request) => {
-        const search = async () => {
-          const hits = await own.search(query, request);
-          return hits.map((hit) => ({ ...hit, createdAt: held.timeOf(hit.sessionId, hit.id) ?? hit.createdAt }));
-        };
+        const search = () => own.search(query, request);
         return request.sessionId === undefined ? held.readAll(search) : held.read(request.sessionId, search);
       },
       sessions: registryOf(held, own),
@@ -62,12 +58,9 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
       writeTogether: (writes) =>
-        places.writeAll(writes.map(keyOf), async (keysOf) => {
+        places.writeAll(writes.map(keyOf), async () => {
           await own.writeTogether(writes);
-          for (const [index, write] of writes.entries()) {
-            if ("clear" in write) noteClear(held, write.session);
-            else noteWrite(keysOf(index), write);
-          }
+          for (const write of writes) if ("clear" in write) held.removed(write.session, null);
         }),
       order: held.order,
       reload: (id) => held.reload(id),
@@ -82,26 +75,15 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
 }
 
 function blocksOf(places: Places, held: HeldSessions, { blocks }: Store): Store["blocks"] {
-  const noting = <T>(key: BlockKey, write: () => Promise<T>) =>
-    places.write(key, async (keys) => {
-      const written = await write();
-      const { kind, label } = key;
-      keys.blocks.set(blockName(key), { kind, label });
-      return written;
-    });
   return {
     get: (key) => places.read(key, () => blocks.get(key)),
-    set: (key, content, options) => noting(key, () => blocks.set(key, content, options)),
-    append: (key, text, options) => noting(key, () => blocks.append(key, text, options)),
-    delete: (key) =>
-      places.write(key, async (keys) => {
-        await blocks.delete(key);
-        keys.blocks.delete(blockName(key));
-      }),
+    set: (key, content, options) => places.write(key, () => blocks.set(key, content, options)),
+    append: (key, text, options) => places.write(key, () => blocks.append(key, text, options)),
+    delete: (key) => places.write(key, () => blocks.delete(key)),
     versions: (key) => places.read(key, () => blocks.versions(key)),
     list: (scope) => places.read(scope, () => blocks.list(scope)),
     owners: (kind, options) => held.readAll(() => blocks.owners(kind, options)),
-    importVersions: (key, versions) => noting(key, () => blocks.importVersions(key, versions)),
+    importVersions: (key, versions) => places.write(key, () => blocks.importVersions(key, versions)),
   };
 }
 
@@ -109,26 +91,14 @@ function entriesOf(places: Places, { entries }: Store): Store["entries"] {
   return {
     count: (scope) => places.read(scope, () => entries.count(scope)),
     get: (scope, key) => places.read(scope, () => entries.get(scope, key)),
-    set: (scope, entry, version) =>
-      places.write(scope, async (keys) => {
-        await entries.set(scope, entry, version);
-        noteEntry(keys, scope.label, entry.key);
-      }),
-    append: (scope, entry, options) =>
-      places.write(scope, async (keys) => {
-        const stored = await entries.append(scope, entry, options);
-        noteEntry(keys, scope.label, entry.key);
-        return stored;
-      }),
-    delete: (scope, key, version) => places.write(scope, () => entries.delete(scope, key, version)),
+    set: (scope, entry, options) => places.write(scope, () => entries.set(scope, entry, options)),
+    append: (scope, entry, options) => places.write(scope, () => entries.append(scope, entry, options)),
+    delete: (scope, key, options) => places.write(scope, () => entries.delete(scope, key, options)),
     versions: (scope, key) => places.read(scope, () => entries.versions(scope, key)),
     labels: (scope) => places.read(scope, () => entries.labels(scope)),
+    removed: (scope) => places.read(scope, () => entries.removed(scope)),
     list: (scope, options) => places.read(scope, () => entries.list(scope, options)),
-    importVersions: (scope, key, versions) =>
-      places.write(scope, async (keys) => {
-        await entries.importVersions(scope, key, versions);
-        noteEntry(keys, scope.label, key);
-      }),
+    importVersions: (scope, key, versions) => places.write(scope, () => entries.importVersions(scope, key, versions)),
     search: (scope, query, options) => places.read(scope, () => entries.search(scope, query, options)),
   };
 }
@@ -136,32 +106,14 @@ function entriesOf(places: Places, { entries }: Store): Store["entries"] {
 function recordsOf(held: HeldSessions, { records }: Store): Store["records"] {
   return {
     get: (scope, key) => held.read(scope.sessionId, () => records.get(scope, key)),
-    set: (scope, key, value, options) =>
-      held.write([scope.sessionId], () => {
-        held.keys(scope.sessionId).records.add(scope.label);
-        return records.set(scope, key, value, options);
-      }),
+    set: (scope, key, value, options) => held.write([scope.sessionId], () => records.set(scope, key, value, options)),
     delete: (scope, key, options) => held.write([scope.sessionId], () => records.delete(scope, key, options)),
     list: (scope, options) => held.read(scope.sessionId, () => records.list(scope, options)),
+    labels: (sessionId) => held.read(sessionId, () => records.labels(sessionId)),
   };
-}
-
-function noteWrite(keys: KnownKeys, write: KeptWrite): void {
-  if ("block" in write) {
-    const { kind, label } = write.block;
-    keys.blocks.set(blockName(write.block), { kind, label });
-  } else if ("entries" in write) {
-    noteEntry(keys, write.entries.label, write.key);
-  } else if ("records" in write) {
-    keys.records.add(write.records.label);
-  }
 }
 
 function keyOf(write: KeptWrite): { sessionId: string; scope?: BlockScope | undefined } {
   if ("session" in write) return { sessionId: write.session };
   return "block" in write ? write.block : "entries" in write ? write.entries : write.records;
-}
-
-function noteEntry(keys: KnownKeys, label: string, key: string): void {
-  keys.entries.set(entryName(label, key), { label, key });
 }

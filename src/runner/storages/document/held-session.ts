@@ -1,18 +1,13 @@
 import type { SessionMessage } from "../../../model/message.js";
-import { promptKey, type SessionStore } from "../../../storage/contract.js";
+import type { SessionStore } from "../../../storage/contract.js";
 import type { HeldSessions } from "./held-sessions.js";
-import { blockName } from "./session-snapshot.js";
 
 /** A session that is held in memory: it is loaded before it is read, and saved after each write. */
 export function heldSession(held: HeldSessions, session: SessionStore): SessionStore {
   const { id } = session;
   const read = <T>(work: () => Promise<T>): Promise<T> => held.read(id, work);
   const write = <T>(work: () => Promise<T>): Promise<T> => held.write([id], work);
-  const dated = <T extends { id: string; createdAt: string }>(node: T): T => ({
-    ...node,
-    createdAt: held.timeOf(id, node.id) ?? node.createdAt,
-  });
-  const rewritten = (message: SessionMessage) => held.rewritten(id, message.id, message.createdAt !== undefined);
+  const rewritten = (message: SessionMessage) => held.rewritten(id, message.id);
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
     held.retain(id);
@@ -45,7 +40,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     clear: () =>
       write(async () => {
         const wasFrozen = await session.clear();
-        noteClear(held, id);
+        held.removed(id, null);
         return wasFrozen;
       }),
     importTree: (tree) => write(() => session.importTree(tree)),
@@ -64,18 +59,10 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     length: (leafId) => read(() => session.length(leafId)),
     count: () => read(() => session.count()),
     tokens: (leafId) => read(() => session.tokens(leafId)),
-    tree: () => read(async () => (await session.tree()).map(dated)),
-    treePage: (options) =>
-      read(async () => {
-        const { nodes, next } = await session.treePage(options);
-        return { nodes: nodes.map(dated), next };
-      }),
-    messages: () => streamed(() => datedBy(held, session)),
-    search: (query, request) =>
-      read(async () => {
-        const hits = await session.search(query, request);
-        return hits.map(dated);
-      }),
+    tree: () => read(() => session.tree()),
+    treePage: (options) => read(() => session.treePage(options)),
+    messages: () => streamed(() => session.messages()),
+    search: (query, request) => read(() => session.search(query, request)),
 
     compactions: () => read(() => session.compactions()),
     addCompaction: (compaction, guard) => write(() => session.addCompaction(compaction, guard)),
@@ -87,18 +74,6 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     change: () => read(() => session.change()),
     writes: (messageId) => read(() => session.writes(messageId)),
   };
-}
-
-/** Notes that a session has no messages any more, and no frozen prompt. */
-export function noteClear(held: HeldSessions, id: string): void {
-  held.keys(id).blocks.delete(blockName(promptKey(id)));
-  held.removed(id, null);
-}
-
-async function* datedBy(held: HeldSessions, session: SessionStore): ReturnType<SessionStore["messages"]> {
-  for await (const stored of session.messages()) {
-    yield { ...stored, createdAt: held.timeOf(session.id, stored.message.id) ?? stored.createdAt };
-  }
 }
 
 async function* streamOf<T>(

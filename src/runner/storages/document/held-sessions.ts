@@ -2,22 +2,13 @@
 import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";
-import type { SessionInfo, Store } from "../../../storage/contract.js";
+import type { Store } from "../../../storage/contract.js";
 import { isScope } from "../../../storage/session-id.js";
 import type { SessionState, SessionStorage } from "../../types.js";
 import { invalidId, isScopeKey, scopeKey } from "../session-id.js";
 import { corruptState } from "../state-json.js";
 import { isVersioned, type Version } from "../versioned-storage.js";
-import {
-  type ConvertedMessage,
-  endReasonOf,
-  exportSession,
-  importSession,
-  type KnownKeys,
-  newKeys,
-  removeBlocks,
-  timesOf,
-} from "./session-snapshot.js";
+import { type ConvertedMessage, exportSession, importSession, isEmpty, removeScope } from "./session-snapshot.js";
 
 /** A session that lies in memory: its content in the inner store, the rest here. */
 interface Held {
@@ -25,14 +16,8 @@ interface Held {
   readonly state: SessionState | null;
   /** That of the state, where the storage tells versions apart; undefined when it is not known, or there are none. */
   readonly version: Version | null | undefined;
-  readonly keys: KnownKeys;
-  /** When the messages that came from the storage were stored, by id. */
-  readonly times: Map<string, string>;
   /** Its messages as the storage is given them, as far as they did not change. */
   readonly converted: Map<string, ConvertedMessage>;
-  /** The inner store's time of the last change right after loading, in place of which that of the state counts. */
-  readonly loadedAt: string | null;
-  readonly endReason: string | null;
 }
 
 // Under this id the unnamed session (and with it what sessions share) lies in a storage.
@@ -134,46 +119,15 @@ export class HeldSessions {
     await this.#forgetUnused(id);
   }
 
-  /** Which blocks and entries the session has. Only within a call. */
-  keys(id: string): KnownKeys {
-    const held = this.#held.get(id) ?? newHeld();
-    this.#held.set(id, held);
-    return held.keys;
-  }
-
-  /** When a message that came from the storage was stored; null for one that was written here. */
-  timeOf(sessionId: string, messageId: string): string | null {
-    return this.#held.get(sessionId)?.times.get(messageId) ?? null;
-  }
-
-  /** A message was rewritten; with `dated` its time is its own from here on. */
-  rewritten(sessionId: string, messageId: string, dated: boolean): void {
-    const held = this.#held.get(sessionId);
-    held?.converted.delete(messageId);
-    if (dated) held?.times.delete(messageId);
+  /** A message was rewritten. */
+  rewritten(sessionId: string, messageId: string): void {
+    this.#held.get(sessionId)?.converted.delete(messageId);
   }
 
   /** Messages were removed (all, when `messageIds` is null): later ones may have their ids. */
   removed(sessionId: string, messageIds: readonly string[] | null): void {
-    const held = this.#held.get(sessionId);
-    if (held === undefined) return;
-    for (const map of [held.converted, held.times]) {
-      for (const id of messageIds ?? [...map.keys()]) map.delete(id);
-    }
-  }
-
-  /** A registry entry with the times of the storage: the inner store takes the time of loading for that of writing. */
-  infoOf(info: SessionInfo): SessionInfo {
-    const held = this.#held.get(info.id);
-    if (held?.state == null) return info;
-    const { createdAt, updatedAt } = held.state;
-    const updated = info.updated_at === held.loadedAt ? new Date(updatedAt).toISOString() : info.updated_at;
-    return {
-      ...info,
-      created_at: new Date(createdAt).toISOString(),
-      updated_at: updated,
-      end_reason: info.end_reason ?? held.endReason,
-    };
+    const converted = this.#held.get(sessionId)?.converted;
+    for (const id of messageIds ?? [...(converted?.keys() ?? [])]) converted?.delete(id);
   }
 
   assertOpen(): void {
@@ -200,12 +154,10 @@ export class HeldSessions {
     if (!state) return;
     try {
       assertTimes(state);
-      const keys = await importSession(this.inner, id, state);
-      const loadedAt = (await this.inner.sessions.get(id))?.updated_at ?? null;
-      const [times, endReason] = [timesOf(state), endReasonOf(state)];
+      await importSession(this.inner, id, state);
       // What is written between the two reads makes another version: then it is read again.
       version = this.#versionOf(state) ?? version;
-      this.#use(id, { state, version, keys, times, converted: new Map(), loadedAt, endReason });
+      this.#use(id, { state, version, converted: new Map() });
     } catch (error) {
       await this.#forget(id);
       throw StemmaError.isInstance(error, "STORE_CLOSED") ? error : corruptState(key, error);
@@ -217,29 +169,25 @@ export class HeldSessions {
     const held = this.#held.get(id) ?? newHeld();
     const info = await this.inner.sessions.get(id);
     const nothing = async (): Promise<void> => {};
+    const { state, converted } = held;
+    const content = { ...(await exportSession(this.inner, id, converted)), id: keyOf(id) };
     // A call that wrote nothing makes no session.
-    if (info === null && isEmpty(held.keys)) {
-      if (held.state === null) return nothing;
+    if (info === null && isEmpty(content)) {
+      if (state === null) return nothing;
       if (isScope(id)) {
         await this.storage.delete(keyOf(id));
         this.#held.delete(id);
         return nothing;
       }
     }
-    const endReason = info?.end_reason ?? held.endReason;
-    const times = (messageId: string) => held.times.get(messageId) ?? null;
-    const { keys, converted } = held;
-    const content = { ...(await exportSession(this.inner, id, keys, { endReason, times, converted })), id: keyOf(id) };
-    const { state } = held;
     if (state !== null && sameJson(content, contentOf(state))) return nothing;
     const before = undoable && state !== null ? structuredClone(state) : null;
     const now = Date.now();
-    const entry = info === null ? null : this.infoOf(info);
-    const createdAt = state?.createdAt ?? (entry === null ? now : Date.parse(entry.created_at));
-    const updatedAt = entry === null ? now : Date.parse(entry.updated_at);
+    const createdAt = info === null ? (state?.createdAt ?? now) : Date.parse(info.created_at);
+    const updatedAt = info === null ? now : Date.parse(info.updated_at);
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
-    this.#use(id, { ...held, state: next, version: this.#versionOf(next), endReason });
+    this.#use(id, { ...held, state: next, version: this.#versionOf(next) });
     if (state === null) return () => this.storage.delete(keyOf(id));
     return before === null ? nothing : () => this.storage.save(restore(next, before));
   }
@@ -275,11 +223,9 @@ export class HeldSessions {
   }
 
   async #forget(id: string): Promise<void> {
-    const held = this.#held.get(id);
     this.#held.delete(id);
-    await this.inner.sessions.delete(id);
-    // Which is no session, so its rows are still there.
-    if (isScope(id) && held !== undefined) await removeBlocks(this.inner, id, held.keys);
+    if (isScope(id)) await removeScope(this.inner, id);
+    else await this.inner.sessions.delete(id);
   }
 }
 
@@ -289,18 +235,13 @@ function restore(state: SessionState, before: SessionState): SessionState {
   return Object.assign(state, before);
 }
 
-function isEmpty({ blocks, entries, records }: KnownKeys): boolean {
-  return blocks.size + entries.size + records.size === 0;
-}
-
 function contentOf(state: SessionState): object {
   const { createdAt: _created, updatedAt: _updated, ...content } = state;
   return content;
 }
 
 function newHeld(): Held {
-  const empty = { keys: newKeys(), times: new Map(), converted: new Map() };
-  return { state: null, version: null, ...empty, loadedAt: null, endReason: null };
+  return { state: null, version: null, converted: new Map() };
 }
 
 function assertTimes({ createdAt, updatedAt }: SessionState): void {

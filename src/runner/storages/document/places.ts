@@ -1,7 +1,6 @@
 import type { BlockScope, Store } from "../../../storage/contract.js";
 import { keyScope, userScope } from "../../../storage/session-id.js";
 import type { HeldSessions } from "./held-sessions.js";
-import type { KnownKeys } from "./session-snapshot.js";
 
 interface Kept {
   readonly sessionId: string;
@@ -17,30 +16,27 @@ export class Places {
   ) {}
 
   /** Runs a call that reads what is kept under `key`, with all in memory that it needs. */
-  async read<T>(key: Kept, call: (keys: KnownKeys) => Promise<T>): Promise<T> {
+  async read<T>(key: Kept, call: () => Promise<T>): Promise<T> {
     const { held } = this;
-    if (isOwn(key)) return held.read(key.sessionId, () => call(held.keys(key.sessionId)));
+    if (isOwn(key)) return held.read(key.sessionId, call);
     const place = await this.#placeOf(key);
-    return held.write([], () => call(held.keys(place)), [place, ...sessionOf(key)]);
+    return held.write([], call, [place, ...sessionOf(key)]);
   }
 
   /** The same for one that writes. */
-  async write<T>(key: Kept, call: (keys: KnownKeys) => Promise<T>): Promise<T> {
-    const { held } = this;
-    if (isOwn(key)) return held.write([key.sessionId], () => call(held.keys(key.sessionId)));
-    const place = await this.#placeOf(key);
-    return held.write([place], () => call(held.keys(place)), sessionOf(key));
+  write<T>(key: Kept, call: () => Promise<T>): Promise<T> {
+    return this.writeAll([key], call);
   }
 
-  /** The same for one that writes under several keys; `keysOf` gives what is known of the place of each. */
-  async writeAll<T>(keys: readonly Kept[], call: (keysOf: (index: number) => KnownKeys) => Promise<T>): Promise<T> {
-    const { held } = this;
-    const places = await Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#placeOf(key))));
-    return held.write(
-      [...new Set(places)],
-      () => call((index) => held.keys(places[index] as string)),
-      keys.flatMap(sessionOf),
-    );
+  /** The same for one that writes under several keys. */
+  writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+    // In its turn from the call on.
+    if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);
+    return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#placeOf(key)))), keys, call);
+  }
+
+  async #writeIn<T>(places: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+    return this.held.write(unique(await places), call, keys.flatMap(sessionOf));
   }
 
   async #placeOf({ sessionId, scope }: Kept): Promise<string> {
@@ -55,3 +51,5 @@ export class Places {
 const isOwn = ({ scope = "session" }: Kept) => scope === "session";
 
 const sessionOf = ({ sessionId }: Kept) => (sessionId === "" ? [] : [sessionId]);
+
+const unique = (ids: readonly string[]) => [...new Set(ids)];

@@ -11,6 +11,7 @@ import type {
   StoredVersion,
   UsageRow,
 } from "../../../storage/contract.js";
+import { readKept } from "../../../storage/kept-items.js";
 import { isScope } from "../../../storage/session-id.js";
 import { fromSDKMessages, toSDKMessages } from "../../messages/sdk-message.js";
 import { totalInput } from "../../models/usage.js";
@@ -41,7 +42,7 @@ interface Snapshot {
   /** Ids of the messages whose `createdAt` was given as a `Date`, which JSON writes as a text. */
   dated?: string[];
   compactions?: StoredCompaction[];
-  blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number }[];
+  blocks?: { kind: BlockKey["kind"]; label: string; content: string; version: number; updatedAt?: string }[];
   entries?: (StoredEntry & { label: string; createdAt?: string; updatedAt?: string })[];
   /** Of the block `label`, or of its entry `key`, the newest first. */
   versions?: { label: string; key?: string; kept: StoredVersion[] }[];
@@ -52,50 +53,22 @@ interface Snapshot {
   records?: { label: string; key: string; value: string; version: number; expiresAt: number | null }[];
 }
 
-/** Which blocks, entries and records a session has: a store does not list them. By block and entry, as JSON. */
-export interface KnownKeys {
-  readonly blocks: Map<string, KnownBlock>;
-  readonly entries: Map<string, { readonly label: string; readonly key: string }>;
-  /** The labels of its records. */
-  readonly records: Set<string>;
-}
-
-type KnownBlock = Pick<BlockKey, "kind" | "label">;
-
-export function newKeys(): KnownKeys {
-  return { blocks: new Map(), entries: new Map(), records: new Set() };
-}
-
-export function blockName({ kind, label }: Pick<BlockKey, "kind" | "label">): string {
-  return JSON.stringify([kind, label]);
-}
-
-export function entryName(label: string, key: string): string {
-  return JSON.stringify([label, key]);
-}
-
-export interface ExportOptions {
-  readonly endReason: string | null;
-  /** When a message was stored, where the store does not know. */
-  readonly times: (messageId: string) => string | null;
-  /** The messages that were converted before and have not changed since; the others are added. */
-  readonly converted: Map<string, ConvertedMessage>;
-}
-
 export interface ConvertedMessage {
   readonly sdk: readonly SDKMessage[];
   /** Its `createdAt` was given as a `Date`. */
   readonly dated: boolean;
 }
 
-/** The state of a session of `store`, with all of its branches, summaries and blocks. */
+/**
+ * The state of a session of `store`, with all of its branches, summaries and blocks. `converted` has the messages that were
+ * converted before and have not changed since; the others are added.
+ */
 export async function exportSession(
   store: Store,
   id: string,
-  keys: KnownKeys,
-  { endReason, times, converted }: ExportOptions,
+  converted: Map<string, ConvertedMessage>,
 ): Promise<Omit<SessionState, "createdAt" | "updatedAt">> {
-  if (isScope(id)) return exportScope(store, id, keys);
+  if (isScope(id)) return exportScope(store, id);
   const info = await store.sessions.get(id);
   const record = info === null ? null : await SessionRecord.open(store, id);
   const session = store.session(id);
@@ -128,21 +101,18 @@ export async function exportSession(
     ...(info?.source ? { source: info.source } : {}),
     ...(info?.user_id ? { userId: info.user_id } : {}),
     ...(info !== null && Object.hasOwn(info.metadata, OURS) ? { fields: { [OURS]: info.metadata[OURS] } } : {}),
-    ...(endReason === null ? {} : { endReason }),
+    ...(info?.end_reason ? { endReason: info.end_reason } : {}),
     ...(plain ? {} : { tree: tree.map((node) => [node.id, node.parentId]) }),
     ...(plain ? {} : { offBranch: sdkOf(tree.map((node) => node.id).filter((node) => !onBranch.has(node))) }),
     ...(plain ? {} : { leaf: leaf ?? null }),
     ...nonEmpty("dated", dated),
     ...nonEmpty(
       "times",
-      tree.map((node) => Date.parse(times(node.id) ?? node.createdAt)),
+      tree.map((node) => Date.parse(node.createdAt)),
     ),
     ...nonEmpty("compactions", compactions),
-    ...nonEmpty("blocks", await readBlocks(store, id, keys)),
-    ...nonEmpty("entries", await readEntries(store, id, keys)),
-    ...nonEmpty("versions", await readVersions(store, id, keys)),
+    ...(await readMemory(store, id)),
     ...nonEmpty("usage", await store.sessions.usageRows(id)),
-    ...nonEmpty("records", await readRecords(store, id, keys)),
     ...skills,
   };
   const metadata = { ...record?.metadata, ...(Object.keys(ours).length === 0 ? {} : { [OURS]: ours }) };
@@ -151,28 +121,21 @@ export async function exportSession(
   return info?.parent_session_id ? { ...state, parentId: info.parent_session_id } : state;
 }
 
-/** Puts a state into a store that does not have the session yet. Resolves to the keys of its blocks and entries. */
-export async function importSession(store: Store, id: string, state: SessionState): Promise<KnownKeys> {
+/** Puts a state into a store that does not have the session yet. */
+export async function importSession(store: Store, id: string, state: SessionState): Promise<void> {
   const { [OURS]: found, ...metadata } = state.metadata ?? {};
   const ours = (found ?? {}) as Snapshot;
-  if (isScope(id)) return importBlocks(store, id, ours);
+  if (isScope(id)) return writeMemory(store, id, ours);
   const { model, source, userId, fields } = ours;
   const isRegistered = id !== "" || userId !== undefined || fields !== undefined;
   if (isRegistered) {
     const name = ours.name ?? id;
     await store.sessions.create({ id, name, model, source, userId, metadata: fields, parentSessionId: state.parentId });
   }
-  const tree = treeOf(state.messages ?? [], ours);
+  const tree = treeOf(state, ours);
   const { skills } = ours;
   if (tree.messages.length > 0 || skills !== undefined) await store.session(id).importTree({ ...tree, skills });
-  const keys = await importBlocks(store, id, ours);
-  for (const { label, key, value, version, expiresAt } of ours.records ?? []) {
-    keys.records.add(label);
-    await store.records.set({ sessionId: id, label }, key, fromBase64(value), {
-      version,
-      expiresAt: expiresAt ?? undefined,
-    });
-  }
+  await writeMemory(store, id, ours);
   const { usage } = state;
   if (usage && id !== "") {
     const { output_tokens: outputTokens, total_cost_usd: cost = 0 } = usage;
@@ -183,60 +146,85 @@ export async function importSession(store: Store, id: string, state: SessionStat
     if (usage) await record.setCounts(usage);
     await record.setMetadata({ ...record.metadata, ...metadata });
   }
-  return keys;
+  if ((await store.sessions.get(id)) === null) return;
+  const [createdAt, updatedAt] = [isoTime(state.createdAt), isoTime(state.updatedAt)];
+  await store.sessions.restore(id, { createdAt, updatedAt, endReason: ours.endReason });
 }
 
-async function importBlocks(store: Store, id: string, ours: Snapshot): Promise<KnownKeys> {
-  const keys = newKeys();
-  for (const { kind, label, content, version } of ours.blocks ?? []) {
-    await store.blocks.set({ sessionId: id, kind, label }, content, { version, keepVersions: 0 });
-    keys.blocks.set(blockName({ kind, label }), { kind, label });
+/** Removes the blocks and entries of a scope, which is no session. */
+export async function removeScope(store: Store, id: string): Promise<void> {
+  const { blocks, entries, versions } = await readMemory(store, id);
+  for (const { kind, label } of blocks ?? []) await store.blocks.delete({ sessionId: id, kind, label });
+  for (const { label, key } of [...(entries ?? []), ...(versions ?? [])]) {
+    if (key !== undefined) await store.entries.delete({ sessionId: id, label }, key, { keepVersions: 0 });
+  }
+}
+
+/** The blocks and entries of a scope, which is no session. */
+async function exportScope(store: Store, id: string) {
+  const metadata = { [OURS]: await readMemory(store, id) };
+  return { id, messages: [], usage: { input_tokens: 0, output_tokens: 0 }, metadata };
+}
+
+/** True for a state that tells nothing: of a session without messages, or of a scope without blocks and entries. */
+export function isEmpty({ metadata }: Pick<SessionState, "metadata">): boolean {
+  return Object.keys((metadata?.[OURS] ?? {}) as Snapshot).length === 0;
+}
+
+async function readMemory(store: Store, id: string): Promise<Memory> {
+  const found = { blocks: [], entries: [], versions: [], records: [] } as Required<Memory>;
+  const extras = extrasKey(id);
+  for await (const item of readKept(store, { sessionId: id })) {
+    if (item.kind === "prompt") found.blocks.push({ kind: "prompt", label: "", ...item.block });
+    if (item.kind === "block") {
+      // What it says stands in the state itself.
+      if (item.block.label === extras.label) continue;
+      found.blocks.push({ kind: "block", ...item.block });
+      addVersions(found.versions, { label: item.block.label }, item.versions);
+    }
+    if (item.kind === "entry") {
+      found.entries.push({ label: item.label, ...item.entry });
+      addVersions(found.versions, { label: item.label, key: item.entry.key }, item.versions);
+    }
+    if (item.kind === "removed") addVersions(found.versions, { label: item.label, key: item.key }, item.versions);
+    if (item.kind === "record") {
+      const { value, ...record } = item.record;
+      found.records.push({ label: item.label, ...record, value: toBase64(value) });
+    }
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, list]) => list.length > 0));
+}
+
+type Memory = Pick<Snapshot, "blocks" | "entries" | "versions" | "records">;
+
+// What is only the present one, of which nothing is known, is told with the block itself.
+function addVersions(
+  list: Required<Memory>["versions"],
+  name: { label: string; key?: string },
+  all: readonly StoredVersion[],
+) {
+  const kept = all.filter(({ author, content }, index) => index > 0 || author !== null || content === null);
+  if (kept.length > 0) list.push({ ...name, kept });
+}
+
+async function writeMemory(store: Store, id: string, ours: Snapshot): Promise<void> {
+  for (const { kind, label, content, version, updatedAt } of ours.blocks ?? []) {
+    await store.blocks.set({ sessionId: id, kind, label }, content, { version, updatedAt, keepVersions: 0 });
   }
   for (const { label, createdAt, updatedAt, ...entry } of ours.entries ?? []) {
-    const { key } = entry;
     await store.entries.set({ sessionId: id, label }, entry, { keepVersions: 0, createdAt, updatedAt });
-    keys.entries.set(entryName(label, key), { label, key });
   }
   for (const { label, key, kept } of ours.versions ?? []) {
     if (key === undefined) await store.blocks.importVersions({ sessionId: id, kind: "block", label }, kept);
     else await store.entries.importVersions({ sessionId: id, label }, key, kept);
-    if (key !== undefined) keys.entries.set(entryName(label, key), { label, key });
   }
-  return keys;
+  for (const { label, key, value, version, expiresAt } of ours.records ?? []) {
+    const options = { version, expiresAt: expiresAt ?? undefined };
+    await store.records.set({ sessionId: id, label }, key, fromBase64(value), options);
+  }
 }
 
-/** Removes blocks and entries. */
-export async function removeBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<void> {
-  for (const { kind, label } of keys.blocks.values()) await store.blocks.delete({ sessionId, kind, label });
-  for (const { label, key } of keys.entries.values())
-    await store.entries.delete({ sessionId, label }, key, { keepVersions: 0 });
-}
-
-/** The blocks and entries of a scope, which is no session. */
-async function exportScope(store: Store, id: string, keys: KnownKeys) {
-  const blocks = nonEmpty("blocks", await readBlocks(store, id, keys));
-  const entries = nonEmpty("entries", await readEntries(store, id, keys));
-  const ours = { ...blocks, ...entries, ...nonEmpty("versions", await readVersions(store, id, keys)) };
-  return { id, messages: [], usage: { input_tokens: 0, output_tokens: 0 }, metadata: { [OURS]: ours } };
-}
-
-/** When the messages of a state were stored, as ISO text by id. */
-export function timesOf(state: SessionState): Map<string, string> {
-  const ours = (state.metadata?.[OURS] ?? {}) as Snapshot;
-  const { messages } = treeOf(state.messages ?? [], ours);
-  const times = messages.flatMap(({ message }, index): [string, string][] => {
-    const time = ours.times?.[index];
-    return time === undefined ? [] : [[message.id, new Date(time).toISOString()]];
-  });
-  return new Map(times);
-}
-
-/** Why a session ended, as its state tells it; a store cannot be told. */
-export function endReasonOf(state: SessionState): string | null {
-  return ((state.metadata?.[OURS] ?? {}) as Snapshot).endReason ?? null;
-}
-
-function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
+function treeOf({ messages = [], updatedAt }: SessionState, ours: Snapshot): ImportedTree {
   const dated = new Set(ours.dated);
   const all = fromSDKMessages([...messages]).concat(fromSDKMessages(ours.offBranch ?? []));
   const stored = new Map(all.map((message) => [message.id, dated.has(message.id) ? withDate(message) : message]));
@@ -244,60 +232,15 @@ function treeOf(messages: readonly SDKMessage[], ours: Snapshot): ImportedTree {
   const order =
     ours.tree ?? [...stored.keys()].map((id, index, ids): [string, string | null] => [id, ids[index - 1] ?? null]);
   return {
-    messages: order.flatMap(([id, parentId]) => {
+    messages: order.flatMap(([id, parentId], index) => {
       const message = stored.get(id);
-      return message === undefined ? [] : [{ message, parentId }];
+      // A message's own time may lie in the future; it was stored before the session last changed.
+      const storedAt = isoTime(Math.min(ours.times?.[index] ?? updatedAt, updatedAt));
+      return message === undefined ? [] : [{ message, parentId, storedAt }];
     }),
     compactions: ours.compactions ?? [],
     activeLeafId: ours.leaf === undefined ? order.at(-1)?.[0] : ours.leaf,
   };
-}
-
-async function readBlocks(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"blocks">> {
-  const blocks: Listed<"blocks"> = [];
-  const extras = extrasKey(sessionId);
-  for (const { kind, label } of keys.blocks.values()) {
-    // What it says stands in the state itself.
-    if (kind === extras.kind && label === extras.label) continue;
-    const block = await store.blocks.get({ sessionId, kind, label });
-    if (block !== null) blocks.push({ kind, label, content: block.content, version: block.version });
-  }
-  return blocks;
-}
-
-async function readEntries(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"entries">> {
-  const entries: Listed<"entries"> = [];
-  for (const { label, key } of keys.entries.values()) {
-    const entry = await store.entries.get({ sessionId, label }, key);
-    if (entry !== null) entries.push({ label, ...entry });
-  }
-  return entries;
-}
-
-async function readVersions(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"versions">> {
-  const versions: Listed<"versions"> = [];
-  // What is only the present one, of which nothing is known, is told with the block itself.
-  const isKept = ({ author, content }: StoredVersion, index: number) =>
-    index > 0 || author !== null || content === null;
-  for (const { kind, label } of keys.blocks.values()) {
-    if (kind === "prompt") continue;
-    const kept = (await store.blocks.versions({ sessionId, kind, label })).filter(isKept);
-    if (kept.length > 0) versions.push({ label, kept });
-  }
-  for (const { label, key } of keys.entries.values()) {
-    const kept = (await store.entries.versions({ sessionId, label }, key)).filter(isKept);
-    if (kept.length > 0) versions.push({ label, key, kept });
-  }
-  return versions;
-}
-
-async function readRecords(store: Store, sessionId: string, keys: KnownKeys): Promise<Listed<"records">> {
-  const records: Listed<"records"> = [];
-  for (const label of keys.records) {
-    const found = await store.records.list({ sessionId, label }, { limit: Number.MAX_SAFE_INTEGER });
-    for (const { value, ...record } of found) records.push({ label, ...record, value: toBase64(value) });
-  }
-  return records;
 }
 
 // The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
@@ -316,7 +259,7 @@ function withDate(message: SessionMessage): SessionMessage {
   return message.createdAt === undefined ? message : { ...message, createdAt: new Date(message.createdAt) };
 }
 
-type Listed<K extends keyof Snapshot> = NonNullable<Snapshot[K]>;
+const isoTime = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 function nonEmpty(key: keyof Snapshot, list: readonly unknown[]): Snapshot {
   return list.length === 0 ? {} : { [key]: list };
