@@ -2,6 +2,7 @@ import { mediaTypeOf } from "../model/media.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { isoTime, senderName } from "../model/text.js";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
+import { formatDuration, toolMilliseconds } from "../model/tool-times.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { beginning } from "../tools/snippet.js";
 import { escapeHtml } from "./html-escape.js";
@@ -46,28 +47,29 @@ function messageHtml(message: SessionMessage): string {
   const who = escapeHtml(name === "" ? role : `${role} (${name})`);
   const time = isoTime(message.createdAt);
   const when = time === null ? "" : ` <time datetime="${time}">${time}</time>`;
-  const parts = message.parts.map(partHtml).filter((part) => part !== "");
+  const parts = message.parts.map((part) => partHtml(part, message)).filter((part) => part !== "");
   return `<article class="${kind}">\n<h2>${who}${when}</h2>\n${parts.join("\n")}\n</article>\n`;
 }
 
-function partHtml(part: SessionMessagePart): string {
+function partHtml(part: SessionMessagePart, message: SessionMessage): string {
   const text = typeof part?.text === "string" ? part.text.trim() : "";
   if (part?.type === "text") return text === "" ? "" : `<div class="text">${escapeHtml(text)}</div>`;
   if (part?.type === "reasoning")
     return text === "" ? "" : folded("Reasoning", `<div class="text">${escapeHtml(text)}</div>`);
   const tool = readToolPart(part);
-  if (tool !== null) return toolHtml(tool);
+  if (tool !== null) return toolHtml(tool, toolMilliseconds(message, tool.toolCallId));
   if (part?.type === "file") return fileHtml(part);
   if (part?.type === "source-url") return linkTo(part.url);
   return "";
 }
 
-function toolHtml({ toolName, input, output, errorText, kind }: ToolPart): string {
+function toolHtml({ toolName, input, output, errorText, kind }: ToolPart, milliseconds: number | null): string {
   const answer = errorText ?? output;
   const result =
     kind === "call" ? "<p>(no result)</p>" : `<h3>${errorText === null ? "Result" : "Error"}</h3>${code(answer)}`;
   const call = kind === "result" ? "" : `<h3>Input</h3>${code(input)}`;
-  return folded(`Tool: ${toolName ?? "unnamed"}`, `${call}${result}`);
+  const took = milliseconds === null ? "" : `, ${formatDuration(milliseconds)}`;
+  return folded(`Tool: ${toolName ?? "unnamed"}${took}`, `${call}${result}`);
 }
 
 function fileHtml(part: SessionMessagePart & { filename?: unknown }): string {

@@ -1,6 +1,7 @@
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { isoTime, senderName } from "../model/text.js";
 import { readToolPart, type ToolPart } from "../model/tool-parts.js";
+import { formatDuration, toolMilliseconds } from "../model/tool-times.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { beginning } from "../tools/snippet.js";
 
@@ -19,23 +20,24 @@ function messageText(message: SessionMessage): string {
   const name = senderName(message);
   const who = isSummaryMessage(message) ? "Summary of earlier messages" : capitalised(message.role);
   const head = `\n## ${heading(name === "" ? who : `${who} (${name})`)}${time === null ? "" : ` · ${time}`}\n`;
-  const parts = message.parts.map(partText).filter((text) => text !== "");
+  const parts = message.parts.map((part) => partText(part, message)).filter((text) => text !== "");
   return [head, ...parts.map((text) => `\n${text}\n`)].join("");
 }
 
-function partText(part: SessionMessagePart): string {
+function partText(part: SessionMessagePart, message: SessionMessage): string {
   const text = typeof part.text === "string" ? part.text.trim() : "";
   if (part.type === "text") return text;
   if (part.type === "reasoning") return text === "" ? "" : text.replace(/^/gmu, "> ");
   const tool = readToolPart(part);
-  if (tool !== null) return toolText(tool);
+  if (tool !== null) return toolText(tool, toolMilliseconds(message, tool.toolCallId));
   if (part.type === "file") return fileText(part);
   if (part.type === "source-url" && typeof part.url === "string") return `Source: <${part.url}>`;
   return "";
 }
 
-function toolText({ toolName, input, output, errorText, kind }: ToolPart): string {
-  const call = `**${toolName ?? "tool"}**\n\n${fenced(input, "json")}`;
+function toolText({ toolName, input, output, errorText, kind }: ToolPart, milliseconds: number | null): string {
+  const took = milliseconds === null ? "" : ` (${formatDuration(milliseconds)})`;
+  const call = `**${toolName ?? "tool"}**${took}\n\n${fenced(input, "json")}`;
   if (kind === "call") return `${call}\n\n(no result)`;
   return `${call}\n\n${errorText === null ? "Result:" : "Error:"}\n\n${fenced(errorText ?? output)}`;
 }

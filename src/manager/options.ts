@@ -1,6 +1,6 @@
 import type { ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
-import type { MetadataValue } from "../storage/contract.js";
+import type { MetadataValue, SessionOrder } from "../storage/contract.js";
 
 /** Makes the provider of one session. */
 export type ProviderForSession<P extends ContextBlockProvider = ContextBlockProvider> = (sessionId: string) => P;
@@ -38,9 +38,11 @@ export interface SessionListOptions {
   nameContains?: string | undefined;
   /** Only sessions whose metadata has each of these fields with just this value; null for a field that is not there. */
   metadata?: Record<string, MetadataValue> | undefined;
+  /** By the latest change (the default), by all tokens counted, or by cost; the latest or highest first. */
+  orderBy?: SessionOrder | undefined;
   /** Default 50. */
   limit?: number | undefined;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, of the same order. */
   cursor?: string | null | undefined;
 }
 

@@ -211,7 +211,8 @@ export class SessionManager {
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     assertOptions(options, "listPage()");
-    const { limit = 50, cursor, userId, idPrefix, nameContains, metadata } = options;
+    const { limit = 50, cursor, orderBy, userId, idPrefix, nameContains, metadata } = options;
+    if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost"], "orderBy");
     assertLimit(limit);
     assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
     if (userId !== undefined) assertUserId(userId);
@@ -221,7 +222,8 @@ export class SessionManager {
       assertStorableText(text, name);
     }
     if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
-    return this.#store.sessions.list({ userId, idPrefix, nameContains, metadata, limit, cursor: cursor ?? undefined });
+    const filter = { userId, idPrefix, nameContains, metadata };
+    return this.#store.sessions.list({ ...filter, orderBy, limit, cursor: cursor ?? undefined });
   }
 
   /** Gives a session another name. Errors: `SESSION_NOT_FOUND`, `INVALID_TEXT`. */

@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
+import { answeredNow } from "../model/tool-times.js";
 import type { Session } from "../session/session.js";
 
 /** The stored messages of a session's active branch, in step with the store. */
@@ -81,7 +82,7 @@ export class ActiveBranch {
     const parts = (last?.parts ?? []).map((part) =>
       isToolPart(part) && !isSettled(part) ? { ...part, ...results.get(part.toolCallId) } : part,
     );
-    await this.put({ ...(last as SessionMessage), parts });
+    await this.put(answeredNow(last as SessionMessage, { ...(last as SessionMessage), parts }));
   }
 
   /** Marks calls that were cut off, by a crash or because the host sent something else than their results. */

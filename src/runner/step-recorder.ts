@@ -1,6 +1,7 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { isSettled, isToolPart, settleToolCalls, type ToolCallPart } from "../model/tool-calls.js";
+import { ToolClock } from "../model/tool-times.js";
 import { errorText } from "./error-text.js";
 
 type Part = SessionMessagePart & Record<string, unknown>;
@@ -9,6 +10,7 @@ type Part = SessionMessagePart & Record<string, unknown>;
 export class StepRecorder {
   private readonly parts: Part[] = [];
   private readonly open = new Map<string, Part>();
+  private readonly clock = new ToolClock();
 
   constructor(private readonly id: string) {}
 
@@ -16,7 +18,7 @@ export class StepRecorder {
   message(): SessionMessage | null {
     // Copies: the parts go on changing here.
     const parts = this.parts.filter((part) => part.type !== "text" || part.text !== "").map((part) => ({ ...part }));
-    return parts.length === 0 ? null : { id: this.id, role: "assistant", parts };
+    return parts.length === 0 ? null : this.clock.on({ id: this.id, role: "assistant", parts });
   }
 
   /**
@@ -30,7 +32,7 @@ export class StepRecorder {
       // It may have been cut in the middle of a character.
       .map((part) => (part.type === "text" ? { ...part, text: (part.text ?? "").toWellFormed() } : part));
     if (parts.length === 0) return null;
-    return settleToolCalls({ id: this.id, role: "assistant", parts, metadata: { interrupted: reason } });
+    return this.clock.on(settleToolCalls({ id: this.id, role: "assistant", parts, metadata: { interrupted: reason } }));
   }
 
   /** True while a call waits for its result. */
@@ -100,6 +102,7 @@ export class StepRecorder {
 
   private call(chunk: Extract<TextStreamPart<ToolSet>, { type: "tool-call" }>): void {
     const { toolCallId, toolName, input, providerExecuted, providerMetadata, invalid, error } = chunk;
+    this.clock.called(toolCallId);
     const name = chunk.dynamic ? { type: "dynamic-tool", toolName } : { type: `tool-${toolName}` };
     const state = invalid
       ? { state: "output-error", rawInput: storedForm(input), errorText: errorText(error) }
@@ -117,7 +120,9 @@ export class StepRecorder {
     // A model may give two calls one id.
     const calls = this.parts.filter((part) => isToolPart(part) && part.toolCallId === toolCallId);
     const part = calls.find((call) => !isSettled(call as unknown as ToolCallPart)) ?? calls.at(-1);
-    if (part !== undefined) Object.assign(part, result);
+    if (part === undefined) return;
+    Object.assign(part, result);
+    this.clock.answered(toolCallId);
   }
 }
 

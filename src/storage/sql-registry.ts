@@ -6,7 +6,9 @@ import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Turns } from "./engine/turns.js";
 import { claimSessions } from "./operations/claim.js";
+import { sumCompactions } from "./operations/compaction-sums.js";
 import * as fork from "./operations/fork.js";
+import { listSessions } from "./operations/list-sessions.js";
 import { owned } from "./operations/owners.js";
 import * as sessions from "./operations/sessions.js";
 import { readUsage, readUsageRows } from "./operations/usage.js";
@@ -29,14 +31,15 @@ export function sqlRegistry(
     if (session.userId !== undefined && session.userId !== userId) throw owned(session.id);
     return { ...session, userId };
   };
+  const isOfAnother = (request: { readonly userId?: string | undefined }): boolean =>
+    userId !== undefined && (request.userId ?? userId) !== userId;
   return {
     create: async (session) => {
       const own = ownedBy(session);
       return turns.write(session.id, () => runner.write(() => sessions.createSession(own), "idempotent"));
     },
     get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(id, userId))),
-    list: ({ limit, cursor, ...filter }) =>
-      runner.single(() => sessions.listSessions(sql, [filter, { userId }], { limit, cursor })),
+    list: (request) => runner.single(() => listSessions(sql, [request, { userId }], request)),
     count: () => runner.single(() => sessions.countSessions(userId)),
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
     restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
@@ -52,8 +55,12 @@ export function sqlRegistry(
       ),
     importUsage: (id, total, rows) => write([id], () => sessions.importUsage(id, total, { rows, userId })),
     usage: async (request) => {
-      if (userId !== undefined && (request.userId ?? userId) !== userId) return [];
+      if (isOfAnother(request)) return [];
       return runner.single(() => readUsage({ ...request, userId: request.userId ?? userId }));
+    },
+    compactionSums: async (request) => {
+      if (isOfAnother(request)) return [];
+      return runner.single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
     },
     fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),
     split: async (id, opening, next) => {

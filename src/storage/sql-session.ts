@@ -92,7 +92,11 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     recent: (maxBytes, { minMessages, ...options }) =>
       read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
-    length: (leafId) => read(() => measures.pathLength(sql, id, leafId)),
+    length: async (leafId) => {
+      const { length, counted } = await read(() => measures.pathLength(sql, id, leafId));
+      if (counted !== null) await write(() => measures.noteLength(counted), "idempotent");
+      return length;
+    },
     count: () => readOne(() => measures.countMessages(id)),
     tokens: (leafId) => write(() => measures.visibleTokens(sql, id, leafId), "idempotent"),
     tree: () => read(() => readTree(id)),

@@ -1,6 +1,8 @@
 import type { HistoryMessage } from "../model/message.js";
 import type { ContextExplanation } from "../session/turn/explain.js";
 import type {
+  CompactionSum,
+  CompactionSumRequest,
   MemoryOwner,
   RememberedVersion,
   SearchHit,
@@ -34,7 +36,7 @@ export interface StudioInfo {
   readonly version: string;
 }
 
-/** `GET sessions?user&prefix&name&cursor&limit`: by latest change, newest first. */
+/** `GET sessions?order=change|tokens|cost&user&prefix&name&cursor&limit`: the latest change or the highest first. */
 export interface SessionList {
   readonly sessions: SessionRow[];
   /** Pass it as `cursor`; null behind the last page. */
@@ -203,7 +205,16 @@ export type RememberedRow = RememberedVersion;
 export interface UsageView {
   readonly rows: UsageRow[];
   readonly total: UsageSum;
+  /** What compactions made of the messages that they cover: by day, or of one session each; otherwise by session. */
+  readonly compactions: {
+    readonly by: CompactionSumRequest["by"];
+    readonly rows: CompactionSum[];
+    readonly total: Saved;
+  };
 }
+
+/** Compactions, and the tokens of what they cover and of their summaries. */
+export type Saved = Omit<CompactionSum, "name">;
 
 /** The day, the model, or the session's id, with what was used. */
 export type UsageRow = UsageOf;

@@ -33,6 +33,7 @@ import { records } from "./records.js";
 import { schemaBlocks } from "./schema-blocks.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
+import { sessionLists } from "./session-lists.js";
 import { sessions } from "./sessions.js";
 import { reasonToSkip, type StoreTarget } from "./target.js";
 import { titles } from "./titles.js";
@@ -66,6 +67,7 @@ const TOPICS: readonly Topic[] = [
   memoryLists,
   paging,
   usage,
+  sessionLists,
   versions,
   schemaBlocks,
   learning,

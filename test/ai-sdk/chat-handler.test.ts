@@ -1,5 +1,5 @@
 // One handler over HTTP: each of its routes, against a real server.
-import { type ToolSet, tool, type UIMessage } from "ai";
+import { convertToModelMessages, safeValidateUIMessages, type ToolSet, tool, type UIMessage } from "ai";
 import Database from "better-sqlite3";
 import { SessionManager } from "stemma";
 import { type ChatHandlerOptions, type ChatPage, chatHandler, type RunData } from "stemma/ai-sdk";
@@ -7,6 +7,7 @@ import { memory } from "stemma/memory";
 import { sqlite } from "stemma/sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { toolMilliseconds, withoutToolTimes } from "../../src/model/tool-times.js";
 import { openChat, textOf } from "./chat.js";
 import { lastUserText, type Say, scriptedModel } from "./scripted-model.js";
 import { serve } from "./server.js";
@@ -172,6 +173,26 @@ describe("tools", () => {
     const { messages } = await page("c1");
     expect(messages).toHaveLength(2);
     expect(messages[1]).toEqual(JSON.parse(JSON.stringify(chat.messages[1])));
+  });
+
+  it("are stored with the times of their calls and results, which no client and no model is shown", async () => {
+    await start(
+      (_text, calls) =>
+        [{ call: "weather", id: "t1", input: { city: "Oslo" } }, { call: "ask", id: "t2" }, "Sunny."][calls] as Say,
+      {
+        tools: { weather, ask },
+      },
+    );
+    const chat = openChat(server, "c1");
+    await chat.sendMessage({ text: "weather?" });
+    await chat.addToolOutput({ tool: "ask", toolCallId: "t2", output: "blue" });
+    await chat.sendMessage();
+    expect(textOf(chat.messages[1])).toBe("Sunny.");
+    const stored = (await manager.getHistory<UIMessage>("c1"))[1] as UIMessage;
+    for (const id of ["t1", "t2"]) expect(toolMilliseconds(stored, id)).toBeGreaterThanOrEqual(0);
+    expect(JSON.stringify([server.prompts, (await page("c1")).messages, chat.messages])).not.toContain("calledAt");
+    expect(await convertToModelMessages([stored])).toEqual(await convertToModelMessages([withoutToolTimes(stored)]));
+    expect((await safeValidateUIMessages({ messages: [stored] })).success).toBe(true);
   });
 
   it("write what the model remembers", async () => {

@@ -10,6 +10,7 @@ import {
   setDefaultStorage,
 } from "../../src/agent.js";
 import { memory } from "../../src/memory.js";
+import { toolMilliseconds } from "../../src/model/tool-times.js";
 import { Session } from "../../src/session.js";
 import { type Chunk, calls, collect, hangs, says, scripted, text, usage } from "./mock-model.js";
 import { add, ask, fails } from "./tools.js";
@@ -55,6 +56,9 @@ describe("a turn", () => {
     ]);
     expect(model.doStreamCalls[1]?.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
     expect(session.getUsage()).toEqual({ input_tokens: 20, output_tokens: 10 });
+    const asked = session.getMessages()[1] as { metadata?: unknown };
+    for (const id of ["a", "b"]) expect(toolMilliseconds(asked, id)).toBeGreaterThanOrEqual(0);
+    expect(JSON.stringify(model.doStreamCalls)).not.toContain("calledAt");
   });
 
   it("asks the model about the second message with everything that was said before", async () => {
@@ -702,6 +706,7 @@ describe("tools that wait for someone", () => {
       content: [{ output: { value: "The blue one" } }],
     });
     expect(resumed.getMessages().at(-1)).toMatchObject({ content: "Blue it is" });
+    expect(toolMilliseconds(resumed.getMessages()[1] as { metadata?: unknown }, "q")).toBeGreaterThanOrEqual(0);
   });
 
   it("marks the call as interrupted when something else is said", async () => {

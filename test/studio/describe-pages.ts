@@ -9,6 +9,8 @@ export interface ServedStudio {
   readonly studio: Studio;
   /** Renames the session `trip` beside the page, as another process would. */
   rename(name: string): Promise<void>;
+  /** Writes the block `memory` of the session `trip`, as another process would. */
+  writeMemory(content: string): Promise<void>;
   /** What the block `memory` of the session `trip` holds. */
   memory(): Promise<string | undefined>;
   close(): Promise<void>;
@@ -20,7 +22,7 @@ const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
   ["/?user=ada", ["A trip"]],
   ["/search?q=zebra", ["zebra", "A trip"]],
   ["/session?id=trip", ["A trip was booked.", "You are welcome, zebra", "5 stored"]],
-  ["/session?id=trip&originals=1", ["Plan a trip to the zebra crossing", "Booked."]],
+  ["/session?id=trip&originals=1", ["Plan a trip to the zebra crossing", "Booked.", "1.2 s"]],
   ["/session?id=trip&leaf=side", ["Cancel it"]],
   ["/context?id=trip", ["Tokens by source"]],
   ["/context?id=trip&turn=m3", ["Hash of the prefix"]],
@@ -29,7 +31,9 @@ const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
   ["/memory?user=ada&label=facts&entry=home", ["Lima", "Oslo"]],
   ["/memory?key=acme&label=team", ["Ships on Fridays."]],
   ["/memory?session=trip&message=m1", ["memory"]],
-  ["/usage", ["0.5"]],
+  ["/?order=cost", ["A trip"]],
+  ["/usage", ["0.5", "Compactions"]],
+  ["/usage?by=model&id=trip", ["Before and after"]],
 ];
 
 /** The real page on a real studio, in Chromium. */
@@ -77,13 +81,38 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
       await page.close();
     });
 
+    it("loads a sound when somebody asks for it", async () => {
+      const page = await visit("/session?id=trip&originals=1");
+      const play = page.getByRole("button", { name: "Play" });
+      await play.waitFor();
+      expect(await page.locator("audio").count()).toBe(0);
+      const [sound] = await Promise.all([page.waitForResponse(/api\/media/), play.click()]);
+      expect([sound.status(), sound.headers()["content-type"]]).toEqual([200, "audio/wav"]);
+      await page.close();
+      expect(faults).toEqual([]);
+    });
+
+    it("shows what somebody else wrote meanwhile to a block, and saves over nothing", async () => {
+      const page = await visit("/memory?session=trip&label=memory");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await served.writeMemory("Likes tapirs.");
+      await page.locator("textarea").fill("Likes giraffes.");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("alert").getByText("Likes tapirs.").waitFor();
+      expect(await served.memory()).toBe("Likes tapirs.");
+      await served.writeMemory("Likes zebras and crossings.");
+      await page.close();
+      // The browser notes the refusal.
+      expect(faults.splice(0)).toEqual([expect.stringContaining("409")]);
+    });
+
     it("writes a block, and restores the version before", async () => {
       const page = await visit("/memory?session=trip&label=memory");
       await page.getByRole("button", { name: "Edit" }).click();
       await page.locator("textarea").fill("Likes okapis.");
       await page.getByRole("button", { name: "Save" }).click();
       await expect.poll(() => served.memory()).toBe("Likes okapis.");
-      await page.getByText("Version 3", { exact: true }).first().waitFor();
+      await page.getByText("Version 5", { exact: true }).first().waitFor();
       await page.getByRole("button", { name: "Restore" }).first().click();
       await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
       await expect.poll(() => served.memory()).toBe("Likes zebras and crossings.");

@@ -179,7 +179,23 @@ export function describeStudio(name: string, open: () => Promise<OpenedStudio>):
       const { rows, total } = await get("usage?by=session");
       expect(rows).toMatchObject([{ name: "trip", requests: 1, inputTokens: 100, outputTokens: 20, cost: 0.5 }]);
       expect(total).toEqual({ requests: 1, inputTokens: 100, outputTokens: 20, cost: 0.5 });
+      const saved = await get("usage?by=model&id=trip");
+      expect(saved.compactions).toMatchObject({
+        by: "compaction",
+        rows: [{ compactions: 1 }],
+        total: { compactions: 1 },
+      });
+      expect(saved.compactions.total.tokensBefore).toBeGreaterThan(saved.compactions.total.tokensAfter);
       expect((await get("usage?by=day&id=other")).rows).toEqual([]);
+    });
+
+    it("lists sessions by cost and by tokens, page by page", async () => {
+      for (const order of ["cost", "tokens"]) {
+        const first = await get(`sessions?order=${order}&limit=1`);
+        expect(first.sessions[0].id).toBe("trip");
+        const rest = await get(`sessions?order=${order}&cursor=${encodeURIComponent(first.nextCursor)}`);
+        expect(rest.sessions).toHaveLength(2);
+      }
     });
 
     it.each(["jsonl", "markdown", "html"])("exports a session as %s", async (format) => {

@@ -1,4 +1,13 @@
-import type { FoundHit, MessagePage, SessionView, TreePage, TreeRow, UsageRow } from "../../src/studio/api.js";
+import type { CompactionSum } from "../../src/storage/contract.js";
+import type {
+  FoundHit,
+  MessagePage,
+  SessionView,
+  TreePage,
+  TreeRow,
+  UsageRow,
+  UsageView,
+} from "../../src/studio/api.js";
 import { blocks, versionOf } from "./page-memory.js";
 import { contextView, turnOf } from "./page-turns.js";
 import { HOSTILE, range, timeOf, type World } from "./page-world.js";
@@ -80,9 +89,25 @@ export const ROUTES: Readonly<Record<string, Route>> = {
       outputTokens: sum("outputTokens"),
       cost: sum("cost"),
     };
-    return { rows, total };
+    return { rows, total, compactions: compactionsOf(rows, query) };
   },
 };
+
+function compactionsOf(rows: readonly UsageRow[], query: Query): UsageView["compactions"] {
+  const sums = rows.slice(0, 12).map(({ name }, place) => ({
+    name,
+    compactions: 1 + (place % 3),
+    tokensBefore: 42_000 - place * 2_900,
+    tokensAfter: 900 + place * 40,
+  }));
+  const sum = (field: Exclude<keyof CompactionSum, "name">) => sums.reduce((total, row) => total + row[field], 0);
+  const total = {
+    compactions: sum("compactions"),
+    tokensBefore: sum("tokensBefore"),
+    tokensAfter: sum("tokensAfter"),
+  };
+  return { by: query.get("by") === "day" ? "day" : "session", rows: sums, total };
+}
 
 function sessionView(world: World, query: Query): SessionView {
   const id = query.get("id") ?? "";

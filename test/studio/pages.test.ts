@@ -15,6 +15,8 @@ async function served(store: Store, other: Store, cleanUp = () => {}): Promise<S
   return {
     studio: createStudio(sampleManager(store), { basePath: "/debug", write: true, authorize: () => true }),
     rename: async (name) => void (await other.sessions.update("trip", { name })),
+    writeMemory: async (content) =>
+      void (await other.blocks.set({ sessionId: "trip", kind: "block", label: "memory" }, content)),
     memory: async () => (await other.blocks.get({ sessionId: "trip", kind: "block", label: "memory" }))?.content,
     close: async () => {
       await Promise.all([store.close(), other.close()]);

@@ -5,6 +5,9 @@ import type { Store } from "../../src/storage/contract.js";
 export const PICTURE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** A sound of one sample. */
+const SOUND = "data:audio/wav;base64,UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==";
+
 const text = (value: string) => [{ type: "text", text: value }];
 
 /** A manager as a program configures it. */
@@ -32,6 +35,9 @@ export async function fillSample(store: Store): Promise<void> {
     {
       id: "m2",
       role: "assistant",
+      metadata: {
+        toolTimes: { c: { calledAt: "2026-11-22T10:00:00.000Z", answeredAt: "2026-11-22T10:00:01.240Z" } },
+      },
       parts: [
         { type: "reasoning", text: "first think" },
         { type: "tool-book", toolCallId: "c", state: "output-available", input: { to: "Oslo" }, output: { ok: true } },
@@ -42,6 +48,7 @@ export async function fillSample(store: Store): Promise<void> {
           url: "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'/%3E",
         },
         { type: "file", mediaType: "text/html", url: "data:text/html,<script>window.__xss=1</script>" },
+        { type: "file", mediaType: "audio/wav", url: SOUND },
         ...text("Booked."),
       ],
     },

@@ -4,6 +4,11 @@ import type { SessionMessage } from "../../src/model/message.js";
 const text = (value: string) => ({ type: "text", text: value });
 const message = (id: string, role: string, ...parts: SessionMessage["parts"]): SessionMessage => ({ id, role, parts });
 
+/** When its tool was called and answered, as the chat handler notes it. */
+const TOOL_TIMES = {
+  "find-1": { calledAt: "2026-11-22T10:00:00.000Z", answeredAt: "2026-11-22T10:00:01.240Z" },
+};
+
 const TITLES = [
   "A week in Lisbon",
   "Sourdough that rises",
@@ -49,7 +54,10 @@ async function fillLisbon(ada: SessionManager): Promise<void> {
         { label: "memory", content: "Likes to walk. Does not eat meat." },
         { toolCallId: "call-1" },
       );
-    await session.appendMessage(message(`${id}-a`, "assistant", ...answer));
+    await session.appendMessage({
+      ...message(`${id}-a`, "assistant", ...answer),
+      ...(id === "plan" ? { metadata: { toolTimes: TOOL_TIMES } } : {}),
+    });
     await ada.addUsage("lisbon", 1400, 310, 0.011, "large-2");
   };
   for (const [index, day] of DAYS.entries())

@@ -1,3 +1,4 @@
+import type { MemoryBlock } from "../../src/studio/api.js";
 import type { Studio } from "../../src/studio/options.js";
 import type { Ask } from "../studio/ask.js";
 import { describePages } from "../studio/describe-pages.js";
@@ -18,6 +19,11 @@ function passingOn(ask: Ask): Studio {
   };
 }
 
+async function memoryBlock(ask: Ask): Promise<MemoryBlock> {
+  const { json } = await ask({ path: "/api/memory?session=trip" });
+  return json.blocks.find(({ label }: MemoryBlock) => label === "memory");
+}
+
 describeWorkerd("a studio in a Durable Object", studioWorker, (workerd) => {
   describePages("a Durable Object", async () => {
     const object = workerd.object("StudioObject", "pages");
@@ -26,10 +32,12 @@ describeWorkerd("a studio in a Durable Object", studioWorker, (workerd) => {
     return {
       studio: passingOn(ask),
       rename: async (name) => void (await ask({ path: "/api/rename", body: { id: "trip", name } })),
-      memory: async () => {
-        const { json } = await ask({ path: "/api/memory?session=trip" });
-        return json.blocks.find(({ label }: { label: string }) => label === "memory")?.content;
+      writeMemory: async (content) => {
+        const { version } = await memoryBlock(ask);
+        const body = { owner: { session: "trip" }, label: "memory", content, expectedVersion: version };
+        await ask({ path: "/api/edit-block", body });
       },
+      memory: async () => (await memoryBlock(ask)).content,
       close: async () => {},
     };
   });

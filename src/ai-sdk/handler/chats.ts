@@ -1,6 +1,7 @@
 import type { UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
 import type { SessionManager } from "../../manager/session-manager.js";
+import { withoutToolTimes } from "../../model/tool-times.js";
 import type { Session } from "../../session/session.js";
 import type { SessionInfo, StoredCompaction } from "../../storage/contract.js";
 import type { RunState, RunStatus } from "../run/log.js";
@@ -34,7 +35,7 @@ export interface ChatRun {
 /** What `GET /:id` answers. */
 export interface ChatPage<M extends UIMessage = UIMessage> {
   readonly chat: ChatInfo;
-  /** The newest messages of the active branch, or those before `before`; oldest first, as they were stored. */
+  /** The newest messages of the active branch, or those before `before`; oldest first, as they were stored. Times of tool calls are left out. */
   readonly messages: M[];
   /** For each of these messages that has siblings: the ids of all, itself included, in the order in which they were written. */
   readonly siblings: Readonly<Record<string, string[]>>;
@@ -77,7 +78,7 @@ async function pageOf(session: Session, before: string | null, limit: number) {
   const options = { leafId: end?.id ?? null, newestFirst: true, summaries: false, onCorrupt: "skip" } as const;
   for await (const message of session.history<UIMessage>(options)) {
     if (messages.length === limit) return { messages: messages.reverse(), previous: messages[0]?.id ?? null };
-    messages.push(message);
+    messages.push(withoutToolTimes(message));
   }
   return { messages: messages.reverse(), previous: null };
 }

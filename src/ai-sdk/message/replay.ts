@@ -1,6 +1,7 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { SessionMessagePart } from "../../model/message.js";
 import { isToolPart, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
+import { withoutToolTimes } from "../../model/tool-times.js";
 
 /** The chunks that make a stored message in a client that has nothing of it; without the frame of `start` and `finish`. */
 export function replay(message: UIMessage): UIMessageChunk[] {
@@ -11,7 +12,7 @@ export function replay(message: UIMessage): UIMessageChunk[] {
 
 /** The whole stream of a stored message. */
 export function replayed(message: UIMessage): ReadableStream<UIMessageChunk> {
-  const { id, metadata } = message;
+  const { id, metadata } = withoutToolTimes(message);
   const start: UIMessageChunk = {
     type: "start",
     messageId: id,

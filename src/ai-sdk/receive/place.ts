@@ -1,6 +1,7 @@
 import type { ToolSet, UIMessage } from "ai";
 import { StemmaError } from "../../errors.js";
 import { isInterrupted } from "../../model/tool-calls.js";
+import { answeredNow } from "../../model/tool-times.js";
 import type { Session } from "../../session/session.js";
 import { mergeResults } from "../message/merge.js";
 import { fieldsOf, finishedSteps, isWaiting, unmarked } from "../message/parts.js";
@@ -64,7 +65,8 @@ async function placeResults(
   const stored = await session.getMessage<UIMessage>(given.id);
   if (stored === null) return placeUnanswered(session, submission);
   if (stored.role !== "assistant") throw invalid(`Message "${given.id}" is not the assistant's.`);
-  const merged = mergeResults(stored, given.parts, tools);
+  const results = mergeResults(stored, given.parts, tools);
+  const merged = results === stored ? stored : answeredNow(stored, results);
   if (merged !== stored) await session.updateMessage(unmarked(merged));
   const parent = await session.getParent(stored.id);
   if (merged === stored && isBroken(stored)) {

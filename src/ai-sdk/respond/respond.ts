@@ -6,6 +6,7 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from "ai";
+import { ToolClock } from "../../model/tool-times.js";
 import { coreOf, type Session } from "../../session/session.js";
 import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
 import { replay } from "../message/replay.js";
@@ -14,6 +15,7 @@ import { withStoredIds } from "../receive/renamed.js";
 import { leaveAtAnswer } from "../run/recover.js";
 import { type Turn, takeTurn } from "../turn.js";
 import { StepWriter } from "./keep-steps.js";
+import { timed } from "./timed.js";
 import { AnswerUsage } from "./usage.js";
 
 export interface RespondOptions {
@@ -62,6 +64,7 @@ export function respond(session: Session, result: StreamResult, options: Respond
 class Answer {
   readonly #steps: StepWriter;
   readonly #usage: AnswerUsage;
+  readonly #clock = new ToolClock();
   #latest: UIMessage | null = null;
   #failed = false;
   #told = new Set<string>();
@@ -105,7 +108,8 @@ class Answer {
           return this.options.messageMetadata?.(given);
         };
         const settings = { sendReasoning: true, sendSources: true, onError, messageMetadata };
-        writer.merge(withStoredIds(result.toUIMessageStream(settings), this.turn.renamed));
+        const chunks = withStoredIds(result.toUIMessageStream(settings), this.turn.renamed);
+        writer.merge(timed(chunks, this.#clock));
       },
       onError: (error) => this.#textOf(error),
       onStepFinish: ({ responseMessage }) => this.#keep(responseMessage),
@@ -137,7 +141,7 @@ class Answer {
     const { keeper, run, placed } = this.turn;
     if (!(await keeper.holds())) return;
     const answer = this.#latest;
-    if (answer !== null && hasContent(answer)) await this.#steps.write(this.#final(answer));
+    if (answer !== null && hasContent(answer)) await this.#steps.write(this.#clock.on(this.#final(answer)));
     else if (!this.#failed && run.brokenOff === null) this.#fail("The model gave no answer.");
     await leaveAtAnswer(this.session, placed);
   }
@@ -148,7 +152,8 @@ class Answer {
   }
 
   async #keep(message: UIMessage): Promise<void> {
-    if (hasContent(message) && this.turn.run.brokenOff !== "lost") await this.#steps.write(message);
+    if (!hasContent(message) || this.turn.run.brokenOff === "lost") return;
+    await this.#steps.write(this.#clock.on(message));
   }
 
   #status(): "completed" | "stopped" | "failed" {

@@ -2,6 +2,7 @@ import { summaryMessage } from "../../model/compactions.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { forgetLength } from "../operations/measures.js";
 import { isoNow } from "../operations/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { repairMedia } from "./repair-media.js";
@@ -27,6 +28,7 @@ export function* repairSession(sql: Dialect, session: SessionRecord, found: Find
   const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", sessionNumber);
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
   if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", sessionNumber);
+  yield* forgetLength(sessionNumber);
   // Totals are measured anew when they are asked for.
   yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, sessionNumber);
 }
@@ -108,7 +110,7 @@ function* repairSummaries(
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
       `UPDATE assistant_compactions SET session_id = ?, summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
-         tokens = ?, created_at = ? WHERE n = ?`,
+         tokens = ?, covered_tokens = ?, created_at = ? WHERE n = ?`,
       sessionId,
       textOf(row.summary),
       from?.n ?? null,
@@ -116,6 +118,7 @@ function* repairSummaries(
       to?.n ?? null,
       to?.id ?? textOf(row.to_message_id),
       tokens,
+      isWhole(row.covered_tokens) ? row.covered_tokens : null,
       isTime(row.created_at) ? row.created_at : isoNow(),
       row.n,
     );

@@ -4,7 +4,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import type { CompactionRow } from "../operations/compactions.js";
-import { measureTokens } from "../operations/measures.js";
+import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
 import { parseSkills } from "../operations/skill-state.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
@@ -32,11 +32,16 @@ export interface SessionRecord {
   readonly stale: number | null;
   readonly skills: string | null;
   readonly changes: number;
+  readonly appended_until: string | null;
+  readonly counted_to: number | null;
+  readonly counted: number | null;
+  readonly counted_all: number | null;
 }
 
 export interface SummaryRow extends CompactionRow {
   readonly session_id: string;
   readonly tokens: number;
+  readonly covered_tokens: number | null;
 }
 
 /** Holds everything that is kept by a session's number against the rules. */
@@ -48,7 +53,11 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
   const summaries = yield* readSummaries(sessionNumber);
   found.count("assistant_branches", branches.length);
   found.count("assistant_compactions", summaries.length);
-  const wanted = [session.leaf ?? 0, ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0])];
+  const wanted = [
+    session.leaf ?? 0,
+    session.counted_to ?? 0,
+    ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0]),
+  ];
   const tree = new TreeCheck(session, branches, wanted, found);
   const refs = openRefs(sessionNumber);
   yield* scanMessages(sql, sessionNumber, function* (page) {
@@ -65,12 +74,21 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
   }
   for (const summary of summaries) checkSummary(id, summary, tree, found);
   yield* checkMedia(session, found);
+  if (!found.has("tree")) yield* checkLength(sql, session, tree, found);
   // Only rows that fit together can be added up.
   if (found.has("tree") || found.has("summary")) return;
   for (const place of tree.measured) {
     if ((yield* measureTokens(sql, sessionNumber, place)) === place.total) continue;
     found.add("totals", "assistant_messages", id, place.id, "The sum of tokens up to it is not right.");
   }
+}
+
+function* checkLength(sql: Dialect, session: SessionRecord, tree: TreeCheck, found: Findings): Operation<void> {
+  if (session.counted_to === null) return;
+  const place = tree.passed.get(session.counted_to);
+  const lengths = place === undefined ? null : yield* countTo(sql, session.no, place);
+  if (lengths?.path === session.counted && lengths.all === session.counted_all) return;
+  found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }
 
 export function readBranches(sessionNumber: number): Operation<BranchRow[]> {
@@ -81,7 +99,8 @@ export function readBranches(sessionNumber: number): Operation<BranchRow[]> {
 }
 
 export function readSummaries(sessionNumber: number): Operation<SummaryRow[]> {
-  const columns = "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens";
+  const columns =
+    "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
   const query = `SELECT ${columns} FROM assistant_compactions WHERE n BETWEEN ? AND ? ORDER BY n`;
   return all<SummaryRow>(query, floorOf(sessionNumber), ceilingOf(sessionNumber));
 }
@@ -107,6 +126,10 @@ export function faultsOf(session: SessionRecord): string[] {
     leaf: leaf === null || leaf === 0 || isOwn(leaf),
     changes: isWhole(Number(session.changes)),
     stale: stale === null || isOwn(stale),
+    appended_until: session.appended_until === null || isTime(session.appended_until),
+    counted_to: session.counted_to === null || isOwn(session.counted_to),
+    counted: session.counted === null || isWhole(session.counted),
+    counted_all: session.counted_all === null || isWhole(session.counted_all),
     skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
   };
   return Object.keys(rules).filter((column) => !rules[column]);
@@ -150,6 +173,7 @@ function checkSummary(sessionId: string, row: SummaryRow, tree: TreeCheck, found
   if (row.session_id !== sessionId) report("It stands among the rows of another session.");
   if (!isTime(row.created_at)) report("When it was made is no time.");
   if (row.tokens !== estimateMessageTokens(summaryMessage(row))) report("Its tokens are not those of its text.");
+  if (row.covered_tokens !== null && !isWhole(row.covered_tokens)) report("What it covers is no number of tokens.");
   if (row.from_n === null && row.to_n === null) return;
   const from = tree.passed.get(row.from_n ?? 0);
   const to = tree.passed.get(row.to_n ?? 0);

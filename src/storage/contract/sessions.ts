@@ -64,6 +64,19 @@ export interface SessionFilter {
   readonly metadata?: Readonly<Record<string, MetadataValue>> | undefined;
 }
 
+/** By the latest change, by all tokens that were counted, or by cost; the latest or highest first. */
+export type SessionOrder = "change" | "tokens" | "cost";
+
+/** A page of a list of sessions. */
+export interface SessionListRequest extends SessionFilter {
+  /** Default: "change". */
+  readonly orderBy?: SessionOrder | undefined;
+  /** Default: all. */
+  readonly limit?: number | undefined;
+  /** A page's `nextCursor`, of the same order. */
+  readonly cursor?: string | undefined;
+}
+
 /** Which usage is summed up: whatever is left out does not narrow it. */
 export interface UsageRequest {
   readonly by: "day" | "model" | "session";
@@ -98,6 +111,22 @@ export interface UsageSum extends Usage {
   readonly requests: number;
 }
 
+/** Which compactions are summed up: whatever is left out does not narrow it. */
+export interface CompactionSumRequest extends Omit<UsageRequest, "by"> {
+  readonly by: "day" | "session" | "compaction";
+}
+
+/** What compactions made of the messages that they cover, in estimated tokens. */
+export interface CompactionSum {
+  /** The day on which they were made, in UTC, the session's id, or the compaction's. */
+  readonly name: string;
+  readonly compactions: number;
+  /** What they cover, as a model was shown it when they were made. */
+  readonly tokensBefore: number;
+  /** The summaries. */
+  readonly tokensAfter: number;
+}
+
 /** A session that goes on with another one. */
 export type Continuation = Omit<NewSession, "name"> & { readonly name?: string | undefined };
 
@@ -109,10 +138,8 @@ export interface SessionRegistry {
    */
   create(session: NewSession): Promise<SessionInfo>;
   get(id: string): Promise<SessionInfo | null>;
-  /** Sessions by latest change, newest first. `cursor` is a page's `nextCursor`; null when there is no further page. */
-  list(
-    options: SessionFilter & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-  ): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
+  /** Sessions in an order. `nextCursor` is null when there is no further page. Errors: `INVALID_ARGUMENT` for a cursor that is none of the order. */
+  list(options: SessionListRequest): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
   count(): Promise<number>;
   /** Resolves to the entry as it is then. Errors: `SESSION_NOT_FOUND`. */
   update(id: string, change: SessionChange): Promise<SessionInfo>;
@@ -131,6 +158,11 @@ export interface SessionRegistry {
   importUsage(id: string, total: Usage, rows?: readonly UsageRow[]): Promise<void>;
   /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
   usage(request: UsageRequest): Promise<UsageSum[]>;
+  /**
+   * What compactions cover and what their summaries take, summed up: days newest first, the others by what was saved, the most
+   * first. One that was made before this was noted is left out.
+   */
+  compactionSums(request: CompactionSumRequest): Promise<CompactionSum[]>;
   /** Copies the path to `atMessageId` with its compactions, blocks, frozen prompt, user and metadata. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT` for an id that is taken. */
   fork(id: string, atMessageId: string, fork: NewSession): Promise<SessionInfo>;
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`; user and metadata are its too. Errors: `SESSION_NOT_FOUND`. */

@@ -22,6 +22,8 @@ export interface Dialect {
   readonly keepsText: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
   readonly namesKeys: boolean;
+  /** The day of a column of times, in UTC, as `2026-11-22`. */
+  readonly dayOf: (time: string) => string;
   /** How bytes go into a column and come out of it. */
   readonly bytes: BytesDialect;
   /** True for a column of JSON, an object, that has a field with this value; with null for one that lacks the field. */

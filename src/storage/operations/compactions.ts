@@ -8,6 +8,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView } from "./history.js";
+import { tokensOf } from "./measures.js";
 import { findSegments, selectRanges, spansBetween, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
@@ -77,8 +78,10 @@ export function* addCompaction(
     toMessageId: to.id,
     createdAt: compaction.createdAt ?? isoNow(),
   };
+  const covered = yield* tokensOf(sql, spansBetween(yield* visibleSpans(head.no, to), from.n, to.n));
   yield* run(
-    `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens, covered_tokens)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     nextPosition(head.no, last?.n ?? floorOf(head.no)),
     stored.id,
     stored.summary,
@@ -89,6 +92,7 @@ export function* addCompaction(
     to.n,
     sessionId,
     estimateMessageTokens(summaryMessage(stored)),
+    covered,
   );
   yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
   return stored;

@@ -2,6 +2,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { shrinkCompactions } from "./compactions.js";
 import { dropContent } from "./content.js";
+import { forgetLength } from "./measures.js";
 import { ceilingOf } from "./row-id.js";
 import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
 
@@ -15,7 +16,10 @@ export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly s
     head = yield* deleteMessage(sql, sessionId, head, ...placesOf(found));
     deleted.push(id);
   }
-  if (head !== null && deleted.length > 0) yield* touchSession(head.no, head.leaf, head.stale);
+  if (head !== null && deleted.length > 0) {
+    yield* forgetLength(head.no);
+    yield* touchSession(head.no, head.leaf, head.stale);
+  }
   return deleted;
 }
 

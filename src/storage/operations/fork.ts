@@ -122,8 +122,8 @@ function* copyPath(
   );
   yield* run(
     `INSERT INTO assistant_compactions
-       (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, from_n, to_n)
-     SELECT c.n + ?, c.id, ?, c.summary, c.from_message_id, c.to_message_id, c.created_at, c.tokens, c.from_n + ?, c.to_n + ?
+       (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, covered_tokens, from_n, to_n)
+     SELECT c.n + ?, c.id, ?, c.summary, c.from_message_id, c.to_message_id, c.created_at, c.tokens, c.covered_tokens, c.from_n + ?, c.to_n + ?
      FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n + ? WHERE c.n BETWEEN ? AND ?`,
     shift,
     sessionId,

@@ -2,7 +2,8 @@ import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { currentTotal } from "./messages.js";
-import { findSegments, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { findSegments, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
@@ -19,18 +20,79 @@ export function* rowStats(sql: Dialect, sessionId: string, leafId: string | unde
   return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
-/** See `SessionStore.length`. */
-export function* pathLength(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
-  const found = yield* findLeaf(sessionId, leafId);
-  if (found === null) return 0;
-  const { head, leaf } = found;
-  return yield* sumOverRanges(sql, "count(*)", yield* findSegments(head.no, leaf));
+/** A length that is worth writing down: the next count of a path through the row `to` begins behind it. */
+export interface CountedLength {
+  readonly no: number;
+  readonly to: number;
+  readonly length: number;
+  /** It holds as long as the session has no other number of changes. */
+  readonly changes: number;
 }
 
-/** See `SessionStore.count`. By the index on ids, which holds no contents. */
+/** So many rows are counted each time. */
+const UNCOUNTED = 1000;
+
+/** See `SessionStore.length`. With `counted`, which is to be written down, where many rows had to be counted. */
+export function* pathLength(
+  sql: Dialect,
+  sessionId: string,
+  leafId: string | undefined,
+): Operation<{ readonly length: number; readonly counted: CountedLength | null }> {
+  const found = yield* findLeaf(sessionId, leafId);
+  if (found === null) return { length: 0, counted: null };
+  const { no: sessionNumber } = found.head;
+  const segments = yield* findSegments(sessionNumber, found.leaf);
+  const known = yield* first<{ n: number | null; branch: number; counted: number; changes: number }>(
+    `SELECT m.n AS n, m.branch AS branch, s.counted AS counted, s.changes AS changes
+     FROM assistant_sessions s LEFT JOIN assistant_messages m ON m.n = s.counted_to WHERE s.no = ?`,
+    sessionNumber,
+  );
+  const to = known?.n ?? null;
+  const isOnPath = to !== null && segments.some((s) => s.branch === known?.branch && s.lo <= to && to <= s.hi);
+  const rest = isOnPath ? segments.map((s) => ({ ...s, lo: Math.max(s.lo, to + 1) })) : segments;
+  const more = yield* sumOverRanges(sql, "count(*)", rest);
+  const length = (isOnPath ? Number(known?.counted) : 0) + more;
+  if (more < UNCOUNTED || known === undefined) return { length, counted: null };
+  return { length, counted: { no: sessionNumber, to: found.leaf.n, length, changes: Number(known.changes) } };
+}
+
+/** Writes a length down, with that of all branches up to there, unless the session was changed since it was counted. */
+export function* noteLength({ no, to, length, changes }: CountedLength): Operation<void> {
+  yield* run(
+    `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
+       counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
+     WHERE no = ? AND changes = ?`,
+    ...[to, length, to, no, changes],
+  );
+}
+
+/** Forgets the length that a session holds. */
+export function* forgetLength(sessionNumber: number): Operation<void> {
+  yield* run(
+    "UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
+    sessionNumber,
+  );
+}
+
+/** How many messages the path to a row has, and all branches up to it. */
+export function* countTo(
+  sql: Dialect,
+  sessionNumber: number,
+  leaf: MessagePosition,
+): Operation<{ readonly path: number; readonly all: number }> {
+  const path = yield* sumOverRanges(sql, "count(*)", yield* findSegments(sessionNumber, leaf));
+  const query = "SELECT count(*) AS count FROM assistant_messages WHERE n BETWEEN ? AND ?";
+  const row = yield* first<{ count: number }>(query, floorOf(sessionNumber), leaf.n);
+  return { path, all: Number(row?.count) };
+}
+
+/** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sessionId: string): Operation<number> {
   const row = yield* first<{ count: number }>(
-    "SELECT count(*) AS count FROM assistant_messages WHERE session_id = ?",
+    `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = s.id)
+       ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
+         WHERE m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
+     FROM assistant_sessions s WHERE s.id = ?`,
     sessionId,
   );
   return Number(row?.count ?? 0);
@@ -52,7 +114,11 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
 
 /** Adds up the tokens of the visible history to `leaf`. */
 export function* measureTokens(sql: Dialect, sessionNumber: number, leaf: MessagePosition): Operation<number> {
-  const spans = yield* visibleSpans(sessionNumber, leaf);
+  return yield* tokensOf(sql, yield* visibleSpans(sessionNumber, leaf));
+}
+
+/** Adds up the tokens of what a reader sees. */
+export function* tokensOf(sql: Dialect, spans: readonly PathSpan[]): Operation<number> {
   let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(spans));
   for (const span of spans) if ("compaction" in span) total += Number(span.compaction.tokens);
   return total;

@@ -122,7 +122,10 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
   const wasFrozen = yield* removeBlock(promptKey(sessionId));
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, sessionNumber);
-  yield* run("UPDATE assistant_sessions SET skills = NULL WHERE no = ?", sessionNumber);
+  yield* run(
+    "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
+    sessionNumber,
+  );
   yield* touchSession(sessionNumber, null, null);
   return wasFrozen;
 }

@@ -1,11 +1,12 @@
 import type { MetadataValue, SessionFilter } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
+import { orderedPage } from "./ordered-page.js";
 
 /** A condition on sessions `s`, which pass each of the filters. */
 export function sessionFilter(sql: Dialect, ...filters: readonly SessionFilter[]): Condition {
   const conditions = filters.flatMap(({ userId, idPrefix, nameContains, parentSessionId, metadata = {} }) => [
     ...(userId === undefined ? [] : [{ condition: "s.user_id = ?", values: [userId] }]),
-    ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(idPrefix)]),
+    ...(idPrefix === undefined || idPrefix === "" ? [] : [hasPrefix(sql, idPrefix)]),
     ...(parentSessionId === undefined ? [] : [{ condition: "s.parent_session_id = ?", values: [parentSessionId] }]),
     ...(nameContains === undefined || nameContains === "" ? [] : [hasName(nameContains)]),
     ...Object.entries(metadata).map(([name, value]) => hasField(sql, name, value)),
@@ -23,9 +24,9 @@ const hasName = (text: string): Condition => ({
   values: [text],
 });
 
-// Engines count characters, not the halves of surrogate pairs.
-function hasPrefix(prefix: string): Condition {
-  return { condition: "substr(s.id, 1, ?) = ?", values: [Array.from(prefix).length, prefix] };
+function hasPrefix(sql: Dialect, prefix: string): Condition {
+  const { condition, values } = orderedPage(sql, "s.id", { prefix });
+  return { condition, values };
 }
 
 function hasField(sql: Dialect, name: string, value: MetadataValue): Condition {

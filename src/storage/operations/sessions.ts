@@ -2,40 +2,38 @@ import { StemmaError } from "../../errors.js";
 import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/session-metadata.js";
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
-import type {
-  NewSession,
-  SessionChange,
-  SessionDates,
-  SessionFilter,
-  SessionInfo,
-  Usage,
-  UsageRow,
-} from "../contract.js";
+import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run } from "../engine/operation.js";
+import { first, type Operation, run } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
 import { removeRows } from "./messages.js";
 import { adoptSession, ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";
 import { SESSION_RANGE } from "./row-id.js";
-import { sessionFilter } from "./session-filter.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
 import { countRequest, exactSum, insertUsageRows, removeUsage } from "./usage.js";
 import { removeAllVersions } from "./versions.js";
 
-// A plain append does not touch the session's row: the newest message tells when it was.
-const sessionsWhere = (condition: string) => `
-  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
-         user_id, metadata, created_at,
-         CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
-  FROM (SELECT s.*, (SELECT m.created_at FROM assistant_messages m
-                     WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS appended_at
-        FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+// A plain append seldom touches the session's row: where it may have been the latest change, the newest message tells.
+const CHANGED = `CASE WHEN appended_until > updated_at THEN
+  (SELECT m.created_at FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
 
-type SessionRecord = Omit<SessionInfo, "metadata"> & { no: number; metadata: string | null };
+/** A query of sessions `s` that meet `condition`, with `columns` of them beside their registry fields. */
+export const sessionsWhere = (condition: string, columns = "NULL AS place") => `
+  SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
+         user_id, metadata, created_at, place,
+         CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
+  FROM (SELECT s.*, ${columns}, ${CHANGED} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+
+/** A row of `sessionsWhere`. */
+export type SessionRecord = Omit<SessionInfo, "metadata"> & {
+  readonly no: number;
+  readonly place: string | number | null;
+  readonly metadata: string | null;
+};
 
 /** See `SessionRegistry.create`. */
 export function* createSession(session: NewSession): Operation<SessionInfo> {
@@ -80,27 +78,6 @@ export function* getSession(id: string, userId?: string): Operation<SessionInfo>
   );
 }
 
-/** See `SessionRegistry.list`. */
-export function* listSessions(
-  sql: Dialect,
-  filters: readonly SessionFilter[],
-  { limit, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-): Operation<{ sessions: SessionInfo[]; nextCursor: string | null }> {
-  const { condition, values } = sessionFilter(sql, ...filters);
-  const after = cursor === undefined ? null : parseCursor(cursor);
-  const where = after === null ? "" : "WHERE updated_at < ? OR (updated_at = ? AND no < ?)";
-  const rows = yield* all<SessionRecord>(
-    `SELECT * FROM (${sessionsWhere(condition)}) AS listed ${where} ORDER BY updated_at DESC, no DESC ${limit === undefined ? "" : "LIMIT ?"}`,
-    ...values,
-    ...(after === null ? [] : [after.updatedAt, after.updatedAt, after.no]),
-    ...(limit === undefined ? [] : [limit + 1]),
-  );
-  const page = limit === undefined ? rows : rows.slice(0, limit);
-  const last = page.at(-1);
-  const nextCursor = rows.length > page.length && last !== undefined ? `${last.updated_at}~${last.no}` : null;
-  return { sessions: page.map(sessionInfo), nextCursor };
-}
-
 /** See `SessionRegistry.count`. */
 export function* countSessions(userId?: string): Operation<number> {
   const [where, values] = userId === undefined ? ["", []] : [" WHERE user_id = ?", [userId]];
@@ -130,7 +107,8 @@ export function* restoreSession(id: string, dates: SessionDates, userId?: string
   const present = yield* getSession(id, userId);
   const { createdAt = present.created_at, updatedAt = isoNow(), endReason = present.end_reason } = dates;
   yield* run(
-    "UPDATE assistant_sessions SET created_at = ?, updated_at = ?, end_reason = ?, changes = changes + 1 WHERE id = ?",
+    `UPDATE assistant_sessions SET created_at = ?, updated_at = ?, appended_until = NULL, end_reason = ?,
+       changes = changes + 1 WHERE id = ?`,
     createdAt,
     updatedAt,
     endReason,
@@ -227,8 +205,9 @@ function storedForm(metadata: SessionMetadata): string | null {
   return Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
 }
 
-function sessionInfo(row: SessionRecord): SessionInfo {
-  const { no: _no, ...info } = row;
+/** A row as the registry gives it. */
+export function sessionInfo(row: SessionRecord): SessionInfo {
+  const { no: _no, place: _place, ...info } = row;
   return {
     ...info,
     metadata: parseMetadata(info.metadata),
@@ -236,14 +215,4 @@ function sessionInfo(row: SessionRecord): SessionInfo {
     output_tokens: Number(info.output_tokens),
     estimated_cost: Number(info.estimated_cost),
   };
-}
-
-function parseCursor(cursor: string): { updatedAt: string; no: number } {
-  const [updatedAt = "", sessionNumber = ""] = cursor.split("~");
-  if (/^\d{4}-.*Z$/.test(updatedAt) && /^\d+$/.test(sessionNumber)) return { updatedAt, no: Number(sessionNumber) };
-  throw new StemmaError(
-    "INVALID_ARGUMENT",
-    { cursor },
-    "A cursor is the nextCursor of an earlier page, as it was given.",
-  );
 }

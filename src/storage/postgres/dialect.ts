@@ -24,6 +24,7 @@ export function postgresDialect(
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
+    dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
     keepsText: true,
     namesKeys: false,
     // As text: clients have types of their own for bytes.

@@ -22,6 +22,7 @@ const OTHERS = [
   "assistant_vectors_edited",
   "assistant_append",
   "assistant_append_all",
+  "assistant_dated",
   "assistant_path",
   "assistant_use",
   "assistant_version",
@@ -29,6 +30,8 @@ const OTHERS = [
   "agents_before_upgrade_assistant_compactions",
   "idx_assistant_msg_parent",
   "idx_assistant_msg_session",
+  // An index is created without a schema, in that of its table, and dropped with it.
+  "assistant_sessions_user(?! ON)",
 ];
 
 // A quoted identifier is someone else's name, whatever it holds.

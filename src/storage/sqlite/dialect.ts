@@ -27,6 +27,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     segmentOrder: "",
     // octet_length is younger than the oldest SQLite that there is.
     byteLength: (text) => `length(CAST(${text} AS BLOB))`,
+    dayOf: (time) => `substr(${time}, 1, 10)`,
     keepsText: false,
     namesKeys: true,
     bytes: {

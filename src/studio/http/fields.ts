@@ -59,7 +59,7 @@ export class Fields {
   }
 
   /** The only value among these; without one the first. */
-  oneOf<T extends string>(name: string, known: readonly [T, ...T[]]): T {
+  oneOf<const T extends string>(name: string, known: readonly [T, ...T[]]): T {
     const value = this.optionalText(name) ?? known[0];
     return known.find((each) => each === value) ?? wrong(name, `is ${known.join(" or ")}`);
   }

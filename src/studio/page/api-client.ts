@@ -45,6 +45,7 @@ export class ApiError extends Error {
   constructor(
     readonly code: string,
     message: string,
+    readonly details?: StudioFailure["details"],
   ) {
     super(message);
   }
@@ -91,5 +92,6 @@ async function request(address: string, init: RequestInit): Promise<unknown> {
   throw new ApiError(
     failure?.code ?? `HTTP_${response.status}`,
     failure?.message ?? `The studio answered ${response.status}.`,
+    failure?.details,
   );
 }

@@ -33,6 +33,7 @@ async function sessions({ store, fields }: StudioCall): Promise<SessionList> {
     userId: fields.optionalText("user"),
     idPrefix: fields.optionalText("prefix"),
     nameContains: fields.optionalText("name"),
+    orderBy: fields.oneOf("order", ["change", "tokens", "cost"]),
     cursor: fields.optionalText("cursor"),
     limit: fields.limit(USUAL_SESSIONS, MOST_SESSIONS),
   });

@@ -1,7 +1,7 @@
-import { StemmaError } from "../../../errors.js";
-import type { SessionInfo, SessionRegistry, Store } from "../../../storage/contract.js";
+import type { SessionRegistry, Store } from "../../../storage/contract.js";
 import { userScope } from "../../../storage/session-id.js";
 import type { HeldSessions } from "./held-sessions.js";
+import { pageOf } from "./session-page.js";
 
 /** The registry of a store on a four-method storage; `store` is the one in memory. */
 export function registryOf(held: HeldSessions, { sessions, userId }: Store): SessionRegistry {
@@ -11,15 +11,8 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
   return {
     create: (session) => write([session.id], () => sessions.create(session)),
     get: (id) => read(id, () => sessions.get(id)),
-    async list({ limit, cursor, ...filter }) {
-      const after = cursor === undefined ? null : parseCursor(cursor);
-      const all = await readAll(async () => (await sessions.list(filter)).sessions.sort(byUpdate));
-      const rest = after === null ? all : all.filter((info) => byUpdate(after, info) < 0);
-      const page = rest.slice(0, limit);
-      const last = page.at(-1);
-      const nextCursor = last !== undefined && page.length < rest.length ? cursorOf(last) : null;
-      return { sessions: page, nextCursor };
-    },
+    list: ({ limit, cursor, orderBy, ...filter }) =>
+      readAll(async () => pageOf((await sessions.list(filter)).sessions, { limit, cursor, orderBy })),
     count: () => readAll(() => sessions.count()),
     update: (id, change) => write([id], () => sessions.update(id, change)),
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),
@@ -34,6 +27,10 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
       request.sessionId === undefined
         ? readAll(() => sessions.usage(request))
         : read(request.sessionId, () => sessions.usage(request)),
+    compactionSums: (request) =>
+      request.sessionId === undefined
+        ? readAll(() => sessions.compactionSums(request))
+        : read(request.sessionId, () => sessions.compactionSums(request)),
     fork: (id, atMessageId, next) => write([next.id], () => sessions.fork(id, atMessageId, next), [id]),
     // The continuation first: until the last save, the session it continues is as it was.
     split: (id, first, next) => write([next.id, id], () => sessions.split(id, first, next)),
@@ -44,26 +41,4 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
       return write([own, ...ids, gone], () => sessions.claim(from, to));
     },
   };
-}
-
-type Position = Pick<SessionInfo, "updated_at" | "created_at" | "id">;
-
-/** The latest change first. */
-function byUpdate(a: Position, b: Position): number {
-  for (const field of ["updated_at", "created_at", "id"] as const) {
-    if (a[field] !== b[field]) return a[field] < b[field] ? 1 : -1;
-  }
-  return 0;
-}
-
-function cursorOf({ updated_at, created_at, id }: Position): string {
-  return [updated_at, created_at, id].join("~");
-}
-
-function parseCursor(cursor: string): Position {
-  const [updated_at = "", created_at = "", ...id] = cursor.split("~");
-  const times = [updated_at, created_at].every((time) => /^\d{4}-.*Z$/.test(time));
-  if (times && id.length > 0) return { updated_at, created_at, id: id.join("~") };
-  const message = "A cursor is the nextCursor of an earlier page, as it was given.";
-  throw new StemmaError("INVALID_ARGUMENT", { cursor }, message);
 }

@@ -6,6 +6,7 @@ import { addOwners } from "./004-owners.js";
 import { createVersions } from "./005-versions.js";
 import { addChangesAndUsage } from "./006-changes-and-usage.js";
 import { addEntryValues } from "./007-entry-values.js";
+import { addListsAndSums } from "./008-lists-and-sums.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const SQLITE_MIGRATIONS: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const SQLITE_MIGRATIONS: readonly Migration[] = [
   createVersions,
   addChangesAndUsage,
   addEntryValues,
+  addListsAndSums,
 ];

@@ -5,6 +5,7 @@ import { Time } from "./time.js";
 
 /** A session in a list: a link with its figures. */
 export function SessionListRow({ session }: { readonly session: SessionRow }) {
+  const used = session.input_tokens + session.output_tokens;
   return (
     <a class="session-row" href={linkTo("/session", { id: session.id })} data-item>
       <span class="session-title">
@@ -16,9 +17,12 @@ export function SessionListRow({ session }: { readonly session: SessionRow }) {
         {short(session.messages)}
         <span class="unit"> messages</span>
       </span>
-      <span class="number" title={`${count(session.tokens)} tokens, estimated`}>
+      <span class="number" title={`${count(session.tokens)} tokens in the next request, estimated`}>
         {short(session.tokens)}
         <span class="unit"> tokens</span>
+      </span>
+      <span class="number used" title={`${count(used)} tokens used, input and output`}>
+        {used > 0 ? short(used) : "–"}
       </span>
       <span class="number cost">{session.estimated_cost > 0 ? cost(session.estimated_cost) : "–"}</span>
       <span class="number when">

@@ -16,6 +16,8 @@ export function stubOf(part: HistoryMessagePart): Media | null {
   return null;
 }
 
+const KINDS = ["image", "audio", "video"] as const;
+
 interface Props {
   readonly part: HistoryMessagePart;
   readonly stub: Media;
@@ -23,12 +25,13 @@ interface Props {
   readonly messageId: string;
 }
 
-/** A medium with its type and size. An image is loaded and shown when somebody asks for it. */
+/** A medium with its type and size. An image, sound or video is loaded when somebody asks for it. */
 export function MediaPart({ part, stub, sessionId, messageId }: Props) {
   const [isShown, setShown] = useState(false);
   const [isBroken, setBroken] = useState(false);
   const type = stub.mediaType ?? part.mediaType ?? "unknown type";
   const name = String(part.filename ?? "") || type;
+  const kind = KINDS.find((each) => type.toLowerCase().startsWith(`${each}/`));
   const address = apiAddress("media", { id: sessionId, message: messageId, path: stub.path });
   return (
     <figure class="media">
@@ -37,17 +40,33 @@ export function MediaPart({ part, stub, sessionId, messageId }: Props) {
         <bdi class="media-name">{name}</bdi>
         {name !== type && <span class="badge">{type}</span>}
         <span class="size">{bytes(stub.bytes)}</span>
-        {type.startsWith("image/") && (
+        {kind !== undefined && (
           <button type="button" onClick={() => setShown(!isShown)} aria-expanded={isShown}>
-            {isShown ? "Hide" : "Preview"}
+            {isShown ? "Hide" : kind === "image" ? "Preview" : "Play"}
           </button>
         )}
         <a href={address} download={name}>
           Save
         </a>
       </figcaption>
-      {isShown && isBroken && <p class="nothing">The image cannot be shown.</p>}
-      {isShown && !isBroken && <img src={address} alt={name} onError={() => setBroken(true)} />}
+      {isShown && isBroken && <p class="nothing">Your browser cannot show it.</p>}
+      {isShown && !isBroken && kind !== undefined && (
+        <Preview kind={kind} address={address} name={name} onError={() => setBroken(true)} />
+      )}
     </figure>
   );
+}
+
+interface PreviewProps {
+  readonly kind: (typeof KINDS)[number];
+  readonly address: string;
+  readonly name: string;
+  readonly onError: () => void;
+}
+
+function Preview({ kind, address, name, onError }: PreviewProps) {
+  if (kind === "image") return <img src={address} alt={name} onError={onError} />;
+  // Their captions, if there are any, are in the conversation.
+  const Player = kind;
+  return <Player controls src={address} aria-label={name} onError={onError} />;
 }

@@ -1,3 +1,4 @@
+import { toolMilliseconds } from "../../../model/tool-times.js";
 import type { HistoryMessage, HistoryMessagePart } from "../../../session.js";
 import { Fold } from "../components/fold.js";
 import { Json } from "../components/long-text.js";
@@ -13,7 +14,7 @@ export function MessageParts({ sessionId, message }: { readonly sessionId: strin
     <div class="message-parts">
       {message.parts.map((part, position) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place in the message.
-        <Part key={position} part={part} sessionId={sessionId} messageId={message.id} />
+        <Part key={position} part={part} sessionId={sessionId} message={message} />
       ))}
     </div>
   );
@@ -22,10 +23,10 @@ export function MessageParts({ sessionId, message }: { readonly sessionId: strin
 interface Props {
   readonly part: HistoryMessagePart;
   readonly sessionId: string;
-  readonly messageId: string;
+  readonly message: HistoryMessage;
 }
 
-function Part({ part, sessionId, messageId }: Props) {
+function Part({ part, sessionId, message }: Props) {
   const type = String(part.type);
   if (type === "step-start") return null;
   if (type === "text") return <Markdown text={part.text ?? ""} />;
@@ -36,9 +37,11 @@ function Part({ part, sessionId, messageId }: Props) {
       </Fold>
     );
   }
-  if (type.startsWith("tool-") || type === "dynamic-tool") return <ToolPart part={part} />;
+  if (type.startsWith("tool-") || type === "dynamic-tool") {
+    return <ToolPart part={part} milliseconds={toolMilliseconds(message, part.toolCallId)} />;
+  }
   const stub = stubOf(part);
-  if (stub !== null) return <MediaPart part={part} stub={stub} sessionId={sessionId} messageId={messageId} />;
+  if (stub !== null) return <MediaPart part={part} stub={stub} sessionId={sessionId} messageId={message.id} />;
   const address = webAddress(String(part.url ?? ""));
   if (address !== null) return <Elsewhere part={part} address={address} />;
   return (

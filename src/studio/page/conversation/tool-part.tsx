@@ -1,3 +1,4 @@
+import { formatDuration } from "../../../model/tool-times.js";
 import type { HistoryMessagePart } from "../../../session.js";
 import { Fold } from "../components/fold.js";
 import { Json } from "../components/long-text.js";
@@ -12,8 +13,14 @@ const STATES: Readonly<Record<string, { readonly name: string; readonly class: s
   "output-denied": { name: "denied", class: "badge warn" },
 };
 
-/** A tool call with its input and output, folded. */
-export function ToolPart({ part }: { readonly part: HistoryMessagePart }) {
+interface Props {
+  readonly part: HistoryMessagePart;
+  /** How long it took; null where that is not known. */
+  readonly milliseconds: number | null;
+}
+
+/** A tool call with its input, output and time, folded. */
+export function ToolPart({ part, milliseconds }: Props) {
   const type = String(part.type);
   const name = part.toolName ?? type.replace(/^tool-/, "");
   const state = STATES[part.state ?? ""];
@@ -25,7 +32,16 @@ export function ToolPart({ part }: { readonly part: HistoryMessagePart }) {
       <span class="preview">{previewOf(input)}</span>
     </>
   );
-  const aside = (state || part.state) && <span class={state?.class ?? "badge"}>{state?.name ?? part.state}</span>;
+  const aside = (
+    <>
+      {milliseconds !== null && (
+        <span class="took" title="From the call to its result">
+          {formatDuration(milliseconds)}
+        </span>
+      )}
+      {(state || part.state) && <span class={state?.class ?? "badge"}>{state?.name ?? part.state}</span>}
+    </>
+  );
   return (
     <Fold icon="tool" title={title} aside={aside}>
       {part.toolCallId && (

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { MemoryBlock, MemoryOwner } from "../../api.js";
-import { type ApiError, ownerQuery, read, write } from "../api-client.js";
+import { type ApiError, write } from "../api-client.js";
 import { Failure } from "../components/failure.js";
 import { DifferenceView } from "../difference/difference-view.js";
 import { asApiError } from "../hooks/use-resource.js";
@@ -32,8 +32,8 @@ export function BlockEditor({ owner, block, reload, close }: Props) {
       close();
     } catch (fault) {
       const error = asApiError(fault);
-      if (error.code === "BLOCK_CONFLICT") setOther(await presentBlock(owner, label));
-      else setError(error);
+      if (error.details === undefined) setError(error);
+      else setOther(error.details.block);
       setSaving(false);
     }
   };
@@ -71,9 +71,4 @@ export function BlockEditor({ owner, block, reload, close }: Props) {
       </div>
     </form>
   );
-}
-
-async function presentBlock(owner: MemoryOwner, label: string): Promise<MemoryBlock | null> {
-  const { blocks } = await read("memory", ownerQuery(owner));
-  return blocks.find((block) => block.label === label) ?? null;
 }

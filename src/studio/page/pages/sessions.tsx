@@ -10,22 +10,28 @@ import { VirtualList } from "../components/virtual-list.js";
 import { count } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";
 import { useInfo } from "../info.js";
-import { linkTo } from "../location.js";
+import { linkHere, linkTo, navigate } from "../location.js";
 import type { Place } from "../router.js";
 
 const PAGE_SIZE = 100;
 const ROW_HEIGHT = 52;
+const ORDERS = [
+  { name: "change", text: "Latest change" },
+  { name: "tokens", text: "Most tokens used" },
+  { name: "cost", text: "Highest cost" },
+] as const;
 
-/** All sessions, by latest change. */
+/** All sessions, in an order. */
 export function SessionsPage({ place }: { readonly place: Place }) {
   const info = useInfo();
   const filter = Object.fromEntries(["name", "user", "prefix"].map((name) => [name, place.query.get(name)]));
+  const order = ORDERS.find(({ name }) => name === place.query.get("order"))?.name ?? "change";
   const isFiltered = Object.values(filter).some((value) => value !== null);
-  const key = JSON.stringify(filter);
+  const key = JSON.stringify([order, filter]);
   const sessions = usePages<SessionRow>(
     key,
     async (cursor, signal) => {
-      const page = await read("sessions", { ...filter, cursor, limit: PAGE_SIZE }, signal);
+      const page = await read("sessions", { ...filter, order, cursor, limit: PAGE_SIZE }, signal);
       return { items: page.sessions, next: page.nextCursor };
     },
     { keep: true },
@@ -38,6 +44,19 @@ export function SessionsPage({ place }: { readonly place: Place }) {
           <FilterField name="name" label="Title contains" place={place} />
           <FilterField name="user" label="User" place={place} />
           <FilterField name="prefix" label="Id begins with" place={place} />
+          <label class="filter">
+            <span>Order</span>
+            <select
+              value={order}
+              onChange={(event) => navigate(linkHere({ order: event.currentTarget.value }), { replace: true })}
+            >
+              {ORDERS.map(({ name, text }) => (
+                <option key={name} value={name}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
           <button type="button" onClick={sessions.reload}>
             Refresh
           </button>
@@ -47,7 +66,8 @@ export function SessionsPage({ place }: { readonly place: Place }) {
         <span>Title</span>
         <span>User</span>
         <span class="number">Messages</span>
-        <span class="number">Tokens</span>
+        <span class="number">Context</span>
+        <span class="number">Used</span>
         <span class="number">Cost</span>
         <span class="number">Changed</span>
       </div>

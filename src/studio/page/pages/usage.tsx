@@ -1,4 +1,5 @@
 import type { UsageView } from "../../api.js";
+import { CompactionTable } from "../components/compaction-table.js";
 import { Empty } from "../components/empty.js";
 import { Failure } from "../components/failure.js";
 import { FilterField } from "../components/filter-field.js";
@@ -12,7 +13,7 @@ import type { Place } from "../router.js";
 
 const KINDS = ["day", "model", "session"] as const;
 
-/** Tokens and cost by day, model or session. */
+/** Tokens and cost by day, model or session, and what compactions saved. */
 export function UsagePage({ place }: { readonly place: Place }) {
   const by = KINDS.find((kind) => kind === place.query.get("by")) ?? "day";
   const [id, user, from, to] = ["id", "user", "from", "to"].map((name) => place.query.get(name));
@@ -37,7 +38,7 @@ export function UsagePage({ place }: { readonly place: Place }) {
       </div>
       {error && <Failure error={error} retry={reload} />}
       {data === null && !error && <Loading />}
-      {data && data.rows.length === 0 && !isLoading && (
+      {data && data.rows.length === 0 && data.compactions.rows.length === 0 && !isLoading && (
         <Empty title="No usage is recorded here.">
           Your program records it with <code>manager.addUsage(id, input, output, cost)</code>.
         </Empty>
@@ -49,6 +50,7 @@ export function UsagePage({ place }: { readonly place: Place }) {
           <UsageTable rows={data.rows} by={by} />
         </>
       )}
+      {data && data.compactions.rows.length > 0 && <CompactionTable {...data.compactions} sessionId={id ?? null} />}
     </div>
   );
 }

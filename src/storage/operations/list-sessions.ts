@@ -1,0 +1,78 @@
+import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { sessionFilter } from "./session-filter.js";
+import { APPENDS_UNDATED, behind, cursorOf, isBehind, ORDERS, type OrderPlace, parseCursor } from "./session-order.js";
+import { type SessionRecord, sessionInfo, sessionsWhere } from "./sessions.js";
+
+type Page = { sessions: SessionInfo[]; nextCursor: string | null };
+
+/** `place` is what the rows are read in the order of. */
+type Listed = SessionRecord & { readonly place: string | number };
+
+/** The most rows that are read at once. */
+const MOST_ROWS = 2000;
+
+/** See `SessionRegistry.list`. */
+export function* listSessions(
+  sql: Dialect,
+  filters: readonly SessionFilter[],
+  { limit, cursor, orderBy = "change" }: SessionListRequest,
+): Operation<Page> {
+  const filter = sessionFilter(sql, ...filters);
+  const after = cursor === undefined ? null : parseCursor(orderBy, cursor);
+  const most = limit === undefined ? Number.POSITIVE_INFINITY : limit + 1;
+  const found =
+    orderBy === "change"
+      ? yield* latest(filter, after, most)
+      : (yield* readRows(filter, orderBy, after, most)).map((row) => ({ row, at: placeOf(row) }));
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    sessions: page.map(({ row }) => sessionInfo(row)),
+    nextCursor: found.length > page.length && last !== undefined ? cursorOf(orderBy, last.at) : null,
+  };
+}
+
+type Found = { readonly row: Listed; readonly at: OrderPlace };
+
+// Rows are read in the order of a bound of their latest change, until those that are left cannot come before the last one.
+function* latest(filter: Condition, after: OrderPlace | null, most: number): Operation<Found[]> {
+  let found: Found[] = [];
+  let read = after === null ? null : startOf(after);
+  for (let rows = most; ; rows = Math.min(2 * rows, MOST_ROWS)) {
+    const batch = yield* readRows(filter, "change", read, rows);
+    for (const row of batch) {
+      const at = { value: row.updated_at, no: Number(row.no) };
+      if (after === null || isBehind(at, after)) found.push({ row, at });
+    }
+    found = found.sort((one, other) => (isBehind(one.at, other.at) ? 1 : -1)).slice(0, most);
+    const end = batch.at(-1);
+    if (end === undefined || batch.length < rows) return found;
+    read = placeOf(end);
+    const last = found[most - 1];
+    if (last !== undefined && !isBehind(last.at, read)) return found;
+  }
+}
+
+// What was last dated some time ago may have a bound that is later by as much.
+function startOf({ value }: OrderPlace): OrderPlace {
+  const bound = new Date(new Date(value).getTime() + APPENDS_UNDATED * 1000);
+  return { value: bound.toISOString(), no: Number.MAX_SAFE_INTEGER };
+}
+
+function readRows(filter: Condition, order: SessionOrder, after: OrderPlace | null, rows: number): Operation<Listed[]> {
+  const further = after === null ? { condition: "1 = 1", values: [] } : behind(order, after);
+  const isAll = rows === Number.POSITIVE_INFINITY;
+  const where = `${filter.condition} AND ${further.condition} ORDER BY ${ORDERS[order]} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
+  return all<Listed>(
+    `${sessionsWhere(where, `${ORDERS[order]} AS place`)} ORDER BY place DESC, no DESC`,
+    ...filter.values,
+    ...further.values,
+    ...(isAll ? [] : [rows]),
+  );
+}
+
+function placeOf({ place, no }: Listed): OrderPlace {
+  return { value: typeof place === "string" && place.endsWith("Z") ? place : Number(place), no: Number(no) };
+}
