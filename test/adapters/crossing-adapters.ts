@@ -2,8 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import type { AgentInputItem } from "@openai/agents";
 import { fromSDKMessages, type SDKMessage, toSDKMessages } from "../../src/agent.js";
 import { repair } from "../../src/ai-sdk.js";
-import { importSession } from "../../src/cli/import/import-session.js";
 import { findExportFormat } from "../../src/formats/export-formats.js";
+import { importSession } from "../../src/formats/import/import-session.js";
 import { toOpenai } from "../../src/formats/openai-export.js";
 import { toPi } from "../../src/formats/pi-export.js";
 import { StemmaChatMessageHistory } from "../../src/langchain.js";

@@ -11,6 +11,7 @@ import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
   activeLeaf,
+  dateAppend,
   findNamed,
   findPosition,
   findSessionHead,
@@ -52,6 +53,7 @@ export function* appendMessages(
     last = place ?? (yield* findPosition(sessionId, message.id));
   }
   const changed = newest !== head.newest;
+  if (changed) yield* dateAppend(head);
   if (changed && head.leaf !== null) yield* resetLeaf(head.no);
   const end: MessagePosition | null = changed ? newest : yield* activeLeaf(head);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(head, end) };
@@ -73,6 +75,7 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
     previous = newest = place;
     inserted += 1;
   }
+  if (inserted > 0) yield* dateAppend(head);
   if (inserted > 0 && head.leaf !== null) yield* resetLeaf(head.no);
   return inserted;
 }

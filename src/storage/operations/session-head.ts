@@ -5,6 +5,7 @@ import { column, count, first, type Operation, run, tuples } from "../engine/ope
 import { isScope } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
+import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-order.js";
 
 /** What a session's row says where no message is its active leaf. */
 export const NO_LEAF = 0;
@@ -32,20 +33,27 @@ export interface MessagePosition {
 /** A session's row with its newest message. */
 export interface SessionHead extends SessionRow {
   readonly newest: MessagePosition | null;
+  /** A time up to which the row says that the session changed. */
+  readonly datedUntil: string;
 }
 
-const SESSION_HEAD = `
+const headQuery = (datedUntil: string) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
+         ${datedUntil} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s LEFT JOIN assistant_messages m
     ON m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
   WHERE s.id = ?`;
+const SESSION_HEAD = headQuery(LATEST_CHANGE);
+// Of tables of version 1, whose appends date no session.
+const FIRST_SESSION_HEAD = headQuery("s.updated_at");
 
 type SessionHeadRow = [
   no: number,
   leaf: number | null,
   stale: number | null,
   skills: string | null,
+  datedUntil: string,
   n: number | null,
   id: string,
   branch: number,
@@ -53,21 +61,33 @@ type SessionHeadRow = [
 ];
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
-export function* findSessionHead(sessionId: string): Operation<SessionHead | null> {
-  const [row] = yield* tuples<SessionHeadRow>(SESSION_HEAD, sessionId);
+export function* findSessionHead(sessionId: string, query = SESSION_HEAD): Operation<SessionHead | null> {
+  const [row] = yield* tuples<SessionHeadRow>(query, sessionId);
   if (row === undefined) return null;
-  const [sessionNumber, leaf, stale, skills, rowId, id, branch, total] = row;
-  return { no: sessionNumber, leaf, stale, skills, newest: rowId === null ? null : { n: rowId, id, branch, total } };
+  const [sessionNumber, leaf, stale, skills, datedUntil, rowId, id, branch, total] = row;
+  return {
+    no: sessionNumber,
+    leaf,
+    stale,
+    skills,
+    datedUntil,
+    newest: rowId === null ? null : { n: rowId, id, branch, total },
+  };
 }
 
 /** The same, with a row made for a session that has none yet. */
-export function* openSessionHead(sessionId: string): Operation<SessionHead> {
-  const head = yield* findSessionHead(sessionId);
+export function* openSessionHead(sessionId: string, query = SESSION_HEAD): Operation<SessionHead> {
+  const head = yield* findSessionHead(sessionId, query);
   if (head !== null) return head;
   yield* makeRow(sessionId);
   const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
-  return { no: sessionNumber, leaf: null, stale: null, skills: null, newest: null };
+  return { no: sessionNumber, leaf: null, stale: null, skills: null, datedUntil: "", newest: null };
+}
+
+/** The same while tables of version 1 are made. */
+export function openFirstHead(sessionId: string): Operation<SessionHead> {
+  return openSessionHead(sessionId, FIRST_SESSION_HEAD);
 }
 
 /** The number of a session, or null when it is not registered. */
@@ -87,6 +107,17 @@ export function* dateSession(sessionId: string): Operation<void> {
     sessionId,
   ]);
   if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
+}
+
+/**
+ * Dates a session that messages were appended to, so that a list by the latest change finds it: at most once in a while, and
+ * until then the row holds a time that is not before the latest append.
+ */
+export function* dateAppend({ no: sessionNumber, datedUntil }: SessionHead): Operation<void> {
+  const now = Date.now();
+  const until = new Date(now + APPENDS_UNDATED * 1000).toISOString();
+  if (new Date(now).toISOString() <= datedUntil && datedUntil <= until) return;
+  yield* run("UPDATE assistant_sessions SET appended_until = ? WHERE no = ?", until, sessionNumber);
 }
 
 /** Registers a session, unless it is. */

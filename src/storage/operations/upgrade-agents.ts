@@ -9,7 +9,7 @@ import { UPGRADED_ROWS } from "../session-id.js";
 import { insertMessage } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
-import { findPosition, isoNow, type MessagePosition, openSessionHead } from "./session-head.js";
+import { findPosition, isoNow, type MessagePosition, openFirstHead } from "./session-head.js";
 
 /**
  * Databases that `agents` wrote, up to 0.22, have tables of the same names. They are renamed before the present tables
@@ -103,7 +103,7 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
   }
   for (const { session_id, id } of leaves.values()) {
     const place = yield* findPosition(session_id, id);
-    const head = yield* openSessionHead(session_id);
+    const head = yield* openFirstHead(session_id);
     if (place === null || place.n === head.newest?.n) continue;
     yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, head.no);
   }
@@ -118,7 +118,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const known = yield* findPosition(old.session_id, old.id);
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
-  const head = yield* openSessionHead(old.session_id);
+  const head = yield* openFirstHead(old.session_id);
   const place = known ?? (yield* insertMessage(sql, old.session_id, head, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
@@ -150,7 +150,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    const { no: sessionNumber } = yield* openSessionHead(row.session_id);
+    const { no: sessionNumber } = yield* openFirstHead(row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(sessionNumber, to);

@@ -1,4 +1,5 @@
 import { SPAN } from "../operations/row-id.js";
+import { APPENDS_UNDATED } from "../operations/session-order.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
 
 /**
@@ -15,6 +16,7 @@ DECLARE
   session_no BIGINT;
   leaf_n BIGINT;
   stale_n BIGINT;
+  dated_until TIMESTAMPTZ;
   lowest BIGINT;
   newest_n BIGINT;
   newest_id TEXT;
@@ -28,11 +30,13 @@ DECLARE
   new_branch INTEGER := 0;
   known BOOLEAN := FALSE;
 BEGIN
-  SELECT s.no, s.leaf, s.stale INTO session_no, leaf_n, stale_n FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  SELECT s.no, s.leaf, s.stale, CASE WHEN s.appended_until > s.updated_at THEN s.appended_until ELSE s.updated_at END
+    INTO session_no, leaf_n, stale_n, dated_until FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
     INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (p_session, p_session, p_now, p_now)
       ON CONFLICT DO NOTHING;
-    SELECT s.no, s.leaf, s.stale INTO STRICT session_no, leaf_n, stale_n
+    SELECT s.no, s.leaf, s.stale, CASE WHEN s.appended_until > s.updated_at THEN s.appended_until ELSE s.updated_at END
+      INTO STRICT session_no, leaf_n, stale_n, dated_until
       FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   END IF;
   lowest := session_no * ${SPAN};
@@ -101,8 +105,9 @@ BEGIN
       SELECT session_no, d.hash, 0, d.data FROM json_to_recordset(p_media::json) AS d (hash TEXT, data TEXT)
       ON CONFLICT DO NOTHING;
   END IF;
-  IF leaf_n IS NOT NULL THEN
-    UPDATE assistant_sessions SET leaf = NULL WHERE no = session_no;
+  -- At most once in a while, see dateAppend in session-head.ts.
+  IF leaf_n IS NOT NULL OR p_now > dated_until OR dated_until > p_now + interval '${APPENDS_UNDATED} second' THEN
+    UPDATE assistant_sessions SET leaf = NULL, appended_until = p_now + interval '${APPENDS_UNDATED} second' WHERE no = session_no;
   END IF;
   RETURN json_build_array(1, p_id, parent_total + p_tokens)::TEXT;
 END $$`;

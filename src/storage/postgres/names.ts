@@ -22,7 +22,6 @@ const OTHERS = [
   "assistant_vectors_edited",
   "assistant_append",
   "assistant_append_all",
-  "assistant_dated",
   "assistant_path",
   "assistant_use",
   "assistant_version",

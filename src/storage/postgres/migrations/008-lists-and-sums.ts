@@ -1,5 +1,6 @@
 import { run } from "../../engine/operation.js";
 import { SPAN } from "../../operations/row-id.js";
+import { APPEND } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
@@ -17,14 +18,7 @@ export const addListsAndSums: PostgresMigration = {
   ADD COLUMN IF NOT EXISTS counted BIGINT,
   ADD COLUMN IF NOT EXISTS counted_all BIGINT`,
     "ALTER TABLE assistant_compactions ADD COLUMN IF NOT EXISTS covered_tokens BIGINT",
-    `CREATE OR REPLACE FUNCTION assistant_dated() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  UPDATE assistant_sessions SET appended_until = NEW.created_at + interval '1 second'
-    WHERE no = NEW.n / ${SPAN} AND (NEW.created_at > ${LATEST_CHANGE} OR appended_until > NEW.created_at + interval '1 second');
-  RETURN NULL;
-END $$`,
-    "DROP TRIGGER IF EXISTS date_sessions ON assistant_messages",
-    `CREATE TRIGGER date_sessions AFTER INSERT ON assistant_messages
-  FOR EACH ROW EXECUTE FUNCTION assistant_dated()`,
+    APPEND,
     `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions ((${LATEST_CHANGE}), no)`,
     "DROP INDEX IF EXISTS assistant_sessions_user",
     `CREATE INDEX IF NOT EXISTS assistant_sessions_of_user ON assistant_sessions (user_id, (${LATEST_CHANGE}), no) WHERE user_id IS NOT NULL`,

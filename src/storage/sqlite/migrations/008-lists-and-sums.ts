@@ -3,7 +3,6 @@ import { type Operation, run } from "../../engine/operation.js";
 import { SPAN } from "../../operations/row-id.js";
 
 const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
-const LATER = "strftime('%Y-%m-%dT%H:%M:%fZ', NEW.created_at, '+1 second')";
 
 /**
  * Version 8. Sessions are listed by an index: an append dates its session's row, at most once in a second. A session may
@@ -27,10 +26,6 @@ export function* addListsAndSums(sql: Dialect): Operation<void> {
 }
 
 const DEFINITIONS = [
-  `CREATE TRIGGER IF NOT EXISTS assistant_sessions_dated AFTER INSERT ON assistant_messages BEGIN
-     UPDATE assistant_sessions SET appended_until = ${LATER}
-     WHERE no = NEW.n / ${SPAN} AND (NEW.created_at > ${LATEST_CHANGE} OR appended_until > ${LATER});
-   END`,
   `CREATE INDEX IF NOT EXISTS assistant_sessions_change ON assistant_sessions (${LATEST_CHANGE})`,
   "DROP INDEX IF EXISTS assistant_sessions_user",
   `CREATE INDEX IF NOT EXISTS assistant_sessions_of_user ON assistant_sessions (user_id, ${LATEST_CHANGE}) WHERE user_id IS NOT NULL`,
