@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { studioPage } from "../../scripts/studio-page.mjs";
+import { blocks } from "./page-memory.js";
 import { NotFound, ROUTES } from "./page-routes.js";
 import type { World } from "./page-world.js";
 
@@ -39,7 +40,11 @@ export async function servePage(world: World): Promise<{ server: Server; home: s
       posts.push([name, body]);
       const isConflict = name === "edit-block" && body.expectedVersion === 3;
       return isConflict
-        ? json(409, { code: "BLOCK_CONFLICT", message: "It was changed." })
+        ? json(409, {
+            code: "BLOCK_CONFLICT",
+            message: "It was changed.",
+            details: { block: blocks(world).find(({ label }) => label === body.label) },
+          })
         : json(200, { id: "session-7", compacted: true });
     }
     try {
