@@ -17,6 +17,7 @@ export default {
     "test/workers/**/*.ts",
     "test/types/*.ts",
     "test/ai-sdk/{server-child,random-chat}.ts",
+    "test/langgraph/writer-process.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
   project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**"],
