@@ -424,6 +424,14 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "restoring the dates of a session",
+    prepare: withEverything,
+    call:
+      async ({ store }) =>
+      () =>
+        store.sessions.restore("main", { createdAt: "2024-01-02T03:04:05.678Z", endReason: "compaction" }),
+  },
+  {
     title: "importing versions of a block",
     prepare: withEverything,
     call:

@@ -64,10 +64,10 @@ const READS = new Set(
   [
     ["session", "message leaf branches parent siblings path stream recent rowStats length count tree messages search"],
     ["session", "compactions originals skills treePage change writes"],
-    ["sessions", "get list count usage usageRows"],
+    ["sessions", "get list count usage usageRows compactionSums"],
     ["blocks", "get versions list owners"],
-    ["entries", "count get search versions labels list"],
-    ["records", "get list"],
+    ["entries", "count get search versions labels list removed"],
+    ["records", "get list labels"],
   ].flatMap(([family, names = ""]) => names.split(" ").map((name) => `${family}.${name}`)),
 );
 // It writes down what it measured, and a failure shows in the number that it gives, never in what is stored.

@@ -133,7 +133,7 @@ describe.each(["0.22.0", "0.9.0"])("a database written by agents %s", (version) 
     const entries = expected.stored.searchEntries ?? [];
     expect(entries.length).toBeGreaterThan(0);
     for (const { label, key, content } of entries) {
-      expect(await store.entries.get({ sessionId: "", label }, key)).toEqual({ key, content });
+      expect(await store.entries.get({ sessionId: "", label }, key)).toMatchObject({ key, content });
     }
     const provider = new AgentSearchProvider(store, { shared: true });
     await provider.init(entries[0]?.label as string);

@@ -1,4 +1,4 @@
-import type { ImportReport } from "../../formats/import/import-session.js";
+import type { ImportReport } from "../../formats/import/report.js";
 import type { ParsedSession, Skipped } from "../../formats/session-file.js";
 import { count, oneLine } from "../text.js";
 

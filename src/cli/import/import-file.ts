@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { StemmaError } from "../../errors.js";
-import { addReports, type ImportReport, importSession } from "../../formats/import/import-session.js";
+import { importSession } from "../../formats/import/import-session.js";
+import { addReports, type ImportReport } from "../../formats/import/report.js";
 import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../formats/read.js";
 import type { ParsedSession } from "../../formats/session-file.js";
 import { type CommandContext, writeJson } from "../context.js";

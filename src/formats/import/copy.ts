@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { MemoryScope, Store } from "../../storage/contract.js";
 import { type KeptItem, writeKept } from "../../storage/kept-items.js";
 import type { SessionCopy, Skipped } from "../session-file.js";
-import type { ImportReport } from "./import-session.js";
+import type { ImportReport } from "./report.js";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cost: 0 };
 

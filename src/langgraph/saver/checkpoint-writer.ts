@@ -85,7 +85,9 @@ export class CheckpointWriter {
     const { channel } = this.options;
     const { place, parent, checkpoint, metadata } = put;
     if (channel === false || place.namespace !== "") return null;
-    const messages = checkpoint.channel_values[channel] ?? [];
+    const messages = checkpoint.channel_values[channel];
+    // A channel without a value yet, or one of which only changes are stored.
+    if (messages === undefined) return leaf === undefined ? null : { leaf, writes: [] };
     if (!isMessages(messages)) return null;
     const before = leaf === undefined ? null : this.#mirrored(put, encoded, leaf, channel);
     const session = this.store.session(place.threadId);
