@@ -94,7 +94,8 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
     length: async (leafId) => {
       const { length, counted } = await read(() => measures.pathLength(sql, id, leafId));
-      if (counted !== null) await write(() => measures.noteLength(counted), "idempotent");
+      // Where it cannot be written down it is counted anew the next time.
+      if (counted !== null) await write(() => measures.noteLength(counted), "idempotent").catch(() => {});
       return length;
     },
     count: () => readOne(() => measures.countMessages(id)),
