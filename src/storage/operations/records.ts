@@ -47,7 +47,7 @@ export function* writeRecord(
   const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
   // One statement where nothing is expected; else a writer that lost the race must not write over the other.
   const write =
-    expectedVersion === undefined
+    expectedVersion === undefined && sql.namesKeys
       ? `${insert} ON CONFLICT (session_id, label, key)
          DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`
       : (yield* openRecord(sql, scope, key, expectedVersion)) === null
