@@ -71,7 +71,15 @@ export default defineConfig({
           ...(hasNative ? [] : [{ find: /^better-sqlite3$/, replacement: file("test/runtimes/better-sqlite3.ts") }]),
         ],
       },
-      test: { name, include, exclude, globals: name === "validation", testTimeout: 60_000, pool: "forks" as const },
+      test: {
+        name,
+        include,
+        exclude,
+        globals: name === "validation",
+        testTimeout: 60_000,
+        expect: { poll: { timeout: 20_000 } },
+        pool: "forks" as const,
+      },
     })),
     globalSetup: [file("test/postgres/run-folder.ts")],
     coverage: {

@@ -299,6 +299,22 @@ describe("a stop", () => {
     expect(messages[1]?.metadata).toEqual({ interrupted: "aborted" });
     expect(chat.messages[1]?.metadata).toEqual({ interrupted: "aborted" });
   });
+
+  it("is told to the client where the model does not hear of it", async () => {
+    await start(() => ({ slow: "one two three", pause: 10_000, isDeaf: true }));
+    let runId = "";
+    const chat = openChat(server, "c1", {
+      onData: ({ data }) => {
+        runId = (data as RunData).runId;
+      },
+    });
+    const answered = chat.sendMessage({ text: "count" });
+    await expect.poll(() => runId).not.toBe("");
+    await post("/c1/stop", { runId });
+    await answered;
+    expect((await page("c1")).run?.status).toBe("stopped");
+    expect(chat.messages[1]?.metadata).toEqual({ interrupted: "aborted" });
+  });
 });
 
 describe("a client that leaves", () => {

@@ -11,7 +11,8 @@ export type Say =
   | string
   | { readonly call: string; readonly input?: unknown; readonly id?: string }
   | { readonly fail: string; readonly after?: string }
-  | { readonly slow: string; readonly pause: number };
+  // Where it is deaf, it goes on though it was told to end.
+  | { readonly slow: string; readonly pause: number; readonly isDeaf?: boolean };
 
 type Call = Parameters<InstanceType<typeof MockLanguageModel>["doStream"]>[0];
 export type Prompt = Call["prompt"];
@@ -36,7 +37,7 @@ export function scriptedModel(script: (prompt: Prompt, call: Call) => Say | read
       return {
         stream: untilAborted(
           simulateReadableStream({ chunks, chunkDelayInMs: pause || null, initialDelayInMs: null }),
-          call.abortSignal,
+          all.some((say) => typeof say === "object" && "slow" in say && say.isDeaf) ? undefined : call.abortSignal,
         ),
       };
     },

@@ -92,7 +92,9 @@ describe("a store with an embedder", () => {
       return { caused, through: plans.filter(isScan) };
     };
     const [few, many] = [await causedIn(2), await causedIn(2000)];
-    expect(many.caused).toEqual(few.caused);
+    // When a session was appended to is noted once a second.
+    const isDate = (sql: string) => sql.includes("SET appended_until");
+    expect(many.caused.filter((sql) => !isDate(sql))).toEqual(few.caused.filter((sql) => !isDate(sql)));
     expect(many.through).toEqual([]);
   });
 

@@ -67,6 +67,7 @@ class Answer {
   readonly #clock = new ToolClock();
   #latest: UIMessage | null = null;
   #failed = false;
+  #aborted = false;
   #told = new Set<string>();
 
   constructor(
@@ -128,26 +129,29 @@ class Answer {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const chunk = read.value;
       if (chunk.type === "error") this.#fail(chunk.errorText);
-      else if (chunk.type === "abort") this.#mark("aborted", chunk);
+      else if (chunk.type === "abort") this.#aborted = true;
       else this.#push(chunk);
       if (chunk.type === "start" && placed.base !== null)
         for (const part of replay(placed.base)) this.#push(part, true);
     }
     run.signal.removeEventListener("abort", leave);
+    // A model that does not hear of a stop sends no such chunk.
+    this.#aborted ||= run.brokenOff !== null;
+    if (this.#aborted) this.#mark("aborted", { type: "abort" });
   }
 
   /** Stores the answer as it ended. */
   async #end(): Promise<void> {
-    const { keeper, run, placed } = this.turn;
+    const { keeper, placed } = this.turn;
     if (!(await keeper.holds())) return;
     const answer = this.#latest;
     if (answer !== null && hasContent(answer)) await this.#steps.write(this.#clock.on(this.#final(answer)));
-    else if (!this.#failed && run.brokenOff === null) this.#fail("The model gave no answer.");
+    else if (!this.#failed && !this.#aborted) this.#fail("The model gave no answer.");
     await leaveAtAnswer(this.session, placed);
   }
 
   #final(answer: UIMessage): UIMessage {
-    if (this.turn.run.brokenOff !== null) return marked(settled(tidied(answer)), "aborted");
+    if (this.#aborted) return marked(settled(tidied(answer)), "aborted");
     return this.#failed ? marked(tidied(answer), "error") : answer;
   }
 
@@ -157,7 +161,7 @@ class Answer {
   }
 
   #status(): "completed" | "stopped" | "failed" {
-    if (this.turn.run.brokenOff !== null) return "stopped";
+    if (this.#aborted) return "stopped";
     return this.#failed ? "failed" : "completed";
   }
 
