@@ -36,7 +36,7 @@ export interface StudioInfo {
   readonly version: string;
 }
 
-/** `GET sessions?order=change|tokens|cost&user&prefix&name&cursor&limit`: the latest change or the highest first. */
+/** `GET sessions?order=change|tokens|cost|messages&user&prefix&name&cursor&limit`: the latest change or the highest first. */
 export interface SessionList {
   readonly sessions: SessionRow[];
   /** Pass it as `cursor`; null behind the last page. */
@@ -45,7 +45,7 @@ export interface SessionList {
 
 /** A session with what a list shows of it. */
 export interface SessionRow extends SessionInfo {
-  /** Messages of the active branch. */
+  /** Messages of the active branch; of all branches in a list in the order of `messages`. */
   readonly messages: number;
   /** Estimated tokens that a request would hold of it. */
   readonly tokens: number;
@@ -135,7 +135,7 @@ export interface MediaStub {
 /** `GET turns?id&after&limit`: the requests of which something is kept, newest first. */
 export type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/turn-page.js";
 /** `GET tree?id&after&limit`: every message of every branch, newest first. */
-export type { TreeNode as TreeRow, TreePage } from "../storage/contract.js";
+export type { SessionOrder, TreeNode as TreeRow, TreePage } from "../storage/contract.js";
 
 /** `GET context?id&turn`: with `turn` (a message's id) what was sent for it, otherwise the next request. */
 export interface ContextView {

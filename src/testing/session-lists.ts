@@ -44,6 +44,22 @@ export const sessionLists = defineTopic("session lists", (it) => {
     );
   });
 
+  it("lists sessions by how many messages they have on all branches, page by page", async ({ store }) => {
+    for (const [id, messages] of Object.entries({ two: 2, none: 0, five: 5, three: 3 })) {
+      await store.sessions.create({ id, name: id });
+      const written = Array.from({ length: messages }, (_, index) => message(`m${index}`));
+      if (messages > 0) await store.session(id).append(written);
+    }
+    // Siblings, behind which the path is short.
+    for (const id of ["b1", "b2", "b3", "b4"]) await store.session("two").append([message(id)], null);
+    const order = ["two", "five", "three", "none"];
+    for (const limit of [1, 2, 3, 4]) {
+      expect(idsOf(await paged(store, { orderBy: "messages", limit }))).toEqual(order);
+    }
+    const named = await paged(store, { orderBy: "messages", limit: 1, nameContains: "e" });
+    expect(idsOf(named)).toEqual(["five", "three", "none"]);
+  });
+
   it("lists sessions by their latest change, whatever that was", async ({ store }) => {
     const ids = Array.from({ length: 9 }, (_, index) => `s${index}`);
     const ada = store.forUser("ada");

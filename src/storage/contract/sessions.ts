@@ -64,8 +64,11 @@ export interface SessionFilter {
   readonly metadata?: Readonly<Record<string, MetadataValue>> | undefined;
 }
 
-/** By the latest change, by all tokens that were counted, or by cost; the latest or highest first. */
-export type SessionOrder = "change" | "tokens" | "cost";
+/**
+ * By the latest change, by all tokens that were counted, by cost, or by how many messages were written to it, on all
+ * branches; the latest or highest first. `messages` looks at every session that the list could give; no index holds it.
+ */
+export type SessionOrder = "change" | "tokens" | "cost" | "messages";
 
 /** A page of a list of sessions. */
 export interface SessionListRequest extends SessionFilter {

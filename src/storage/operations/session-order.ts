@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionOrder } from "../contract.js";
 import type { SqlValue } from "../engine/operation.js";
+import { SESSION_RANGE, SPAN } from "./row-id.js";
 
 /**
  * How long after an append further ones leave the session's row alone, in seconds. Until then the row says no more than that
@@ -11,11 +12,13 @@ export const APPENDS_UNDATED = 1;
 /** SQL for a time that is not before the latest change of a session. It is that time where `appended_until` is not later than `updated_at`. */
 export const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
 
-/** By what each order is, as an index has it; of `change` a bound. */
+/** By what each order of the sessions `s` is, as an index has it where there is one; of `change` a bound. */
 export const ORDERS: Readonly<Record<SessionOrder, string>> = {
   change: LATEST_CHANGE,
   tokens: "(input_tokens + output_tokens)",
   cost: "estimated_cost",
+  // The number that the newest message has in its session.
+  messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
 };
 
 /** A session's place in an order, highest first. */

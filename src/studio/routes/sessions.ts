@@ -29,16 +29,17 @@ async function info({ store, canWrite, hasManager }: StudioCall): Promise<Studio
 }
 
 async function sessions({ store, fields }: StudioCall): Promise<SessionList> {
+  const order = fields.oneOf("order", ["change", "tokens", "cost", "messages"]);
   const page = await store.sessions.list({
     userId: fields.optionalText("user"),
     idPrefix: fields.optionalText("prefix"),
     nameContains: fields.optionalText("name"),
-    orderBy: fields.oneOf("order", ["change", "tokens", "cost"]),
+    orderBy: order,
     cursor: fields.optionalText("cursor"),
     limit: fields.limit(USUAL_SESSIONS, MOST_SESSIONS),
   });
   return {
-    sessions: await Promise.all(page.sessions.map((each) => rowOf(store, each))),
+    sessions: await Promise.all(page.sessions.map((each) => rowOf(store, each, order === "messages"))),
     nextCursor: page.nextCursor,
   };
 }
@@ -67,9 +68,9 @@ async function session(call: StudioCall): Promise<SessionView> {
   };
 }
 
-async function rowOf(store: Store, info: SessionInfo): Promise<SessionRow> {
+async function rowOf(store: Store, info: SessionInfo, onAllBranches = false): Promise<SessionRow> {
   const stored = store.session(info.id);
-  const [messages, tokens] = await Promise.all([stored.length(), stored.tokens()]);
+  const [messages, tokens] = await Promise.all([onAllBranches ? stored.count() : stored.length(), stored.tokens()]);
   return { ...info, messages, tokens };
 }
 

@@ -4,7 +4,7 @@ import type { HeldSessions } from "./held-sessions.js";
 import { pageOf } from "./session-page.js";
 
 /** The registry of a store on a four-method storage; `store` is the one in memory. */
-export function registryOf(held: HeldSessions, { sessions, userId }: Store): SessionRegistry {
+export function registryOf(held: HeldSessions, { sessions, session, userId }: Store): SessionRegistry {
   const readAll = held.readAll.bind(held);
   const read = held.read.bind(held);
   const write = held.write.bind(held);
@@ -12,7 +12,12 @@ export function registryOf(held: HeldSessions, { sessions, userId }: Store): Ses
     create: (session) => write([session.id], () => sessions.create(session)),
     get: (id) => read(id, () => sessions.get(id)),
     list: ({ limit, cursor, orderBy, ...filter }) =>
-      readAll(async () => pageOf((await sessions.list(filter)).sessions, { limit, cursor, orderBy })),
+      readAll(async () => {
+        const listed = (await sessions.list(filter)).sessions.map(async (info) => {
+          return { info, messages: orderBy === "messages" ? await session(info.id).count() : 0 };
+        });
+        return pageOf(await Promise.all(listed), { limit, cursor, orderBy });
+      }),
     count: () => readAll(() => sessions.count()),
     update: (id, change) => write([id], () => sessions.update(id, change)),
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),

@@ -1,13 +1,19 @@
 import { StemmaError } from "../../../errors.js";
 import type { SessionInfo, SessionListRequest, SessionOrder } from "../../../storage/contract.js";
 
+/** A session, and how many messages it has; 0 where that is not asked for. */
+export interface SessionToSort {
+  readonly info: SessionInfo;
+  readonly messages: number;
+}
+
 /** A page of sessions, sorted. Errors: `INVALID_ARGUMENT` for a cursor that is none of the order. */
 export function pageOf(
-  sessions: readonly SessionInfo[],
+  sessions: readonly SessionToSort[],
   { limit, cursor, orderBy = "change" }: Pick<SessionListRequest, "limit" | "cursor" | "orderBy">,
 ): { sessions: SessionInfo[]; nextCursor: string | null } {
   const after = cursor === undefined ? null : parseCursor(orderBy, cursor);
-  const placed = sessions.map((info) => ({ info, place: placeOf(orderBy, info) }));
+  const placed = sessions.map((session) => ({ info: session.info, place: placeOf(orderBy, session) }));
   const rest = placed
     .filter(({ place }) => after === null || compared(after, place) < 0)
     .sort((one, other) => compared(one.place, other.place));
@@ -20,8 +26,9 @@ export function pageOf(
 /** What sessions are sorted by, the highest first. */
 type Place = readonly [value: number, updatedAt: string, createdAt: string, id: string];
 
-function placeOf(order: SessionOrder, info: SessionInfo): Place {
-  const value = { change: 0, tokens: info.input_tokens + info.output_tokens, cost: info.estimated_cost }[order];
+function placeOf(order: SessionOrder, { info, messages }: SessionToSort): Place {
+  const tokens = info.input_tokens + info.output_tokens;
+  const value = { change: 0, tokens, cost: info.estimated_cost, messages }[order];
   return [value, info.updated_at, info.created_at, info.id];
 }
 

@@ -1,10 +1,15 @@
-import type { SessionRow } from "../../api.js";
+import type { SessionOrder, SessionRow } from "../../api.js";
 import { cost, count, short } from "../format.js";
 import { linkTo } from "../location.js";
 import { Time } from "./time.js";
 
+interface SessionListRowProps {
+  readonly session: SessionRow;
+  readonly order: SessionOrder;
+}
+
 /** A session in a list: a link with its figures. */
-export function SessionListRow({ session }: { readonly session: SessionRow }) {
+export function SessionListRow({ session, order }: SessionListRowProps) {
   const used = session.input_tokens + session.output_tokens;
   return (
     <a class="session-row" href={linkTo("/session", { id: session.id })} data-item>
@@ -13,16 +18,20 @@ export function SessionListRow({ session }: { readonly session: SessionRow }) {
         <bdi class="id">{session.id}</bdi>
       </span>
       <bdi class="user">{session.user_id ?? ""}</bdi>
-      <span class="number" title={`${count(session.messages)} messages`}>
+      <span
+        class="number messages"
+        title={`${count(session.messages)} messages${order === "messages" ? " on all branches" : ""}`}
+      >
         {short(session.messages)}
         <span class="unit"> messages</span>
       </span>
-      <span class="number" title={`${count(session.tokens)} tokens in the next request, estimated`}>
+      <span class="number context" title={`${count(session.tokens)} tokens in the next request, estimated`}>
         {short(session.tokens)}
         <span class="unit"> tokens</span>
       </span>
       <span class="number used" title={`${count(used)} tokens used, input and output`}>
         {used > 0 ? short(used) : "–"}
+        <span class="unit"> tokens</span>
       </span>
       <span class="number cost">{session.estimated_cost > 0 ? cost(session.estimated_cost) : "–"}</span>
       <span class="number when">

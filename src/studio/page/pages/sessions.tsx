@@ -19,6 +19,7 @@ const ORDERS = [
   { name: "change", text: "Latest change" },
   { name: "tokens", text: "Most tokens used" },
   { name: "cost", text: "Highest cost" },
+  { name: "messages", text: "Most messages" },
 ] as const;
 
 /** All sessions, in an order. */
@@ -37,7 +38,7 @@ export function SessionsPage({ place }: { readonly place: Place }) {
     { keep: true },
   );
   return (
-    <div class="page list-page">
+    <div class="page list-page" data-order={order}>
       <div class="page-head">
         <h1>Sessions {info && <span class="quiet-number">{count(info.sessions)}</span>}</h1>
         <div class="filters">
@@ -64,11 +65,11 @@ export function SessionsPage({ place }: { readonly place: Place }) {
       </div>
       <div class="session-columns" aria-hidden="true">
         <span>Title</span>
-        <span>User</span>
-        <span class="number">Messages</span>
-        <span class="number">Context</span>
-        <span class="number">Used</span>
-        <span class="number">Cost</span>
+        <span class="user">User</span>
+        <span class="number messages">{order === "messages" ? "Stored" : "Messages"}</span>
+        <span class="number context">Context</span>
+        <span class="number used">Used</span>
+        <span class="number cost">Cost</span>
         <span class="number">Changed</span>
       </div>
       {sessions.isComplete && sessions.items.length === 0 ? (
@@ -79,7 +80,7 @@ export function SessionsPage({ place }: { readonly place: Place }) {
           rowHeight={ROW_HEIGHT}
           label="Sessions"
           keyOf={({ id }) => id}
-          row={(session) => <SessionListRow session={session} />}
+          row={(session) => <SessionListRow session={session} order={order} />}
           onEnd={sessions.error ? undefined : sessions.more}
           keepAs={key}
           footer={
