@@ -87,6 +87,34 @@ describeServer("the tables of Postgres", (server) => {
     await expect(await definitions(url)).toMatchFileSnapshot("../fixtures/schema/postgres.txt");
   });
 
+  it("are the same where a process finds none, and another one makes them before it goes on", async () => {
+    const [fresh, shared] = [await server.createDatabase(), await server.createDatabase()];
+    await migrate(postgres(fresh));
+    const client = new pg.Client(shared);
+    await client.connect();
+    let others: Promise<void> | null = null;
+    const slow = {
+      query: async (text: string, values: unknown[]) => {
+        const { rows } = await client.query(text, values);
+        if (text.includes("to_regclass")) others ??= migrate(postgres(shared));
+        await others;
+        return { rows };
+      },
+    };
+    await migrate(postgres(slow as unknown as PostgresSource));
+    await client.end();
+    expect(await definitions(shared)).toBe(await definitions(fresh));
+    expect(await server.query(shared, "SELECT version FROM assistant_schema")).toEqual([{ version: KNOWN }]);
+  });
+
+  it("name each column of times as clients know them", () => {
+    const columns = read("../fixtures/schema/postgres.txt")
+      .split("\n")
+      .filter((line) => /^\w+\.\w+ timestamp/.test(line));
+    expect(columns.length).toBeGreaterThan(5);
+    expect(columns.filter((line) => !/^\w+\.\w+_(at|until) /.test(line))).toEqual([]);
+  });
+
   it.each([
     ["version 1", VERSION_1],
     ["version 1, and then the printed script", `${VERSION_1}\n${schemaSql()}`],

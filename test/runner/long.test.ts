@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { createSession, resumeSession, SqliteSessionStorage } from "../../src/agent.js";
 import { createCompactFunction } from "../../src/compaction/compact.js";
 import { isStandIn } from "../runtimes/stand-in.js";
@@ -52,10 +52,13 @@ async function costsOfTurn(lengths: readonly number[], options: object): Promise
       expect((await collect(session.receive())).at(-1)).toMatchObject({ stop_reason: "end_turn" });
     };
     // The first may compact, and measures what the fill has written.
+    // At a time that stands still: when a session was appended to is noted once a second.
+    vi.useFakeTimers({ toFake: ["Date"] });
     await talk();
     log.length = 0;
     const before = changes();
     await talk();
+    vi.useRealTimers();
     const rowsWritten = changes() - before;
     const writes = log.filter((sql) => /^\s*(INSERT|UPDATE)/i.test(sql));
     costs.push({

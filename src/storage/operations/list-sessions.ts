@@ -7,8 +7,8 @@ import { type SessionRecord, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
-/** `place` is what the rows are read in the order of. */
-type Listed = SessionRecord & { readonly place: string | number };
+/** With what the rows are read in the order of. */
+type Listed = SessionRecord & { readonly place?: number; readonly place_at?: string };
 
 /** The most rows that are read at once. */
 const MOST_ROWS = 2000;
@@ -29,7 +29,7 @@ export function* listSessions(
   const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
-    sessions: page.map(({ row }) => sessionInfo(row)),
+    sessions: page.map(({ row: { place: _place, place_at: _placeAt, ...row } }) => sessionInfo(row)),
     nextCursor: found.length > page.length && last !== undefined ? cursorOf(orderBy, last.at) : null,
   };
 }
@@ -64,15 +64,17 @@ function startOf({ value }: OrderPlace): OrderPlace {
 function readRows(filter: Condition, order: SessionOrder, after: OrderPlace | null, rows: number): Operation<Listed[]> {
   const further = after === null ? { condition: "1 = 1", values: [] } : behind(order, after);
   const isAll = rows === Number.POSITIVE_INFINITY;
+  // Columns of times have such names.
+  const place = order === "change" ? "place_at" : "place";
   const where = `${filter.condition} AND ${further.condition} ORDER BY ${ORDERS[order]} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
   return all<Listed>(
-    `${sessionsWhere(where, `${ORDERS[order]} AS place`)} ORDER BY place DESC, no DESC`,
+    `${sessionsWhere(where, { [place]: ORDERS[order] })} ORDER BY ${place} DESC, no DESC`,
     ...filter.values,
     ...further.values,
     ...(isAll ? [] : [rows]),
   );
 }
 
-function placeOf({ place, no }: Listed): OrderPlace {
-  return { value: typeof place === "string" && place.endsWith("Z") ? place : Number(place), no: Number(no) };
+function placeOf({ place, place_at, no }: Listed): OrderPlace {
+  return { value: place_at ?? Number(place), no: Number(no) };
 }

@@ -21,17 +21,21 @@ import { removeAllVersions } from "./versions.js";
 const CHANGED = `CASE WHEN appended_until > updated_at THEN
   (SELECT m.created_at FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
 
-/** A query of sessions `s` that meet `condition`, with `columns` of them beside their registry fields. */
-export const sessionsWhere = (condition: string, columns = "NULL AS place") => `
+/** A query of sessions `s` that meet `condition`, with `more` of them beside their registry fields: SQL by names of columns. */
+export const sessionsWhere = (condition: string, more: Readonly<Record<string, string>> = {}) => {
+  const columns = Object.entries(more).map(([name, sql]) => `${sql} AS ${name}, `);
+  return `
   SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
-         user_id, metadata, created_at, place,
+         user_id, metadata, created_at, ${Object.keys(more)
+           .map((name) => `${name}, `)
+           .join("")}
          CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
-  FROM (SELECT s.*, ${columns}, ${CHANGED} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+  FROM (SELECT s.*, ${columns.join("")}${CHANGED} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+};
 
 /** A row of `sessionsWhere`. */
 export type SessionRecord = Omit<SessionInfo, "metadata"> & {
   readonly no: number;
-  readonly place: string | number | null;
   readonly metadata: string | null;
 };
 
@@ -207,7 +211,7 @@ function storedForm(metadata: SessionMetadata): string | null {
 
 /** A row as the registry gives it. */
 export function sessionInfo(row: SessionRecord): SessionInfo {
-  const { no: _no, place: _place, ...info } = row;
+  const { no: _no, ...info } = row;
   return {
     ...info,
     metadata: parseMetadata(info.metadata),

@@ -22,7 +22,7 @@ export function bareQuery(run: BareConnection["query"]): PostgresQuery {
     const parsed = rows.map((row) => JSON.parse(String(row[ROW])) as Row);
     const names = Object.keys(parsed[0] ?? {});
     // Every column that is named so is a time, and no other is.
-    const times = names.filter((name) => name.endsWith("_at"));
+    const times = names.filter((name) => /_(at|until)$/.test(name));
     return { rows: parsed, columns: times.map((name) => ({ name, type: TIMESTAMPTZ })) };
   };
 }

@@ -47,16 +47,24 @@ export function* migratePostgres(
 
 /**
  * The recorded version, 0 for none. Whoever else migrates waits until the transaction ends. Locked before it is read: of two
- * that both had read, neither could go on to change the table. Processes that make the first tables meet at their names.
+ * that both had read, neither could go on to change the table. Processes that make the first tables wait at a lock of a name.
  */
 function* lockVersion(schema: string | null): Operation<{ version: number; isReadOnly: boolean }> {
-  const found = yield* first<{ there: boolean; may: boolean | null }>(
-    `SELECT t.oid IS NOT NULL AS there, has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
-     FROM (SELECT to_regclass(?)::oid AS oid) AS t`,
-    qualify("assistant_schema", schema),
-  );
+  let found = yield* findRecord(schema);
+  if (!found?.there) {
+    yield* run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", qualify("assistant_schema", schema));
+    found = yield* findRecord(schema);
+  }
   if (!found?.there) return { version: 0, isReadOnly: false };
   if (found.may) yield* run("LOCK TABLE assistant_schema IN ACCESS EXCLUSIVE MODE");
   const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
   return { version: row?.version ?? 0, isReadOnly: found.may !== true };
+}
+
+function findRecord(schema: string | null): Operation<{ there: boolean; may: boolean | null } | undefined> {
+  return first(
+    `SELECT t.oid IS NOT NULL AS there, has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
+     FROM (SELECT to_regclass(?)::oid AS oid) AS t`,
+    qualify("assistant_schema", schema),
+  );
 }
