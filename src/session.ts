@@ -99,6 +99,7 @@ export type {
   TurnRequest,
 } from "./session/turn/request.js";
 export type { TurnPage, TurnPageOptions, TurnSummary } from "./session/turn/turn-page.js";
+export type { Reverted, RevertedEntry, RevertedText } from "./session/undo/reverted.js";
 export type {
   AppendMessageOptions,
   Author,

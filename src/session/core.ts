@@ -4,6 +4,7 @@ import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import type { TitleFunction } from "../learning/title.js";
+import { foldLabel } from "../model/fold-label.js";
 import type { SessionMessage } from "../model/message.js";
 import { storableText } from "../model/storable-text.js";
 import { type KeptWrite, promptKey, type Store } from "../storage/contract.js";
@@ -25,6 +26,7 @@ import { Titler } from "./titler.js";
 import { TurnLog, type TurnRecords } from "./turn/log.js";
 import { memoryRecordsOf } from "./turn/memory-records.js";
 import { Turns } from "./turn/turns.js";
+import type { Reverted } from "./undo/reverted.js";
 
 /** What stands behind a session once it is used. */
 export interface SessionCore {
@@ -42,6 +44,10 @@ export interface SessionCore {
   readonly store: Store | null;
   /** `store.writeTogether`, and what follows a write to the session's messages. Errors: `STORE_UNSUPPORTED` without a store. */
   together(writes: readonly KeptWrite[]): Promise<void>;
+  /** See `revertFrom` of `undo/`. Errors: `STORE_UNSUPPORTED` without a store. */
+  revertFrom(messageId: string, dryRun: boolean): Promise<Reverted>;
+  /** See `SessionStore.rewindTo`. Errors: `STORE_UNSUPPORTED` without a store. */
+  rewindTo(messageId: string): Promise<void>;
   /** Learns from what is new, and waits for a name, where either is configured. Never fails. */
   finish(): Promise<void>;
   readonly expandableSummaries: boolean;
@@ -130,10 +136,31 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
     records,
     store: kept?.store ?? null,
     together: async (written) => writes.together(inStore("This").store, written),
+    async revertFrom(messageId, dryRun) {
+      const { store } = inStore("revertFrom()");
+      const { revertFrom } = await import("./undo/revert-from.js");
+      const removeCompaction = (id: string) => writes.removeCompaction(id);
+      const parts = { store, session: store.session(sessionId), removeCompaction };
+      const reverted = await revertFrom(parts, messageId, dryRun);
+      const labels = [...reverted.blocks, ...reverted.entries].map(({ label }) => label);
+      if (!dryRun) await readAfterWrite(context, labels);
+      return reverted;
+    },
+    async rewindTo(messageId) {
+      await writes.rewindTo(messageId);
+      await readAfterWrite(context, null);
+    },
     finish,
     expandableSummaries: config.expandableSummaries,
     reset,
   };
+}
+
+// Of the blocks with these labels; null for all.
+async function readAfterWrite(context: SessionContext, labels: readonly string[] | null): Promise<void> {
+  const written = labels === null ? null : new Set(labels.map(foldLabel));
+  const blocks = context.liveBlocks().filter(({ folded }) => written === null || written.has(folded));
+  await Promise.all(blocks.map((block) => block.readAfterWrite()));
 }
 
 function promptStoreFor(

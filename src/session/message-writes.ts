@@ -108,6 +108,12 @@ export class MessageWrites {
     events.emit({ type: "messages", change: "leaf", ids: [messageId] });
   }
 
+  async rewindTo(messageId: string): Promise<void> {
+    const { backend, events } = this.parts;
+    await backend.rewindTo(messageId);
+    events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+  }
+
   async selectBranch(messageId: string): Promise<SessionMessage> {
     const { backend, events } = this.parts;
     const leaf = await backend.selectBranch(messageId);

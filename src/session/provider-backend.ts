@@ -210,6 +210,9 @@ export function providerBackend(
     setActiveLeaf: async () => {
       throw unsupported("cannot store an active leaf: name the parentId when you append");
     },
+    rewindTo: async () => {
+      throw unsupported("cannot store an active leaf, nor blocks: name the parentId when you append");
+    },
     selectBranch: async () => {
       throw unsupported("cannot store an active leaf: name the leafId when you read, and the parentId when you append");
     },

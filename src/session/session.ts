@@ -82,6 +82,7 @@ import {
   type TurnRequest,
 } from "./turn/request.js";
 import type { TurnPage, TurnPageOptions } from "./turn/turn-page.js";
+import type { Reverted } from "./undo/reverted.js";
 
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
@@ -328,12 +329,18 @@ export class Session {
   }
 
   /**
-   * Makes a message the active leaf: histories end with it, and the next append is attached to it.
-   * Errors: `MESSAGE_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   * Makes a message the active leaf: histories end with it, and the next append is attached to it. With `context: "as-of"` the
+   * session's own blocks and entries also become what they were when that message was stored, as new versions, in the same
+   * write; blocks of the user or of a key stay. Errors: `MESSAGE_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider` of your
+   * own; with `context` also `VERSION_NOT_FOUND` where a version of that time is kept no longer, and then nothing is changed.
    */
-  async setActiveLeaf(messageId: string): Promise<void> {
+  async setActiveLeaf(messageId: string, options: { context?: "as-of" } = {}): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
-    return this.#started.writes.setActiveLeaf(messageId);
+    assertOptions(options, "setActiveLeaf()");
+    const { writes, rewindTo } = this.#started;
+    if (options.context === undefined) return writes.setActiveLeaf(messageId);
+    assertOneOf(options.context, ["as-of"], "context");
+    return rewindTo(messageId);
   }
 
   /**
@@ -567,6 +574,22 @@ export class Session {
     assertOptions(options, "restoreBlock()");
     if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
     return this.#inContext((context) => context.restore(label, version, options.key));
+  }
+
+  /**
+   * Takes back what came of a message: what the model wrote to blocks and entries as it answered it, what was learned from it,
+   * and summaries of it. What others wrote to the same texts later stays; where they changed the same lines, or fields of a
+   * JSON object, `isUndone` is false and the text stays as it is. `messageId` may be of an answer, for a tool's result that
+   * misled the model: then what the answer wrote from there on. The message stays. With `dryRun` nothing is written, and the
+   * result says what would be. The frozen prompt does not change until `refreshSystemPrompt()`; `prepareTurn()` tells of it.
+   * Errors: `MESSAGE_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own; `BLOCK_CONFLICT` or `ENTRY_CONFLICT`
+   * where others never stop writing.
+   */
+  async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
+    assertText(messageId, "The id of revertFrom()");
+    assertOptions(options, "revertFrom()");
+    const { revertFrom } = this.#started;
+    return this.#inContext(() => revertFrom(messageId, options.dryRun === true));
   }
 
   /**

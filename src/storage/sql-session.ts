@@ -13,6 +13,7 @@ import { importTree } from "./operations/import-tree.js";
 import * as measures from "./operations/measures.js";
 import { readWrites } from "./operations/memory-lists.js";
 import * as messages from "./operations/messages.js";
+import { rewindTo } from "./operations/rewind.js";
 import * as sessions from "./operations/sessions.js";
 import { streamMessages, streamPath } from "./operations/stream.js";
 import { readTree, readTreePage } from "./operations/tree.js";
@@ -73,6 +74,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
     },
     setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(id, messageId)),
+    rewindTo: (messageId) => write(() => rewindTo(sql, id, messageId)),
     selectBranch: (messageId) => write(() => branches.selectBranch(sql, id, messageId)),
 
     message: (messageId) => read(() => history.readMessage(id, messageId)),

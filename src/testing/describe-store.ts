@@ -41,6 +41,7 @@ import { tokenCounting } from "./token-counting.js";
 import { tools } from "./tools.js";
 import type { Case, Topic } from "./topic.js";
 import { turns } from "./turns.js";
+import { undoing } from "./undoing.js";
 import { usage } from "./usage.js";
 import { versions } from "./versions.js";
 import { Workspace } from "./workspace.js";
@@ -65,6 +66,7 @@ const TOPICS: readonly Topic[] = [
   recall,
   explanations,
   memoryLists,
+  undoing,
   paging,
   usage,
   sessionLists,

@@ -396,6 +396,35 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    title: "revertFrom",
+    prepare: async (workspace) => {
+      await withEverything(workspace);
+      const origin = { author: "learning" as const, sessionId: "main", messageIds: ["a"] };
+      const { blocks, entries } = workspace.store;
+      const memory = { sessionId: "main", kind: "block", label: "memory" } as const;
+      await blocks.append(memory, "wrong", { maxTokens: 1000, origin });
+      await entries.set({ sessionId: "main", label: "facts" }, { key: "sky", content: "Wrong." }, { origin });
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.revertFrom("a");
+    },
+  },
+  {
+    title: "setActiveLeaf as of a message",
+    prepare: async (workspace) => {
+      await withEverything(workspace);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const { blocks, entries } = workspace.store;
+      await blocks.set({ sessionId: "main", kind: "block", label: "memory" }, "tea");
+      await entries.delete({ sessionId: "main", label: "facts" }, "sky");
+    },
+    call: async ({ sessionOf }) => {
+      const session = sessionOf("main").withContext("memory");
+      return () => session.setActiveLeaf("a", { context: "as-of" });
+    },
+  },
+  {
     title: "several writes together",
     prepare: withEverything,
     call:

@@ -50,7 +50,13 @@ export interface SessionStore {
    * the history is empty. Errors: `MESSAGE_NOT_FOUND`.
    */
   setActiveLeaf(messageId: string | null): Promise<void>;
-  /** The same for the newest leaf below a message, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+  /**
+   * Makes a message the active leaf. The session's own blocks and entries become what they were when it was stored, as new
+   * versions; the values of entries stay. Errors: `MESSAGE_NOT_FOUND`, `VERSION_NOT_FOUND` where a version of that time is
+   * kept no longer.
+   */
+  rewindTo(messageId: string): Promise<void>;
+  /** Makes the newest leaf below a message active, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   selectBranch(messageId: string): Promise<SessionMessage>;
 
   // ── Reading ──

@@ -13,6 +13,16 @@ import { findSegments, type PathSpan, portionsOf, type Segment, selectRanges, vi
 import { assertWithin, findLeaf, findSessionHead, type MessagePosition, type SessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
 
+/** When a message was stored; null when it is not there. */
+export function* readTime(sessionId: string, id: string): Operation<string | null> {
+  const row = yield* first<{ created_at: string }>(
+    "SELECT created_at FROM assistant_messages WHERE session_id = ? AND id = ?",
+    sessionId,
+    id,
+  );
+  return row?.created_at ?? null;
+}
+
 /** See `SessionStore.message`. */
 export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
   const row = yield* first<ContentRow>(

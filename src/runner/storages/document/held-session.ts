@@ -45,6 +45,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
       }),
     importTree: (tree) => write(() => session.importTree(tree)),
     setActiveLeaf: (messageId) => write(() => session.setActiveLeaf(messageId)),
+    rewindTo: (messageId) => write(() => session.rewindTo(messageId)),
     selectBranch: (messageId) => write(() => session.selectBranch(messageId)),
 
     message: (messageId) => read(() => session.message(messageId)),
