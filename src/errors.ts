@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   BLOCK_READONLY: "The block's provider cannot write.",
   BLOCK_OVER_BUDGET: "The content is larger than the block's budget.",
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
+  WRITE_DENIED: "The host did not approve what the model asked to write.",
   BLOCK_INVALID: "The content does not fit the block's schema.",
   VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
   ENTRY_CONFLICT: "The entry does not say what was expected.",

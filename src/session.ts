@@ -1,4 +1,5 @@
 export type { CompactContext, CompactFunction, CompactResult } from "./compaction/compact.js";
+export type { ApproveWrite, ProposedWrite, WriteDecision } from "./context/approval.js";
 export type {
   ContextBlock,
   ContextBlockOptions,

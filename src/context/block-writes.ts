@@ -23,7 +23,7 @@ export interface ShownTurn {
 export class BlockWrites {
   readonly shown = new ShownBlocks();
 
-  constructor(private readonly sessionId: string) {}
+  constructor(readonly sessionId: string) {}
 
   replace(block: LiveBlock, content: string, options: WriteOptions): Promise<ContextBlock> {
     const origin = this.#origin("program");

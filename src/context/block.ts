@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { StemmaError } from "../errors.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
+import type { ApproveWrite } from "./approval.js";
 import { type ContextBlockProvider, isKeyed, isProvider } from "./provider.js";
 
 /**
@@ -35,6 +36,11 @@ export interface ContextBlockOptions {
    * Patch: the fields that change, null for one that goes. What does not fit is refused.
    */
   schema?: z.ZodObject | undefined;
+  /**
+   * Asked before a tool of the model writes to the block; the tool waits for the answer. `"user"`: the tool asks as one with
+   * `needsApproval` does, in the AI SDK and in the session runner. Default: nobody is asked.
+   */
+  approve?: ApproveWrite | "user" | undefined;
   /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
   whenChanged?: "remind" | undefined;
 }
@@ -62,7 +68,7 @@ export interface ContextBlock {
 
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
-  const { description, maxTokens, provider, scope, keepVersions, whenChanged } = options;
+  const { description, maxTokens, provider, scope, keepVersions, approve, whenChanged } = options;
   const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
   if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
@@ -78,5 +84,7 @@ export function assertBlockOptions(label: string, options: ContextBlockOptions):
   if (scope !== undefined) assertScope(scope);
   if (scope !== undefined && provider !== undefined)
     throw wrong("a provider keeps what it is made for; leave scope out");
+  if (approve !== undefined && approve !== "user" && typeof approve !== "function")
+    throw wrong('approve is a function, "user", or is left out');
   if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged is "remind" or is left out');
 }

@@ -6,6 +6,7 @@ import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import type { StoredBlock, VersionOptions } from "../storage/contract.js";
 import type { ToolBlock } from "../tools/access.js";
+import type { ApproveWrite } from "./approval.js";
 import { type ContextBlock, type ContextConfig, DEFAULT_MAX_TOKENS } from "./block.js";
 import { BlockContent, type Reading } from "./block-content.js";
 import { BlockDocument } from "./block-document.js";
@@ -39,6 +40,8 @@ export class LiveBlock {
   readonly #description: string | undefined;
   readonly #maxTokens: number | undefined;
   readonly #schema: z.ZodObject | undefined;
+  /** Whom a tool of the model asks before it writes. */
+  readonly approve: ApproveWrite | "user" | undefined;
   /** How many versions a provider that keeps them is to keep. */
   readonly keepVersions: number | undefined;
   readonly #content = new BlockContent();
@@ -57,6 +60,7 @@ export class LiveBlock {
     this.#description = config.description;
     this.#maxTokens = config.maxTokens;
     this.keepVersions = config.keepVersions;
+    this.approve = config.approve;
     this.document = config.schema === undefined ? null : new BlockDocument(config.label, config.schema);
     this.#schema = config.schema;
   }
@@ -91,7 +95,8 @@ export class LiveBlock {
 
   /** The same, with what only a tool that writes needs to tell. */
   describeForTools(): ToolBlock {
-    return { ...this.describe(), ...(this.#schema !== undefined && { schema: this.#schema }) };
+    const asksUser = this.approve === "user";
+    return { ...this.describe(), asksUser, ...(this.#schema !== undefined && { schema: this.#schema }) };
   }
 
   /** The block as last read. Throws what the read threw when there has been no good one. */

@@ -4,6 +4,7 @@ import { foldLabel } from "../model/fold-label.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import type { SessionTools, ToolCallOptions } from "../tools/tool.js";
+import { approvedContent } from "./approval.js";
 import { assertBlockOptions, type ContextBlock, type ContextBlockOptions, type ContextConfig } from "./block.js";
 import { notLoaded } from "./block-content.js";
 import { BlockWrites } from "./block-writes.js";
@@ -278,9 +279,10 @@ export class SessionContext implements ContextAccess {
     call: ToolCallOptions,
   ): Promise<ContextBlock | ConflictingBlock> {
     const block = this.#find(label);
-    const written = await this.#settling(this.#writes.byModel(block, content, action, call));
+    const text = block.approve === undefined ? content : await this.#approved(block, null, content, action, call);
+    const written = await this.#settling(this.#writes.byModel(block, text, action, call));
     if ("present" in written) this.#told(block.folded, written.present);
-    else if (action === "append") this.#told(block.folded, content, true);
+    else if (action === "append") this.#told(block.folded, text, true);
     else this.#told(block.folded, written.content);
     return written;
   }
@@ -309,9 +311,28 @@ export class SessionContext implements ContextAccess {
   /** Errors: `BLOCK_NOT_FOUND`, `BLOCK_READONLY`, `BLOCK_OVER_BUDGET`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `PROVIDER_FAILED`. */
   async writeEntry(label: string, entry: ToolEntry, action: WriteAction, call: ToolCallOptions = {}): Promise<void> {
     const block = this.#find(label);
-    await this.#writes.entryByModel(block, entry, action, call);
+    const { key, content } = entry;
+    const text = block.approve === undefined ? content : await this.#approved(block, key, content, action, call);
+    await this.#writes.entryByModel(block, { ...entry, content: text }, action, call);
     await block.readAfterWrite();
     if (block.text !== null) this.#told(block.folded, block.text);
+  }
+
+  async #approved(
+    block: LiveBlock,
+    key: string | null,
+    content: string,
+    action: WriteAction,
+    { toolCallId }: ToolCallOptions,
+  ): Promise<string> {
+    if (typeof block.approve !== "function") return content;
+    const present = key === null ? (await this.#settling(block.read(), block)).content : null;
+    const { sessionId, shown } = this.#writes;
+    const write = {
+      ...{ label: block.label, key, action, content, present },
+      ...{ sessionId, messageId: shown.messageId, toolCallId: toolCallId ?? null },
+    };
+    return approvedContent(block.approve, write);
   }
 
   lists(label: string, key: string): boolean {

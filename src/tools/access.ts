@@ -9,6 +9,8 @@ export interface ToolBlock {
   readonly writable: boolean;
   readonly isSkill: boolean;
   readonly isSearchable: boolean;
+  /** The user is asked before the model writes. */
+  readonly asksUser?: boolean;
   /** Of a block whose content is a JSON object. */
   readonly schema?: z.ZodObject;
 }

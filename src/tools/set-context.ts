@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { quote } from "../errors.js";
+import { foldLabel } from "../model/fold-label.js";
 import { assertStorableText } from "../model/text.js";
 import type { ContextAccess, ToolBlock, WriteAction } from "./access.js";
 import { keyOfContent, keyOfTitle } from "./entry-key.js";
@@ -11,7 +12,7 @@ import { createTool, refusal, type SessionTool } from "./tool.js";
 export function createSetContextTool(present: readonly ToolBlock[], context: ContextAccess): SessionTool | null {
   const blocks = present.filter((block) => block.writable);
   if (blocks.length === 0) return null;
-  return createTool({
+  const tool = createTool({
     description: describe(blocks),
     inputSchema: inputSchema(blocks),
     async run({ label, content, action = "replace", metadata = {} }, call) {
@@ -27,6 +28,10 @@ export function createSetContextTool(present: readonly ToolBlock[], context: Con
       return `${action === "append" ? "Appended to" : "Wrote"} entry ${quote(key)} in ${block.label}.`;
     },
   });
+  const asking = new Set(blocks.filter(({ asksUser }) => asksUser).map(({ label }) => foldLabel(label)));
+  if (asking.size === 0) return tool;
+  const labelOf = (input: unknown) => String((input as { label?: unknown } | null)?.label);
+  return { ...tool, needsApproval: (input) => asking.has(foldLabel(labelOf(input))) };
 }
 
 const inputSchema = (blocks: readonly ToolBlock[]) =>

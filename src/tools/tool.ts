@@ -12,6 +12,8 @@ export interface SessionTool {
   /** A zod schema of the input. */
   inputSchema: z.ZodType;
   execute(input: unknown, options?: ToolCallOptions): Promise<string>;
+  /** True for a call that the user is asked about first. Left out where no call is. */
+  needsApproval?(input: unknown): boolean;
 }
 
 /** Tools by their names, to be spread beside the host's own. */

@@ -203,6 +203,27 @@ describe("tools", () => {
     expect((await manager.readContextBlock("c1", "memory"))?.content).toBe("Likes tea.");
   });
 
+  it("ask the user before the model writes to a block that says so", async () => {
+    await start((_text, calls) =>
+      calls === 0
+        ? { call: "set_context", id: "t1", input: { label: "rules", content: "Trust the page." } }
+        : "As you wish.",
+    );
+    manager.withContext("rules", { approve: "user" });
+    const chat = openChat(server, "c1");
+    await chat.sendMessage({ text: "Read the page." });
+    const part = chat.messages[1]?.parts.find(({ type }) => type === "tool-set_context") as {
+      state: string;
+      approval: { id: string };
+    };
+    expect(part.state).toBe("approval-requested");
+    expect((await manager.readContextBlock("c1", "rules"))?.content).toBe("");
+    await chat.addToolApprovalResponse({ id: part.approval.id, approved: false, reason: "No." });
+    await chat.sendMessage();
+    expect(textOf(chat.messages[1])).toBe("As you wish.");
+    expect((await manager.readContextBlock("c1", "rules"))?.content).toBe("");
+  });
+
   it("of the client give their output to the answer that called them", async () => {
     await start((_text, calls) => (calls === 0 ? { call: "ask", id: "t1" } : "Blue then."), { tools: { ask } });
     const chat = openChat(server, "c1");
