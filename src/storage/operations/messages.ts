@@ -179,13 +179,13 @@ export function* insertMessage(
     tokens,
     total,
     message.createdAt,
+    content,
   ];
-  const written = sql.keepsText
-    ? yield* count(INSERT_TEXT, [...row, content, storableText(message.text)])
-    : yield* count(INSERT, [...row, content]);
+  if (sql.keepsText) row.push(storableText(message.text));
+  const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
   if (written === 0) return null;
   const document = searchDocument(message);
-  if (sql.search !== null && document !== "") yield* sql.search.add("messages", rowId, document);
+  if (sql.search !== null && document !== "") yield sql.search.add("messages", rowId, document);
   return { n: rowId, id, branch, total };
 }
 
@@ -255,7 +255,7 @@ function* replaceMessage(
   if (sql.search !== null) {
     yield* sql.search.remove("messages", place.n, place.n);
     const document = searchDocument(message);
-    if (document !== "") yield* sql.search.add("messages", place.n, document);
+    if (document !== "") yield sql.search.add("messages", place.n, document);
   }
   // Totals of later rows hold this message's old size; the newest row has none after it.
   const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
