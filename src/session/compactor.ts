@@ -78,6 +78,12 @@ export class Compactor {
     return (await this.#runs.share(leafId, (run) => this.#compact(run, compact, timeout.called, null))).stored;
   }
 
+  /** True when a write is followed by a look at the size of the visible history, as it is estimated. */
+  get estimates(): boolean {
+    const { threshold, tokenCounter } = this.options;
+    return tokenCounter === null && (threshold !== null || this.events.observed);
+  }
+
   /** Compacts when the history has outgrown the threshold. Never fails: the write it follows is stored. */
   async afterWrite(visibleTokens: number | null): Promise<void> {
     const { threshold, compact, timeout } = this.options;
