@@ -9,17 +9,21 @@ export function joinedTerms(text: string): string {
   reserve(length);
   const { read, written } = encoder.encodeInto(text, input);
   if (read !== length || written !== length) return documentTerms(text).join(" ");
-  for (let at = 0; at < length; at += 1) input[at] = LOWER_CASE[input[at] as number] as number;
   input.fill(0, length, length + SLACK);
+  for (let four = 0; four * 4 < length; four += 1) inputFours[four] = lowerCase(inputFours[four] as number);
   const end = writeTerms(text, length);
   return end === 0 ? "" : decoder.decode(output.subarray(0, end - 1));
 }
 
-// The lower case of each letter and digit of ASCII, 0 for what is neither.
-const LOWER_CASE = new Uint8Array(128);
-for (const character of "0123456789abcdefghijklmnopqrstuvwxyz") {
-  LOWER_CASE[character.charCodeAt(0)] = character.charCodeAt(0);
-  LOWER_CASE[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0);
+// Four letters and digits of ASCII in lower case, with 0 in the place of what is neither. Added to a byte, 128 less the first
+// character of a range sets its high bit from there on.
+function lowerCase(four: number): number {
+  const capitals = (four + 0x3f3f3f3f) & ~(four + 0x25252525) & 0x80808080;
+  const lower = four | (capitals >>> 2);
+  const letters = (lower + 0x1f1f1f1f) & ~(lower + 0x05050505);
+  const digits = (four + 0x50505050) & ~(four + 0x46464646);
+  const kept = (letters | digits) & 0x80808080;
+  return lower & (kept | (kept - (kept >>> 7)));
 }
 
 const encoder = new TextEncoder();
@@ -33,6 +37,7 @@ const SLACK = LETTERS + 4;
 const ROOM = 16_384;
 let input: Uint8Array;
 let output: Uint8Array;
+let inputFours: Int32Array;
 let inputView: DataView;
 let outputView: DataView;
 makeRoom(ROOM);
@@ -41,6 +46,7 @@ makeRoom(ROOM);
 function makeRoom(length: number): void {
   input = new Uint8Array(length + SLACK);
   output = new Uint8Array(length + SLACK);
+  inputFours = new Int32Array(input.buffer, 0, input.length >> 2);
   inputView = new DataView(input.buffer);
   outputView = new DataView(output.buffer);
 }
@@ -59,12 +65,12 @@ for (let letters = 0; letters <= LETTERS; letters += 1) {
   }
 }
 
-// Texts use the same words over and over. Of each hash the two latest words are kept, each with its term and the term's
-// length: together, because finding them in memory is what takes the time.
+// Texts use the same words over and over. Of each hash the two latest words are kept. Behind the numbers of a word stands
+// what its term is: how long, and its last letter, before which it is as the word begins. So few bytes are to be found in memory,
+// which is what takes the time.
 const SETS = 2 ** 12;
-const SLOT = 8;
+const SLOT = 4;
 const TERM = NUMBERS;
-const LENGTH = 2 * NUMBERS;
 const known = new Int32Array(SETS * 2 * SLOT);
 
 // Gives where the space behind the last term ends.
@@ -73,14 +79,15 @@ function writeTerms(text: string, length: number): number {
   for (let start = 0; start < length; start += 1) {
     if (input[start] === 0) continue;
     const letters = lettersFrom(start);
-    if (letters > LETTERS) {
+    const term = letters > LETTERS ? OTHER : findTerm(text, start, letters);
+    if (term === OTHER) {
       end += encoder.encodeInto(termOf(text.slice(start, start + letters)), output.subarray(end)).written;
     } else {
-      const slot = slotOf(text, start, letters);
-      outputView.setInt32(end, known[slot + TERM] as number, true);
-      outputView.setInt32(end + 4, known[slot + TERM + 1] as number, true);
-      outputView.setInt32(end + 8, known[slot + TERM + 2] as number, true);
-      end += known[slot + LENGTH] as number;
+      outputView.setInt32(end, inputView.getInt32(start, true), true);
+      outputView.setInt32(end + 4, inputView.getInt32(start + 4, true), true);
+      outputView.setInt32(end + 8, inputView.getInt32(start + 8, true), true);
+      end += term & 0xff;
+      output[end - 1] = term >> 8;
     }
     output[end] = 0x20;
     end += 1;
@@ -99,26 +106,30 @@ function lettersFrom(start: number): number {
   }
 }
 
-function slotOf(text: string, start: number, letters: number): number {
+function findTerm(text: string, start: number, letters: number): number {
   const masks = letters * NUMBERS;
   const a = inputView.getInt32(start, true) & (MASKS[masks] as number);
   const b = inputView.getInt32(start + 4, true) & (MASKS[masks + 1] as number);
   const c = inputView.getInt32(start + 8, true) & (MASKS[masks + 2] as number);
   const hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b) ^ Math.imul(c, 0xc2b2ae35);
   const first = ((hash ^ (hash >>> 15)) & (SETS - 1)) * 2 * SLOT;
-  if (known[first] === a && known[first + 1] === b && known[first + 2] === c) return first;
+  if (known[first] === a && known[first + 1] === b && known[first + 2] === c) return known[first + TERM] as number;
   const second = first + SLOT;
-  if (known[second] === a && known[second + 1] === b && known[second + 2] === c) return second;
-  known.copyWithin(second, first, second);
-  const term = termOf(text.slice(start, start + letters).toLowerCase());
-  known.set([a, b, c, ...numbersOf(term), term.length], first);
-  return first;
+  if (known[second] === a && known[second + 1] === b && known[second + 2] === c) return known[second + TERM] as number;
+  for (let place = first; place < second; place += 1) known[place + SLOT] = known[place] as number;
+  known[first] = a;
+  known[first + 1] = b;
+  known[first + 2] = c;
+  const term = shortTerm(text.slice(start, start + letters).toLowerCase());
+  known[first + TERM] = term;
+  return term;
 }
 
-function numbersOf(term: string): number[] {
-  const numbers = new Array<number>(NUMBERS).fill(0);
-  for (let index = 0; index < term.length; index += 1) {
-    numbers[index >> 2] = (numbers[index >> 2] as number) | (term.charCodeAt(index) << (8 * (index & 3)));
-  }
-  return numbers;
+/** The term of a word that is another one than the word's beginning and a letter, "die" of "dying". */
+const OTHER = 0;
+
+function shortTerm(word: string): number {
+  const term = termOf(word);
+  const last = term.length - 1;
+  return word.startsWith(term.slice(0, last)) ? (term.charCodeAt(last) << 8) | term.length : OTHER;
 }
