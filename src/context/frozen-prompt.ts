@@ -63,6 +63,11 @@ export class FrozenPrompt {
         // Whoever needs the prompt itself is told.
       }
     }
+    return this.atHand;
+  }
+
+  /** The same without asking; null also where nobody has asked yet. */
+  get atHand(): string | null {
     return this.#known ?? this.#answer;
   }
 

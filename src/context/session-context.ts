@@ -215,6 +215,11 @@ export class SessionContext implements ContextAccess {
     return this.#estimated.prompt;
   }
 
+  /** The same where nobody has to be asked for it; null otherwise. */
+  get promptAtHand(): string | null {
+    return this.#prompt.atHand;
+  }
+
   /** The blocks for an estimate, but for those whose provider fails. */
   async estimatedBlocks(): Promise<ContextBlock[]> {
     return shown(await this.#previews());

@@ -18,6 +18,17 @@ it("is what the terms are, joined", () => {
   );
 });
 
+it("takes each character of ASCII as any other text does", () => {
+  const characters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+  for (const before of ["", "a", "ab", "abc", "abcd"]) {
+    const text = characters.map((character) => `${before}${character}dying`).join(" ");
+    expect(joinedTerms(text)).toBe(documentTerms(text).join(" "));
+  }
+  // What a longer text left behind is no part of a shorter one.
+  expect(joinedTerms("ÄÖÜ naïve déjà vu")).toBe("aou naiv deja vu");
+  expect(joinedTerms("Ab")).toBe("ab");
+});
+
 it("keeps words apart that share a place in its table", () => {
   const words = Array.from({ length: 30_000 }, (_, index) => `w${index.toString(36)}`);
   const text = [...words, ...words].join(" ");

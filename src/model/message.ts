@@ -1,4 +1,5 @@
 import { kindOf, quote, StemmaError, shorten } from "../errors.js";
+import { jsonCopy, setField } from "./json-copy.js";
 import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
@@ -70,21 +71,24 @@ const serialised = new WeakMap<object, string>();
  */
 export function givenMessage(value: unknown): SessionMessage {
   if (isJsonObject(value) && serialised.has(value)) return value as unknown as SessionMessage;
-  let own: Record<string, unknown> = {};
+  const message: Record<string, unknown> = {};
   try {
     const { toJSON } = (value ?? {}) as { toJSON?: unknown };
     const fields: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
     if (!isJsonObject(fields)) throw invalid(`A message is an object with id, role and parts; got ${kindOf(fields)}.`);
-    // JSON writes an object's own fields; a copy of them reads each getter once.
-    own = { ...fields };
-    if (typeof own.toJSON === "function") delete own.toJSON;
-    const text = JSON.stringify(own);
-    const message = JSON.parse(text) as SessionMessage;
-    if (own.createdAt instanceof Date) message.createdAt = new Date(own.createdAt);
+    let createdAt: Date | null = null;
+    // JSON writes an object's own fields.
+    for (const key of Object.keys(fields)) {
+      const field = fields[key];
+      if (key === "createdAt" && field instanceof Date) createdAt = new Date(field);
+      setField(message, key, jsonCopy(field, key));
+    }
+    const text = JSON.stringify(message);
+    if (createdAt !== null) message.createdAt = createdAt;
     serialised.set(message, text);
-    return message;
+    return message as unknown as SessionMessage;
   } catch (cause) {
-    throw StemmaError.isInstance(cause) ? cause : unwritable(own.id, cause);
+    throw StemmaError.isInstance(cause) ? cause : unwritable(message.id, cause);
   }
 }
 

@@ -19,7 +19,11 @@ const SYLLABLE = /[aeiouy][^aeiouy]/g;
 const SHORT = /(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy]|past)$/;
 
 /** Of a step: what each ending becomes. */
-type Endings = ReadonlyMap<string, string>;
+interface Endings {
+  readonly all: ReadonlyMap<string, string>;
+  /** The letters that one of them ends with: most words end with none. */
+  readonly last: ReadonlySet<number>;
+}
 
 const STEP_2 = endings(
   "tional tion, enci ence, anci ance, abli able, entli ent, izer ize, ization ize, ational ate, ation ate, ator ate, alism al, aliti al, alli al, fulness ful, ousli ous, ousness ous, iveness ive, iviti ive, biliti ble, bli ble, ogist og, ogi og, fulli ful, lessli less, li",
@@ -28,12 +32,11 @@ const STEP_3 = endings("tional tion, ational ate, alize al, icate ic, iciti ic, 
 const STEP_4 = endings("al, ance, ence, er, ic, able, ible, ant, ement, ment, ent, ism, ate, iti, ous, ive, ize, ion");
 
 function endings(list: string): Endings {
-  return new Map(
-    list
-      .split(", ")
-      .map((pair) => pair.split(" ") as [string, string?])
-      .map(([from, to = ""]) => [from, to]),
-  );
+  const pairs = list.split(", ").map((pair) => pair.split(" ") as [string, string?]);
+  return {
+    all: new Map(pairs.map(([from, to = ""]) => [from, to])),
+    last: new Set(pairs.map(([from]) => from.charCodeAt(from.length - 1))),
+  };
 }
 
 /** The stem of an English word in lower case. */
@@ -43,10 +46,12 @@ export function stem(word: string): string {
   // What ends in no letter of English has none of its endings: numbers, ids, words of other scripts.
   if (word.length < 3 || !/[a-z']$/.test(word)) return word;
   // A "Y" is a consonant.
-  const marked = word.replace(/^'/, "").replace(/(^|[aeiouy])y/g, "$1Y");
+  const bare = word.startsWith("'") ? word.slice(1) : word;
+  const marked = bare.includes("y") ? bare.replace(/(^|[aeiouy])y/g, "$1Y") : bare;
   const [r1, r2] = regionsOf(marked);
   let stemmed = stripPlural(marked);
-  stemmed = stripParticiple(stemmed, r1).replace(/(.[^aeiouy])[yY]$/su, "$1i");
+  stemmed = stripParticiple(stemmed, r1);
+  if (/[yY]$/.test(stemmed)) stemmed = stemmed.replace(/(.[^aeiouy])[yY]$/su, "$1i");
   stemmed = replaceEnding(stemmed, STEP_2, r1);
   const third = longestEnding(stemmed, STEP_3);
   if (third !== "ative" || stemmed.length - third.length >= r2) stemmed = replaceEnding(stemmed, STEP_3, r1);
@@ -64,7 +69,8 @@ function regionsOf(word: string): [r1: number, r2: number] {
 }
 
 function stripPlural(word: string): string {
-  const base = word.replace(/'(?:s'?)?$/, "");
+  const base = word.includes("'") ? word.replace(/'(?:s'?)?$/, "") : word;
+  if (!/[sd]$/.test(base)) return base;
   if (base.endsWith("sses")) return base.slice(0, -2);
   if (/ie[ds]$/.test(base)) return base.slice(0, base.length > 4 ? -2 : -1);
   if (!base.endsWith("s") || /[us]s$/.test(base)) return base;
@@ -72,7 +78,7 @@ function stripPlural(word: string): string {
 }
 
 function stripParticiple(word: string, r1: number): string {
-  const ending = /(?:eed|ed|ing)(?:ly)?$/.exec(word)?.[0];
+  const ending = /[dgy]$/.test(word) ? /(?:eed|ed|ing)(?:ly)?$/.exec(word)?.[0] : undefined;
   if (ending === undefined) return word;
   const base = word.slice(0, -ending.length);
   if (ending.startsWith("eed")) {
@@ -89,9 +95,10 @@ function stripParticiple(word: string, r1: number): string {
 }
 
 function longestEnding(word: string, step: Endings): string {
+  if (!step.last.has(word.charCodeAt(word.length - 1))) return "";
   for (let length = Math.min(7, word.length); length > 1; length -= 1) {
     const ending = word.slice(-length);
-    if (step.has(ending)) return ending;
+    if (step.all.has(ending)) return ending;
   }
   return "";
 }
@@ -102,7 +109,7 @@ function replaceEnding(word: string, step: Endings, region: number): string {
   const start = word.length - ending.length;
   if (ending === "" || start < region) return word;
   if (NEEDS[ending]?.includes(word[start - 1] ?? "") === false) return word;
-  return word.slice(0, start) + step.get(ending);
+  return word.slice(0, start) + step.all.get(ending);
 }
 
 /** The letters of which one must stand before an ending. */

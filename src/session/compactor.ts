@@ -1,13 +1,12 @@
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
-import { summaryMessage } from "../model/compactions.js";
-import { digestMessage, digestRange } from "../model/digest.js";
-import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { estimateMessageTokens, estimateTokens } from "../model/tokens.js";
+import { digestMessage } from "../model/digest.js";
+import type { SessionMessage } from "../model/message.js";
 import { type CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
+import type { Seen } from "./store-summary.js";
 import { withinTime } from "./time-limit.js";
 import { TokenCount, type TokenCounter } from "./token-count.js";
 
@@ -36,13 +35,6 @@ interface Outcome {
 interface Answer {
   readonly answer: CompactResult | null;
   readonly failure: { readonly error: unknown } | null;
-}
-
-/** A visible history as it was read, and what its messages said then: a compact function may change what it is given. */
-interface Seen {
-  readonly messages: readonly SessionMessage[];
-  readonly digests: readonly string[];
-  readonly leafId: string;
 }
 
 const NOTHING_STORED: Outcome = { stored: null, fruitless: false };
@@ -76,6 +68,12 @@ export class Compactor {
     const { compact, timeout } = this.options;
     if (compact === null) throw notConfigured();
     return (await this.#runs.share(leafId, (run) => this.#compact(run, compact, timeout.called, null))).stored;
+  }
+
+  /** True when a write is followed by a look at the size of the visible history, as it is estimated. */
+  get estimates(): boolean {
+    const { threshold, tokenCounter } = this.options;
+    return tokenCounter === null && (threshold !== null || this.events.observed);
   }
 
   /** Compacts when the history has outgrown the threshold. Never fails: the write it follows is stored. */
@@ -149,10 +147,13 @@ export class Compactor {
     const seen: Seen = { messages, digests: messages.map(digestMessage), leafId };
     const tokensBefore = counted ?? (this.events.observed ? await this.#count.of([...messages]) : null);
     this.#report("compacting", tokensBefore ?? 0);
-    const { answer, failure } = await this.#ask(compact, [...messages], timeout);
+    const [{ answer, failure }, { storeSummary }] = await Promise.all([
+      this.#ask(compact, [...messages], timeout),
+      import("./store-summary.js"),
+    ]);
     let after: SessionMessage[] | null = null;
     try {
-      const stored = answer === null ? null : await this.#store(answer, seen);
+      const stored = answer === null ? null : await storeSummary(this.backend, answer, seen);
       if (stored === null) return { stored: null, fruitless: failure === null };
       after = stored.after;
       // What blocks and listeners do from here on may well ask for another compaction.
@@ -178,58 +179,6 @@ export class Compactor {
     } catch (error) {
       return { answer: null, failure: { error } };
     }
-  }
-
-  // Stores what a compact function gave, if it is worth it. Errors: `COMPACTION_STALE` when the range says something else now.
-  async #store(
-    answer: CompactResult,
-    { messages, digests, leafId }: Seen,
-  ): Promise<{ id: string; result: CompactResult; after: SessionMessage[] } | null> {
-    // A model may stop in the middle of a character, which no store keeps.
-    const summary = answer.summary.replaceAll("\0", "").toWellFormed();
-    if (summary.trim() === "") return null;
-    const { from, to } = await this.#rangeOf(answer, messages);
-    const range = messages.slice(from, to + 1);
-    if (estimateTokens(range) <= estimateMessageTokens(summaryMessage({ id: "", summary }))) return null;
-    const [fromMessageId, toMessageId] = [(range[0] as SessionMessage).id, (range.at(-1) as SessionMessage).id];
-    const expect = { leafId, digest: digestRange(digests.slice(from, to + 1)) };
-    const compaction = await this.backend.addCompaction(
-      { id: crypto.randomUUID(), summary, fromMessageId, toMessageId },
-      expect,
-    );
-    return {
-      id: compaction.id,
-      result: { fromMessageId: compaction.fromMessageId, toMessageId: compaction.toMessageId, summary },
-      after: [...messages.slice(0, from), summaryMessage(compaction), ...messages.slice(to + 1)],
-    };
-  }
-
-  // Where in the visible history the range lies. It begins with the earliest summary at the latest, so that one remains.
-  async #rangeOf(
-    { fromMessageId, toMessageId }: CompactResult,
-    messages: readonly SessionMessage[],
-  ): Promise<{ from: number; to: number }> {
-    const from = await this.#placeOf(fromMessageId, messages);
-    const to = await this.#placeOf(toMessageId, messages);
-    if (from < 0 || to < from) {
-      const message = `A summary cannot cover "${fromMessageId}" to "${toMessageId}": the compact function was not given that range.`;
-      const details = { sessionId: this.backend.id, fromMessageId, toMessageId };
-      throw new StemmaError("COMPACTION_INVALID_RANGE", details, message);
-    }
-    const earliest = messages.findIndex(isSummaryMessage);
-    return { from: earliest < 0 ? from : Math.min(earliest, from), to };
-  }
-
-  // A function that keeps ids by itself may name a message that lies under a summary by now.
-  async #placeOf(id: string, messages: readonly SessionMessage[]): Promise<number> {
-    const visible = messages.findIndex((message) => message.id === id);
-    if (visible >= 0) return visible;
-    for (const [index, message] of messages.entries()) {
-      if (!isSummaryMessage(message)) continue;
-      const under = await this.backend.originals(message.id.slice(SUMMARY_ID_PREFIX.length));
-      if (under.some((original) => original.id === id)) return index;
-    }
-    return -1;
   }
 
   // The provider's cached prefix ends at the summary anyway. The compaction is stored, whatever becomes of this.

@@ -35,8 +35,7 @@ export class MessageWrites {
     parent: ParentRef,
     options: AppendMessageOptions,
   ): Promise<AppendedMessage<M>> {
-    const { backend } = this.parts;
-    return appended<M>(message, await this.#inserted([message], backend.append([message], parent, options)));
+    return appended<M>(message, await this.#append([message], parent, options));
   }
 
   async appendAll(
@@ -44,8 +43,7 @@ export class MessageWrites {
     parent: ParentRef,
     options: AppendMessageOptions,
   ): Promise<string[]> {
-    const { backend } = this.parts;
-    return [...(await this.#inserted(messages, backend.append(messages, parent, options))).insertedIds];
+    return [...(await this.#append(messages, parent, options)).insertedIds];
   }
 
   async edit<M extends SessionMessage = HistoryMessage>(
@@ -79,7 +77,7 @@ export class MessageWrites {
 
   async upsert(message: SessionMessage, parent: ParentRef): Promise<boolean> {
     const { backend, events, compactor, wrote } = this.parts;
-    const { inserted, visibleTokens } = await backend.upsert(message, parent);
+    const { inserted, visibleTokens } = await backend.upsert(message, parent, { measured: compactor.estimates });
     if (isSummary(message)) return false;
     wrote([message]);
     events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [message.id] });
@@ -133,6 +131,16 @@ export class MessageWrites {
     await backend.removeCompaction(compactionId);
     events.emit({ type: "messages", change: "compaction_removed", ids: [compactionId] });
     await compactor.afterChange();
+  }
+
+  #append(
+    messages: readonly SessionMessage[],
+    parent: ParentRef,
+    options: AppendMessageOptions,
+  ): Promise<AppendResult> {
+    const { backend, compactor } = this.parts;
+    const { expectedLeaf } = options;
+    return this.#inserted(messages, backend.append(messages, parent, { expectedLeaf, measured: compactor.estimates }));
   }
 
   async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {

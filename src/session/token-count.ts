@@ -86,8 +86,8 @@ export class TokenCount {
     return estimateTokens(messages) + this.#promptTokens(systemPrompt);
   }
 
-  #systemPrompt(): Promise<string> {
-    return this.#answered(() => this.context.estimatedPrompt(), this.#prompt.text);
+  async #systemPrompt(): Promise<string> {
+    return this.context.promptAtHand ?? this.#answered(() => this.context.estimatedPrompt(), this.#prompt.text);
   }
 
   async #answered<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {

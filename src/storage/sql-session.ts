@@ -1,3 +1,4 @@
+import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { assertStorableText } from "../model/storable-text.js";
@@ -41,14 +42,16 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   assertSessionId(id);
   const { userId, read, write, readOne, writeOne, readEither } = calls;
   const { native } = sql;
+  const sizeNow = () => measures.visibleTokens(sql, id, undefined);
   return {
     id,
     append: async (given, parent, options = {}) => {
       const { encoded, summaryIds } = encodeAll(given);
+      const shared = () => append(sql, id, encoded, parent, summaryIds, options);
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
         ? writeOne(() => withStored(native.append(id, encoded, parent, userId), id, encoded))
-        : write(() => append(sql, id, encoded, parent, summaryIds, options), "idempotent"));
+        : write(options.measured === true ? () => measured(shared(), isSome, sizeNow) : shared, "idempotent"));
       return appendResult(encoded, result);
     },
     appendSibling: async (siblingId, message) => {
@@ -60,10 +63,13 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const encoded = encodeMessage(message);
       await write(() => messages.updateMessage(sql, id, encoded));
     },
-    upsert: async (message, parent) => {
+    upsert: async (message, parent, options = {}) => {
       const { encoded, summaryIds } = encodeAll([message]);
       const [one] = encoded;
-      if (one !== undefined) return write(() => messages.upsertMessage(sql, id, one, parent));
+      if (one !== undefined) {
+        const shared = () => messages.upsertMessage(sql, id, one, parent);
+        return write(options.measured === true ? () => measured(shared(), () => true, sizeNow) : shared);
+      }
       await write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
       return { inserted: false, visibleTokens: null };
     },
@@ -135,6 +141,25 @@ export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation
   const { encoded, summaryIds } = encodeAll(write.append);
   return () => append(sql, id, encoded, write.parent, summaryIds, write);
 }
+
+// With the tokens of the visible history, also where they are not known, of a write that changed something.
+function* measured<T extends { readonly visibleTokens: number | null }>(
+  writing: Operation<T>,
+  hasChanged: (result: T) => boolean,
+  measure: () => Operation<number>,
+): Operation<T> {
+  const result = yield* writing;
+  if (result.visibleTokens !== null || !hasChanged(result)) return result;
+  try {
+    return { ...result, visibleTokens: yield* measure() };
+  } catch (error) {
+    // Damage to what was there is no reason to refuse what is written. Who reads it is told.
+    if (StemmaError.isInstance(error, "CORRUPT_MESSAGE")) return result;
+    throw error;
+  }
+}
+
+const isSome = ({ inserted }: Appended) => inserted.includes(true);
 
 // Summaries that a history shows are no messages of their own.
 function encodeAll(given: readonly SessionMessage[]): { encoded: EncodedMessage[]; summaryIds: string[] } {

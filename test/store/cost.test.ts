@@ -114,6 +114,14 @@ describe("an upsert of a known id", () => {
       await session.appendAll(Array.from({ length: 20 }, (_, index) => textMessage(`m${index}`)));
       expect(await count(() => session.upsertMessage({ ...textMessage("m19"), role: "assistant" }))).toBe(10);
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+      for (const change of [{ role: "assistant" }, { parts: [{ type: "text", text: "far longer than it was" }] }]) {
+        await count(() => session.upsertMessage({ ...textMessage("m5"), ...change }));
+        expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+      }
+      // What is appended next is measured with it, and so is an older leaf that was chosen.
+      await count(() => session.appendMessage(textMessage("next")));
+      expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
+      await session.setActiveLeaf("m10");
       await count(() => session.upsertMessage({ ...textMessage("m5"), role: "assistant" }));
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
     }

@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync }
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { afterAll, describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
@@ -65,6 +66,23 @@ describe.each(ways)("a store on %s whose file is", (way, open) => {
     await Session.create(again).appendMessage(textMessage("c"));
     expect((await Session.create(again).getHistory()).at(-1)).toEqual(textMessage("c"));
     await again.close();
+  });
+
+  it("harmed after its folder was long the same acknowledges no write", async () => {
+    const opened = harms.map(([, harm]) => {
+      const path = join(mkdtempSync(join(folder, "quiet-")), "store.db");
+      const store = sqlite(open(path) as SqliteClient);
+      return { path, harm, store, session: Session.create(store) };
+    });
+    for (const { session } of opened) await session.appendMessage(textMessage("a"));
+    await wait(3500);
+    for (const id of ["b", "c"]) for (const { session } of opened) await session.appendMessage(textMessage(id));
+    for (const { path, harm, store, session } of opened) {
+      harm(path);
+      await expect(session.appendMessage(textMessage("d"))).rejects.toMatchObject(REPLACED);
+      await expect(session.getHistory()).rejects.toMatchObject(REPLACED);
+      await store.close();
+    }
   });
 
   it.skipIf(way.includes("without"))("robbed of its write-ahead log acknowledges no write", async () => {

@@ -1,8 +1,4 @@
-import { parseQuery } from "../../model/query.js";
-import { joinResults, quoteField, quoteResult } from "../../model/quoted-results.js";
-import { excerpt } from "../../model/snippet.js";
 import { assertStorableText } from "../../model/text.js";
-import { estimateStringTokens } from "../../model/tokens.js";
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
@@ -19,10 +15,6 @@ import {
 } from "./binding.js";
 
 const MAX_RESULTS = 10;
-/** Estimated tokens of what is shown beside the best entry. */
-const MAX_TOKENS = 2000;
-/** Characters that are shown of an entry for which there is no more room. */
-const EXCERPT_LENGTH = 600;
 
 export interface AgentSearchOptions extends SharingOptions {
   /** Keep the entries under this label, whatever block uses the provider. */
@@ -88,20 +80,11 @@ export class AgentSearchProvider implements SearchProvider {
    * one gets a backslash in front; a key that could be misread stands as JSON.
    */
   async search(query: string): Promise<string | null> {
-    const parsed = parseQuery(query);
-    const found = await this.#entries.search(this.#scope, query, { limit: MAX_RESULTS });
-    const texts: string[] = [];
-    let room = MAX_TOKENS;
-    for (const { key, content } of found) {
-      const fits = (text: string) => texts.length === 0 || estimateStringTokens(text) <= room;
-      const text = [content, excerpt(content, parsed, EXCERPT_LENGTH)]
-        .map((shown) => quoteResult(quoteField(key), shown))
-        .find(fits);
-      if (text === undefined) break;
-      if (texts.length > 0) room -= estimateStringTokens(text);
-      texts.push(text);
-    }
-    return texts.length === 0 ? null : joinResults(texts, found.length - texts.length);
+    const [found, { showEntries }] = await Promise.all([
+      this.#entries.search(this.#scope, query, { limit: MAX_RESULTS }),
+      import("./show-entries.js"),
+    ]);
+    return showEntries(found, query);
   }
 
   /** Writes an entry, in place when the key is known. A description is not kept. Errors: `INVALID_TEXT`. */

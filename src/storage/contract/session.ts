@@ -24,14 +24,14 @@ export interface SessionStore {
   append(
     messages: readonly SessionMessage[],
     parent?: ParentRef,
-    options?: AppendMessageOptions,
+    options?: AppendMessageOptions & MeasureOptions,
   ): Promise<AppendResult>;
   /** Attaches `message` to the parent of message `id`, and makes it the active leaf. Errors: `MESSAGE_NOT_FOUND` for `id`, and those of `append`. */
   appendSibling(id: string, message: SessionMessage): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
   update(message: SessionMessage): Promise<void>;
   /** Updates a known id in place, else appends below `parent`. A summary of this session is passed over. Errors: as for `append`. */
-  upsert(message: SessionMessage, parent?: ParentRef): Promise<UpsertResult>;
+  upsert(message: SessionMessage, parent?: ParentRef, options?: MeasureOptions): Promise<UpsertResult>;
   /** Removes messages; children move to the parent, compactions shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<string[]>;
   /**
@@ -137,6 +137,14 @@ export type ParentRef = string | null | undefined;
 export interface AppendMessageOptions {
   /** The active leaf that the caller knows of, null for none: nothing is inserted where it is another one. Default: any. */
   expectedLeaf?: string | null | undefined;
+}
+
+export interface MeasureOptions {
+  /**
+   * True: `visibleTokens` are measured in the same write where they are not known. Default: they are null then. A store need
+   * not heed it.
+   */
+  readonly measured?: boolean | undefined;
 }
 
 export interface AppendResult {

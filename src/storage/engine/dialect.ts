@@ -3,7 +3,7 @@ import type { SessionMessage } from "../../model/message.js";
 import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef } from "../contract.js";
-import type { Operation, SqlValue } from "./operation.js";
+import type { Operation, SqlValue, Statement } from "./operation.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
@@ -105,8 +105,8 @@ export interface PathOptions {
 export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: unknown }) => void) | undefined;
 
 export interface SearchDialect {
-  /** Indexes the document of row `n` of messages or of entries, which is not indexed yet. */
-  add(index: SearchIndex, rowId: number, document: string): Operation<void>;
+  /** The statement that indexes the document of row `n` of messages or of entries, which is not indexed yet. */
+  add(index: SearchIndex, rowId: number, document: string): Statement;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
   replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**

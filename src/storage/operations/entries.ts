@@ -175,7 +175,7 @@ export function* putEntry(
       old.n,
     );
     if (sql.search !== null) yield* sql.search.remove("entries", old.n, old.n);
-    if (sql.search !== null) yield* sql.search.add("entries", old.n, entryDocument({ ...entry, value }));
+    if (sql.search !== null) yield sql.search.add("entries", old.n, entryDocument({ ...entry, value }));
     return;
   }
   yield* run(
@@ -189,7 +189,7 @@ export function* putEntry(
     updatedAt,
   );
   const added = yield* readEntry(scope, entry.key, "");
-  if (sql.search !== null && added !== null) yield* sql.search.add("entries", added.n, entryDocument(added));
+  if (sql.search !== null && added !== null) yield sql.search.add("entries", added.n, entryDocument(added));
 }
 
 /** See `EntryStore.append`. */

@@ -114,10 +114,9 @@ export function* dateSession(sessionId: string): Operation<void> {
  * until then the row holds a time that is not before the latest append.
  */
 export function* dateAppend({ no: sessionNumber, datedUntil }: SessionHead): Operation<void> {
-  const now = Date.now();
-  const until = new Date(now + APPENDS_UNDATED * 1000).toISOString();
-  if (new Date(now).toISOString() <= datedUntil && datedUntil <= until) return;
-  yield* run("UPDATE assistant_sessions SET appended_until = ? WHERE no = ?", until, sessionNumber);
+  const now = isoNow();
+  if (now <= datedUntil && datedUntil <= written.until) return;
+  yield* run("UPDATE assistant_sessions SET appended_until = ? WHERE no = ?", written.until, sessionNumber);
 }
 
 /** Registers a session, unless it is. */
@@ -212,12 +211,15 @@ export function messageNotFound(sessionId: string, messageId: string): never {
   throw noMessage(sessionId, messageId);
 }
 
-let written = { time: 0, text: "" };
+// The time that was asked for last, as texts. A text takes longer to write than all else that an append does with it.
+let written = { time: 0, now: "", until: "" };
 
 /** The time now as every table writes it. */
 export function isoNow(): string {
   const time = Date.now();
-  // A batch writes many rows within one millisecond.
-  if (time !== written.time) written = { time, text: new Date(time).toISOString() };
-  return written.text;
+  if (time !== written.time) {
+    const until = new Date(time + APPENDS_UNDATED * 1000).toISOString();
+    written = { time, now: new Date(time).toISOString(), until };
+  }
+  return written.now;
 }

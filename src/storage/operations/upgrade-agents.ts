@@ -6,7 +6,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { insertMessage } from "./messages.js";
+import { insertRow } from "./messages.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
 import { findPosition, isoNow, type MessagePosition, openFirstHead } from "./session-head.js";
@@ -119,7 +119,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
   const head = yield* openFirstHead(old.session_id);
-  const place = known ?? (yield* insertMessage(sql, old.session_id, head, encodeOld(old.id, row), parent));
+  const place = known ?? (yield* insertRow(sql, old.session_id, head, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);

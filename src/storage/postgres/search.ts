@@ -14,14 +14,12 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 const SAMPLE = 10_000;
 
 export const postgresSearch: SearchDialect = {
-  *add(index, rowId, document) {
+  add(index, rowId, document) {
     const terms = documentTerms(document);
-    yield* run(
-      `INSERT INTO ${TABLES[index]} (n, length, terms) VALUES (?, ?, ?::text::text[])`,
-      rowId,
-      terms.length,
-      arrayLiteral(terms),
-    );
+    return {
+      sql: `INSERT INTO ${TABLES[index]} (n, length, terms) VALUES (?, ?, ?::text::text[])`,
+      values: [rowId, terms.length, arrayLiteral(terms)],
+    };
   },
 
   // A row that is there is written over, since an owner's columns stand in it: a tenant, say.

@@ -76,7 +76,9 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       const found = new Map<number, number>();
       if (sql.search === null || documents.length === 0) return found;
       for (const { n: rowId, text } of documents) {
-        if (text !== "") yield* renamed(sql.search.add("messages", rowId, text));
+        if (text === "") continue;
+        const { sql: statement, values } = sql.search.add("messages", rowId, text);
+        yield { sql: statement.replaceAll(TABLES.messages, TRIAL), values };
       }
       const entries = yield* tuples<Entry>(`SELECT doc, term, "offset" FROM ${TRIAL_TERMS}`);
       add(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -156,15 +158,6 @@ function readVarints(hex: string): number[] {
 
 function damagedIndex(how: string): StemmaError {
   return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
-}
-
-// What an operation does with the index of messages, on the other one.
-function* renamed(operation: Operation<void>): Operation<void> {
-  let step = operation.next();
-  while (!step.done) {
-    const rows = yield { ...step.value, sql: step.value.sql.replaceAll(TABLES.messages, TRIAL) };
-    step = operation.next(rows);
-  }
 }
 
 const INDEX_FAULT = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/;

@@ -1,5 +1,7 @@
-import { type BigIntStats, statSync } from "node:fs";
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
 import { type SqliteClient, storeReplaced } from "./client.js";
+import { type Identity, identityOf, isStill, watchFolder } from "./files-in-place.js";
 
 /** Throws `STORE_REPLACED` when the files that a connection writes to are no longer those at their path. */
 export type FileCheck = () => void;
@@ -10,18 +12,23 @@ export type FileCheck = () => void;
  */
 export function watchFile(client: SqliteClient): FileCheck | null {
   const path = pathOf(client);
-  const file = path === null ? undefined : identityOf(path);
-  if (path === null || file === undefined) return null;
+  const file = path === null ? null : identityOf(path);
+  if (path === null || file === null) return null;
   const log = `${path}-wal`;
   // There from the first write on, where the database keeps a write-ahead log, until its last connection is closed.
-  let knownLog: string | undefined;
+  let knownLog: Identity | null = null;
   let isReplaced = false;
-  return () => {
-    const currentLog = identityOf(log);
-    isReplaced ||= identityOf(path) !== file || (currentLog !== knownLog && knownLog !== undefined && keepsLog(client));
+  const assertFiles = () => {
+    isReplaced ||= !isStill(path, file);
+    if (knownLog !== null && !isStill(log, knownLog)) {
+      isReplaced ||= keepsLog(client);
+      knownLog = null;
+    }
     if (isReplaced) throw storeReplaced();
-    knownLog = currentLog;
+    knownLog ??= identityOf(log);
   };
+  // What a link leads to is in another folder, perhaps.
+  return lstatSync(path).isSymbolicLink() ? assertFiles : watchFolder(dirname(path), assertFiles);
 }
 
 interface DatabaseRow {
@@ -42,10 +49,4 @@ function pathOf(client: SqliteClient): string | null {
 function keepsLog(client: SqliteClient): boolean {
   const [row] = client.prepare("PRAGMA journal_mode").all() as { journal_mode: string }[];
   return row?.journal_mode === "wal";
-}
-
-// Numbers of inodes go beyond what a double holds.
-function identityOf(path: string): string | undefined {
-  const stats: BigIntStats | undefined = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
 }

@@ -2,21 +2,20 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/text.js";
-import type { Operation } from "../engine/operation.js";
+import type { Operation, Statement } from "../engine/operation.js";
 import { createSearchTables, sqliteSearch } from "./search.js";
 
 /** What the index holds of each document. */
 function termsOfIndex(documents: readonly string[]): string[][] {
   const db = new Database(":memory:");
+  const execute = ({ sql, values }: Statement) => db.prepare(sql).run(...values);
   const drive = (operation: Operation<unknown>) => {
-    for (let step = operation.next(); !step.done; step = operation.next([])) {
-      db.prepare(step.value.sql).run(...step.value.values);
-    }
+    for (let step = operation.next(); !step.done; step = operation.next([])) execute(step.value);
   };
   drive(createSearchTables());
   const { add } = sqliteSearch(900_000_000);
   db.exec("CREATE VIRTUAL TABLE v USING fts5vocab(assistant_fts, instance); BEGIN");
-  for (const [index, document] of documents.entries()) drive(add("messages", index, document));
+  for (const [index, document] of documents.entries()) execute(add("messages", index, document));
   const found: string[][] = documents.map(() => []);
   const rows = db.prepare<[], { doc: number; term: string }>("SELECT doc, term FROM v ORDER BY doc, offset").all();
   for (const { doc, term } of rows) found[doc]?.push(term);

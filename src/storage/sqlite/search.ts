@@ -2,7 +2,7 @@ import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
-import { all, first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { all, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
 import { fitTerms } from "./fit-terms.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
@@ -19,16 +19,17 @@ const INTEGER = "CAST(? AS INTEGER)";
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
 export function sqliteSearch(maxBytes: number): SearchDialect {
-  function* add(index: SearchIndex, rowId: number, document: string): Operation<void> {
-    yield* run(ADD[index], rowId, fitTerms(joinedTerms(document), maxBytes));
-  }
+  const add = (index: SearchIndex, rowId: number, document: string): Statement => ({
+    sql: ADD[index],
+    values: [rowId, fitTerms(joinedTerms(document), maxBytes)],
+  });
   function* remove(index: SearchIndex, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
   }
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
     if (first !== undefined && last !== undefined) yield* remove(index, first.n, last.n);
-    for (const { n: rowId, document } of documents) if (document !== "") yield* add(index, rowId, document);
+    for (const { n: rowId, document } of documents) if (document !== "") yield add(index, rowId, document);
   }
   return { add, replace, remove, matches, holding, entries };
 }

@@ -25,9 +25,9 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
         await session.update(message);
         rewritten(message);
       }),
-    upsert: (message, parent) =>
+    upsert: (message, parent, options) =>
       write(async () => {
-        const result = await session.upsert(message, parent);
+        const result = await session.upsert(message, parent, options);
         rewritten(message);
         return result;
       }),
