@@ -1,6 +1,7 @@
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { assertStorableText } from "../model/storable-text.js";
+import { messageExists } from "../model/tree-errors.js";
 import type { AppendResult, MessageWrite, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
@@ -130,8 +131,17 @@ export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation
     const message = encodeMessage(write.update);
     return () => messages.updateMessage(sql, id, message);
   }
-  const { encoded, summaryIds } = encodeAll(write.append);
-  return () => append(sql, id, encoded, write.parent, summaryIds, write);
+  const { append: given, parent, expectedLeaf, onlyNew = false } = write;
+  const { encoded, summaryIds } = encodeAll(given);
+  return function* () {
+    const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
+    const { inserted } =
+      isPlain && sql.native?.mayAppend(encoded, parent)
+        ? yield* sql.native.append(id, encoded, parent, undefined)
+        : yield* append(sql, id, encoded, parent, summaryIds, write);
+    const known = onlyNew ? inserted.indexOf(false) : -1;
+    if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
+  };
 }
 
 // Summaries that a history shows are no messages of their own.

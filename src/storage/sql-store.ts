@@ -55,7 +55,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { listKept, readKept, searchKept, writeKept, writeAllKept } = calls;
+    const { listKept, readKept, searchKept, writeKept, writeRecord, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -115,9 +115,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       records: {
         get: (scope, key) => readKept("records", scope, () => records.readRecord(sql, scope, key)),
         set: (scope, key, value, recordOptions = {}) =>
-          writeKept("records", scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
+          writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
         delete: (scope, key, { expectedVersion } = {}) =>
-          writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
+          writeKept("records", scope, () => records.deleteRecord(scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
@@ -150,11 +150,15 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
         : entries.writeEntry(sql, place, { key, content, value }, note);
     return { kind: "entries", key: scope, operation };
   }
+  if ("atVersion" in write) {
+    const { records: scope, key, atVersion } = write;
+    return { kind: "check", key: scope, operation: () => records.checkRecord(sql, scope, key, atVersion) };
+  }
   if ("records" in write) {
     const { records: scope, key, value, options = {} } = write;
     const operation = () =>
       value === null
-        ? records.deleteRecord(sql, scope, key, options.expectedVersion)
+        ? records.deleteRecord(scope, key, options.expectedVersion)
         : records.writeRecord(sql, scope, key, value, options);
     return { kind: "records", key: scope, operation };
   }

@@ -1,8 +1,8 @@
-import { StemmaError } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation, run } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
+import { assertVersion, IN_SCOPE, PRESENT, presentVersion, putRow, type RecordValues } from "./record-row.js";
 
 interface RecordRow {
   readonly key: string;
@@ -11,10 +11,7 @@ interface RecordRow {
   readonly expires_at: number | null;
 }
 
-const IN_SCOPE = "session_id = ? AND label = ?";
-const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
-
-/** A write takes away so many records whose time has come. */
+/** A write of a record that expires takes away so many whose time has come. */
 const SWEPT = 16;
 
 /** See `RecordStore.get`. */
@@ -30,45 +27,49 @@ export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Oper
   return row === undefined ? null : recordOf(sql, row);
 }
 
-/** See `RecordStore.set`. */
+/** See `RecordStore.set`. One statement, or two where the record expires. */
 export function* writeRecord(
   sql: Dialect,
   scope: RecordScope,
   key: string,
   value: Uint8Array,
-  {
-    expectedVersion,
-    expiresAt,
-    // By chance, so that a key that was deleted and written anew has no version again.
-    version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
-  }: WriteRecordOptions,
+  options: WriteRecordOptions,
 ): Operation<StoredRecord> {
-  const insert = `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`;
-  const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
-  // One statement where nothing is expected; else a writer that lost the race must not write over the other.
-  const write =
-    expectedVersion === undefined && sql.namesKeys
-      ? `${insert} ON CONFLICT (session_id, label, key)
-         DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`
-      : (yield* openRecord(sql, scope, key, expectedVersion)) === null
-        ? insert
-        : update;
-  yield* run(write, sql.bytes.encode(value), version, expiresAt ?? null, scope.sessionId, scope.label, key);
-  yield* sweep();
-  return { key, value, version, expiresAt: expiresAt ?? null };
+  const { expectedVersion, expiresAt = null } = options;
+  // By chance, so that a key that was deleted and written anew has no version again.
+  const version = options.version ?? 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
+  const row: RecordValues = [sql.bytes.encode(value), version, expiresAt, scope.sessionId, scope.label, key];
+  while (!(yield* putRow(sql, row, expectedVersion))) {
+    const present = yield* presentVersion(scope, key);
+    // A connection was lost behind the statement, which was run again.
+    if (options.version === undefined && present === version) break;
+    assertVersion(scope, key, expectedVersion, present);
+  }
+  // Whoever writes what expires takes away what has expired.
+  if (expiresAt !== null) yield* sweep();
+  return { key, value, version, expiresAt };
 }
 
-/** See `RecordStore.delete`. */
+/** Nothing but `RECORD_CONFLICT` where the record is not at this version. It stays so until the transaction ends. */
+export function* checkRecord(sql: Dialect, scope: RecordScope, key: string, version: number): Operation<void> {
+  assertVersion(scope, key, version, yield* presentVersion(scope, key, sql.forUpdate));
+}
+
+/** See `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
 export function* deleteRecord(
-  sql: Dialect,
   scope: RecordScope,
   key: string,
   expectedVersion: number | undefined,
 ): Operation<boolean> {
-  const before = yield* openRecord(sql, scope, key, expectedVersion);
-  if (before === null) return false;
-  yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`, scope.sessionId, scope.label, key);
-  return before.isPresent;
+  const [version, versions] = expectedVersion === undefined ? ["", []] : ["AND version = ?", [expectedVersion]];
+  for (;;) {
+    const place = [scope.sessionId, scope.label, key, Date.now(), ...versions];
+    const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT} ${version}`;
+    if ((yield* count(deletion, place)) > 0) return true;
+    if (expectedVersion === undefined) return false;
+    assertVersion(scope, key, expectedVersion, yield* presentVersion(scope, key));
+    if (expectedVersion === 0) return false;
+  }
 }
 
 /** See `RecordStore.list`. */
@@ -111,23 +112,6 @@ export function* copyRecord(from: RecordScope, key: string, sessionId: string): 
 export function* removeRecords(sessionId: string, label?: string): Operation<void> {
   if (label === undefined) yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
   else yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE}`, sessionId, label);
-}
-
-// The record as it is before a write; one whose time has come still has its row.
-function* openRecord(sql: Dialect, scope: RecordScope, key: string, expectedVersion: number | undefined) {
-  const row = yield* first<{ version: number; expires_at: number | null }>(
-    `SELECT version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?${sql.forUpdate}`,
-    scope.sessionId,
-    scope.label,
-    key,
-  );
-  const isPresent = row !== undefined && (row.expires_at === null || Number(row.expires_at) > Date.now());
-  const version = isPresent ? Number(row.version) : 0;
-  if (expectedVersion !== undefined && expectedVersion !== version) {
-    const message = `Record "${key}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
-    throw new StemmaError("RECORD_CONFLICT", { ...scope, key, expectedVersion, version }, message);
-  }
-  return row === undefined ? null : { isPresent };
 }
 
 function* sweep(): Operation<number> {
