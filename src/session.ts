@@ -107,6 +107,7 @@ export type {
   CheckProblem,
   CheckReport,
   CheckRule,
+  FoundEntry,
   FoundMessage,
   HistoryRowStat,
   ListedBlock,
