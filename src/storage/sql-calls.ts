@@ -37,6 +37,8 @@ export interface WriteOfKept {
   readonly key: Kept;
   /** Is given the key that the scope has. */
   operation(key: Kept): Operation<unknown>;
+  /** It makes other writers of its session wait by itself. */
+  readonly locks?: boolean | undefined;
 }
 
 export function sqlCalls(
@@ -118,9 +120,10 @@ export function sqlCalls(
       const ids = (some: readonly WriteOfKept[]) => [...new Set(some.map(({ key }) => key.sessionId))];
       // In one order, so that two writers of the same sessions do not wait for each other.
       const changed = ids(writes.filter(({ kind }) => kind === "messages" || kind === "check")).sort();
+      const isLocking = changed.length === 1 && writes[0]?.locks === true;
       return turns.hold({ write: ids(writes) }, () =>
         runner.write(function* () {
-          if (lockSession !== null) for (const id of changed) yield* lockSession(id);
+          if (lockSession !== null && !isLocking) for (const id of changed) yield* lockSession(id);
           for (const { kind, key, operation } of writes) yield* writingKept(kind, key, operation)();
         }),
       );

@@ -121,26 +121,37 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   };
 }
 
+/** A write of messages that is made together with others. */
+export interface MessageWriteOperation {
+  operation(): Operation<unknown>;
+  /** It makes other writers of the session wait by itself. */
+  readonly locks: boolean;
+}
+
 /** A write of messages as `append`, `update`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
-export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation<unknown> {
+export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOperation {
   const { session: id } = write;
   assertSessionId(id);
-  if ("clear" in write) return () => messages.clearMessages(sql, id);
-  if ("activeLeaf" in write) return () => moveLeaf(sql, id, write.activeLeaf, write);
+  if ("clear" in write) return { operation: () => messages.clearMessages(sql, id), locks: false };
+  if ("activeLeaf" in write) return { operation: () => moveLeaf(sql, id, write.activeLeaf, write), locks: false };
   if ("update" in write) {
     const message = encodeMessage(write.update);
-    return () => messages.updateMessage(sql, id, message);
+    return { operation: () => messages.updateMessage(sql, id, message), locks: false };
   }
   const { append: given, parent, expectedLeaf, onlyNew = false } = write;
   const { encoded, summaryIds } = encodeAll(given);
-  return function* () {
-    const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
-    const { inserted } =
-      isPlain && sql.native?.mayAppend(encoded, parent)
-        ? yield* sql.native.append(id, encoded, parent, undefined)
-        : yield* append(sql, id, encoded, parent, summaryIds, write);
-    const known = onlyNew ? inserted.indexOf(false) : -1;
-    if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
+  const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
+  const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
+  return {
+    locks: native !== null,
+    *operation() {
+      const { inserted } =
+        native === null
+          ? yield* append(sql, id, encoded, parent, summaryIds, write)
+          : yield* native.append(id, encoded, parent, undefined);
+      const known = onlyNew ? inserted.indexOf(false) : -1;
+      if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
+    },
   };
 }
 

@@ -122,7 +122,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
       },
-      writeTogether: async (writes) => writeAllKept(writes.map((write) => operationOf(sql, write))),
+      writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
       order,
       migrate: runner.ready,
@@ -131,6 +131,36 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, turns, search };
+}
+
+/** Records that are written by one statement, each with six values. */
+const RECORDS_AT_ONCE = 100;
+
+// Records that are new, nearly all of them, are written together with those that follow.
+function operationsOf(sql: Dialect, writes: readonly KeptWrite[]): WriteOfKept[] {
+  const operations: WriteOfKept[] = [];
+  for (let start = 0; start < writes.length; ) {
+    const plain = plainRecords(writes.slice(start, start + RECORDS_AT_ONCE));
+    const [first] = plain;
+    if (plain.length > 1 && first !== undefined) {
+      operations.push({ kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) });
+    } else {
+      operations.push(operationOf(sql, writes[start] as KeptWrite));
+    }
+    start += Math.max(1, plain.length);
+  }
+  return operations;
+}
+
+// The records of one session with which the writes begin, as far as each is written over whatever is there.
+function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
+  const found: records.PlainRecord[] = [];
+  for (const write of writes) {
+    if (!("records" in write) || !("value" in write) || write.value === null || write.options !== undefined) break;
+    if (found.length > 0 && found[0]?.scope.sessionId !== write.records.sessionId) break;
+    found.push({ scope: write.records, key: write.key, value: write.value });
+  }
+  return found;
 }
 
 // A write of several that are made together: as `set` and `delete` of the store make it.
@@ -162,7 +192,7 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
         : records.writeRecord(sql, scope, key, value, options);
     return { kind: "records", key: scope, operation };
   }
-  return { kind: "messages", key: { sessionId: write.session, label: "" }, operation: messageWrite(sql, write) };
+  return { kind: "messages", key: { sessionId: write.session, label: "" }, ...messageWrite(sql, write) };
 }
 
 // "" stands for none as well, and for what is shared.

@@ -70,12 +70,13 @@ export class CheckpointWriter {
       const { channels, frames, records } = encoded;
       const head = { parentId, leaf: mirror?.leaf, channels, frames };
       const value = await packCheckpoint(this.serde, checkpoint, metadata, head);
+      // An append comes first: it makes other writers of the session wait, who need not be told by another statement.
       await this.store.writeTogether([
+        ...(mirror?.writes ?? []),
         ...(parent === null ? [] : [unchanged(place, parent)]),
         ...records.map((one) => ({ ...one, records: scopeOf(place, "values"), key: keyOf(place.namespace, one.key) })),
         ...(parentId === null ? childWrites(place, configurable, metadata) : []),
         { records: scopeOf(place, "checkpoints"), key: keyOf(place.namespace, checkpoint.id), value },
-        ...(mirror?.writes ?? []),
       ]);
       for (const one of records) this.#cache.set(one.key, one.value);
       return null;

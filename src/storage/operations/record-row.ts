@@ -17,6 +17,29 @@ export type RecordValues = readonly [
   key: string,
 ];
 
+export function rowOf(
+  sql: Dialect,
+  { sessionId, label }: RecordScope,
+  key: string,
+  value: Uint8Array,
+  version: number,
+  expiresAt: number | null,
+): RecordValues {
+  return [sql.bytes.encode(value), version, expiresAt, sessionId, label, key];
+}
+
+/** Inserts rows of new records. False where one of the records is there already; the others are written then. */
+export function* insertRows(sql: Dialect, rows: readonly RecordValues[]): Operation<boolean> {
+  const inserted = yield* count(`${insertInto(sql, rows.length)} DO NOTHING`, rows.flat());
+  return inserted === rows.length;
+}
+
+function insertInto(sql: Dialect, rows: number): string {
+  const row = `(${sql.bytes.bound}, ?, ?, ?, ?, ?)`;
+  const values = Array.from({ length: rows }, () => row).join(", ");
+  return `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES ${values} ON CONFLICT`;
+}
+
 /**
  * Writes a record's row. False where the record is not at the version that is expected, or another writer came in between.
  * What is expected is compared by the statement that writes, so a writer that lost the race does not write over the other.
@@ -27,8 +50,7 @@ export function* putRow(sql: Dialect, row: RecordValues, expectedVersion: number
     const upsert = sql.namesKeys
       ? `(session_id, label, key) DO UPDATE SET ${EXCLUDED} WHERE ${condition.condition}`
       : "DO NOTHING";
-    const insert = `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key)
-      VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?) ON CONFLICT ${upsert}`;
+    const insert = `${insertInto(sql, 1)} ${upsert}`;
     if ((yield* count(insert, sql.namesKeys ? [...row, ...condition.values] : row)) > 0) return true;
     if (sql.namesKeys) return false;
   }

@@ -2,7 +2,7 @@ import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions 
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation, run } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
-import { assertVersion, IN_SCOPE, PRESENT, presentVersion, putRow, type RecordValues } from "./record-row.js";
+import { assertVersion, IN_SCOPE, insertRows, PRESENT, presentVersion, putRow, rowOf } from "./record-row.js";
 
 interface RecordRow {
   readonly key: string;
@@ -36,9 +36,8 @@ export function* writeRecord(
   options: WriteRecordOptions,
 ): Operation<StoredRecord> {
   const { expectedVersion, expiresAt = null } = options;
-  // By chance, so that a key that was deleted and written anew has no version again.
-  const version = options.version ?? 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
-  const row: RecordValues = [sql.bytes.encode(value), version, expiresAt, scope.sessionId, scope.label, key];
+  const version = options.version ?? newVersion();
+  const row = rowOf(sql, scope, key, value, version, expiresAt);
   while (!(yield* putRow(sql, row, expectedVersion))) {
     const present = yield* presentVersion(scope, key);
     // A connection was lost behind the statement, which was run again.
@@ -48,6 +47,22 @@ export function* writeRecord(
   // Whoever writes what expires takes away what has expired.
   if (expiresAt !== null) yield* sweep();
   return { key, value, version, expiresAt };
+}
+
+/** A record that is written over whatever is there. */
+export interface PlainRecord {
+  readonly scope: RecordScope;
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** Writes several of them. Where each statement is a round trip, those that are new are one statement. */
+export function* writeRecords(sql: Dialect, records: readonly PlainRecord[]): Operation<void> {
+  if (!sql.namesKeys && records.length > 1) {
+    const rows = records.map(({ scope, key, value }) => rowOf(sql, scope, key, value, newVersion(), null));
+    if (yield* insertRows(sql, rows)) return;
+  }
+  for (const { scope, key, value } of records) yield* writeRecord(sql, scope, key, value, {});
 }
 
 /** Nothing but `RECORD_CONFLICT` where the record is not at this version. It stays so until the transaction ends. */
@@ -112,6 +127,11 @@ export function* copyRecord(from: RecordScope, key: string, sessionId: string): 
 export function* removeRecords(sessionId: string, label?: string): Operation<void> {
   if (label === undefined) yield* run("DELETE FROM assistant_records WHERE session_id = ?", sessionId);
   else yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE}`, sessionId, label);
+}
+
+// By chance, so that a key that was deleted and written anew has no version again.
+function newVersion(): number {
+  return 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
 function* sweep(): Operation<number> {
