@@ -20,8 +20,7 @@ export function noMessage(sessionId: string, messageId: string): StemmaError {
 
 /** The error for a message that was to be a new one. */
 export function messageExists(sessionId: string, messageId: string): StemmaError {
-  const message = `Message "${messageId}" is in this session already. Give the new one another id.`;
-  return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, message);
+  return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, `Message "${messageId}" is in this session.`);
 }
 
 /** The error for a parent that the session does not have. */

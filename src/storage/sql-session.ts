@@ -125,18 +125,18 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
 export interface MessageWriteOperation {
   operation(): Operation<unknown>;
   /** It makes other writers of the session wait by itself. */
-  readonly locks: boolean;
+  readonly locks?: boolean | undefined;
 }
 
 /** A write of messages as `append`, `update`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
 export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOperation {
   const { session: id } = write;
   assertSessionId(id);
-  if ("clear" in write) return { operation: () => messages.clearMessages(sql, id), locks: false };
-  if ("activeLeaf" in write) return { operation: () => moveLeaf(sql, id, write.activeLeaf, write), locks: false };
+  if ("clear" in write) return { operation: () => messages.clearMessages(sql, id) };
+  if ("activeLeaf" in write) return { operation: () => moveLeaf(sql, id, write.activeLeaf, write) };
   if ("update" in write) {
     const message = encodeMessage(write.update);
-    return { operation: () => messages.updateMessage(sql, id, message), locks: false };
+    return { operation: () => messages.updateMessage(sql, id, message) };
   }
   const { append: given, parent, expectedLeaf, onlyNew = false } = write;
   const { encoded, summaryIds } = encodeAll(given);

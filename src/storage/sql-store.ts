@@ -142,12 +142,12 @@ function operationsOf(sql: Dialect, writes: readonly KeptWrite[]): WriteOfKept[]
   for (let start = 0; start < writes.length; ) {
     const plain = plainRecords(writes.slice(start, start + RECORDS_AT_ONCE));
     const [first] = plain;
-    if (plain.length > 1 && first !== undefined) {
-      operations.push({ kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) });
-    } else {
-      operations.push(operationOf(sql, writes[start] as KeptWrite));
-    }
-    start += Math.max(1, plain.length);
+    operations.push(
+      first === undefined
+        ? operationOf(sql, writes[start] as KeptWrite)
+        : { kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) },
+    );
+    start += plain.length || 1;
   }
   return operations;
 }
@@ -157,8 +157,9 @@ function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
   const found: records.PlainRecord[] = [];
   for (const write of writes) {
     if (!("records" in write) || !("value" in write) || write.value === null || write.options !== undefined) break;
-    if (found.length > 0 && found[0]?.scope.sessionId !== write.records.sessionId) break;
-    found.push({ scope: write.records, key: write.key, value: write.value });
+    const { records: scope, key, value } = write;
+    if ((found[0]?.scope ?? scope).sessionId !== scope.sessionId) break;
+    found.push({ scope, key, value });
   }
   return found;
 }

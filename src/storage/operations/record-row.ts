@@ -64,9 +64,8 @@ const EXCLUDED = "value = excluded.value, version = excluded.version, expires_at
 // Which row may be written over. What has expired is not there, though its row is.
 function replaceable(expectedVersion: number | undefined): Condition {
   if (expectedVersion === undefined) return { condition: "TRUE", values: [] };
-  if (expectedVersion === 0) return { condition: "assistant_records.expires_at <= ?", values: [Date.now()] };
-  const present = "(assistant_records.expires_at IS NULL OR assistant_records.expires_at > ?)";
-  return { condition: `assistant_records.version = ? AND ${present}`, values: [expectedVersion, Date.now()] };
+  if (expectedVersion === 0) return { condition: "expires_at <= ?", values: [Date.now()] };
+  return { condition: `version = ? AND ${PRESENT}`, values: [expectedVersion, Date.now()] };
 }
 
 /** The version of a record; 0 for one that is not there, or whose time has come. `lock` ends the query. */

@@ -40,8 +40,8 @@ export function* writeRecord(
   const row = rowOf(sql, scope, key, value, version, expiresAt);
   while (!(yield* putRow(sql, row, expectedVersion))) {
     const present = yield* presentVersion(scope, key);
-    // A connection was lost behind the statement, which was run again.
-    if (options.version === undefined && present === version) break;
+    // It was written by this call, whose statement was run again because a connection was lost.
+    if (present === version) break;
     assertVersion(scope, key, expectedVersion, present);
   }
   // Whoever writes what expires takes away what has expired.
@@ -77,14 +77,12 @@ export function* deleteRecord(
   expectedVersion: number | undefined,
 ): Operation<boolean> {
   const [version, versions] = expectedVersion === undefined ? ["", []] : ["AND version = ?", [expectedVersion]];
-  for (;;) {
-    const place = [scope.sessionId, scope.label, key, Date.now(), ...versions];
-    const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT} ${version}`;
-    if ((yield* count(deletion, place)) > 0) return true;
-    if (expectedVersion === undefined) return false;
+  const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT} ${version}`;
+  while ((yield* count(deletion, [scope.sessionId, scope.label, key, Date.now(), ...versions])) === 0) {
     assertVersion(scope, key, expectedVersion, yield* presentVersion(scope, key));
-    if (expectedVersion === 0) return false;
+    if (!expectedVersion) return false;
   }
+  return true;
 }
 
 /** See `RecordStore.list`. */
