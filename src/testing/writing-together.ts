@@ -24,7 +24,7 @@ export const writingTogether = defineTopic("writing together", (it) => {
     expect((await store.sessions.get("other"))?.id).toBe("other");
   });
 
-  it("writes nothing where one of the writes is refused", async ({ store }) => {
+  it("writes nothing where one of the writes is refused", ["transactions"], async ({ store }) => {
     const session = store.session("main");
     await session.append([message("a"), message("b")]);
     await store.writeTogether([noted("one")]);
