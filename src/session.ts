@@ -109,6 +109,7 @@ export type {
   CheckProblem,
   CheckReport,
   CheckRule,
+  FoundEntry,
   FoundMessage,
   HistoryRowStat,
   ListedBlock,

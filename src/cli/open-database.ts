@@ -5,6 +5,7 @@ import { StemmaError } from "../errors.js";
 import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
+import { hidePasswords, isUrl } from "./database-url.js";
 
 /** The options that name the database, which every command has. */
 export interface DatabaseOptions {
@@ -17,7 +18,7 @@ export interface DatabaseOptions {
 /** The database of the command line, as it is shown: a URL without its password, a path in the user's home from `~` on. */
 export function databaseName({ db }: DatabaseOptions): string {
   const place = placeOf(db);
-  if (isUrl(place)) return place.replace(/^(\w+:\/\/[^:@/?]*):[^@/]*@/, "$1:***@");
+  if (isUrl(place)) return hidePasswords(place);
   const home = `${homedir()}${sep}`;
   return place.startsWith(home) ? `~${sep}${place.slice(home.length)}` : place;
 }
@@ -45,10 +46,6 @@ export function openDatabase({ db, schema }: DatabaseOptions): Store {
 
 function placeOf(option: string | undefined): string {
   return option ?? (process.env.STEMMA_DB || join(homedir(), ".stemma", "sessions.db"));
-}
-
-function isUrl(place: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(place);
 }
 
 function prepareFile(path: string): void {

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../model/message.js";
-import { storableText } from "../model/storable-text.js";
 import { searchableText } from "../model/text.js";
 import type { UsageRow } from "../storage/contract.js";
 import { nameFromText } from "./identity.js";
@@ -241,21 +240,4 @@ function isWaiting(part: SessionMessagePart): boolean {
 export function addSource(message: SessionMessage, format: string, id: string): void {
   const noted = isJsonObject(message.metadata) ? message.metadata[format] : undefined;
   if (isJsonObject(noted) && Array.isArray(noted.sources) && !noted.sources.includes(id)) noted.sources.push(id);
-}
-
-/** The working directory as a session's metadata has it, and the name of its folder as the project. */
-export function metadataOfFolder(cwd: unknown): JsonObject | null {
-  const folder = nameOf(cwd);
-  if (folder === undefined) return null;
-  const project = folder
-    .replace(/[/\\]+$/, "")
-    .split(/[/\\]/)
-    .at(-1);
-  return { ...(project ? { project } : {}), cwd: folder };
-}
-
-/** A short text of a file that can be stored as it is: the name of a model or a folder. Undefined for anything else. */
-export function nameOf(value: unknown): string | undefined {
-  const isName = typeof value === "string" && value !== "" && value.length <= 1024;
-  return isName && storableText(value) === value ? value : undefined;
 }

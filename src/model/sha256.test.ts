@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { sha256 } from "./sha256.js";
+import { sha256, sha256Bytes } from "./sha256.js";
 
 const expected = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -9,6 +9,13 @@ describe("sha256", () => {
     for (let length = 0; length < 200; length += 1) {
       const text = "x".repeat(length);
       expect(sha256(text)).toBe(expected(text));
+    }
+  });
+
+  it("hashes bytes, whatever they are", () => {
+    for (let length = 0; length < 300; length += 7) {
+      const bytes = Uint8Array.from({ length }, (_, index) => (index * 37) % 256);
+      expect(sha256Bytes(bytes)).toEqual(new Uint8Array(createHash("sha256").update(bytes).digest()));
     }
   });
 

@@ -10,11 +10,23 @@ const START = Int32Array.from(primes.slice(0, 8), (prime) => Math.sqrt(prime) * 
 
 /** The SHA-256 of a text's UTF-8, in hex. */
 export function sha256(text: string): string {
+  const words = Array.from(digestWords(new TextEncoder().encode(text)));
+  return words.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
+/** The 32 bytes of the SHA-256 of bytes. Of more than some kilobytes WebCrypto makes it faster. */
+export function sha256Bytes(bytes: Uint8Array): Uint8Array {
+  const digest = new DataView(new ArrayBuffer(32));
+  for (const [index, word] of digestWords(bytes).entries()) digest.setInt32(4 * index, word);
+  return new Uint8Array(digest.buffer);
+}
+
+function digestWords(message: Uint8Array): Int32Array {
   const state = Int32Array.from(START);
   const words = new Int32Array(COUNT);
-  const bytes = padded(new TextEncoder().encode(text));
+  const bytes = padded(message);
   for (let offset = 0; offset < bytes.byteLength; offset += BLOCK) addBlock(state, words, bytes, offset);
-  return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
+  return state;
 }
 
 function addBlock(state: Int32Array, words: Int32Array, bytes: DataView, offset: number): void {

@@ -18,6 +18,11 @@ export function noMessage(sessionId: string, messageId: string): StemmaError {
   );
 }
 
+/** The error for a message that was to be a new one. */
+export function messageExists(sessionId: string, messageId: string): StemmaError {
+  return new StemmaError("MESSAGE_EXISTS", { sessionId, messageId }, `Message "${messageId}" is in this session.`);
+}
+
 /** The error for a parent that the session does not have. */
 export function noParent(
   details: { readonly sessionId?: string; readonly parentId: string },

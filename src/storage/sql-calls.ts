@@ -25,6 +25,8 @@ export interface SqlCalls {
   /** Reads of all that is kept for a session or in another scope. */
   listKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
   writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
+  /** The same for an operation of single statements, each of which is atomic and may be repeated. */
+  writeRecord<K extends Kept, T>(key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** Several of them in one transaction. */
   writeAllKept(writes: readonly WriteOfKept[]): Promise<void>;
 }
@@ -35,6 +37,8 @@ export interface WriteOfKept {
   readonly key: Kept;
   /** Is given the key that the scope has. */
   operation(key: Kept): Operation<unknown>;
+  /** It makes other writers of its session wait by itself. */
+  readonly locks?: boolean | undefined;
 }
 
 export function sqlCalls(
@@ -106,13 +110,20 @@ export function sqlCalls(
     },
     writeKept: (kind, key, operation) =>
       turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
+    writeRecord: (key, operation) => {
+      const work = writingKept("records", key, operation);
+      return turns.writePart(partOf(key, "records"), () =>
+        userId === undefined ? runner.writeSingle(work) : runner.write(work),
+      );
+    },
     writeAllKept: (writes) => {
       const ids = (some: readonly WriteOfKept[]) => [...new Set(some.map(({ key }) => key.sessionId))];
       // In one order, so that two writers of the same sessions do not wait for each other.
-      const changed = ids(writes.filter(({ kind }) => kind === "messages")).sort();
+      const changed = ids(writes.filter(({ kind }) => kind === "messages" || kind === "check")).sort();
+      const isLocking = changed.length === 1 && writes[0]?.locks === true;
       return turns.hold({ write: ids(writes) }, () =>
         runner.write(function* () {
-          if (lockSession !== null) for (const id of changed) yield* lockSession(id);
+          if (lockSession !== null && !isLocking) for (const id of changed) yield* lockSession(id);
           for (const { kind, key, operation } of writes) yield* writingKept(kind, key, operation)();
         }),
       );

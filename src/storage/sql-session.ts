@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
 import { isSummary, type SessionMessage } from "../model/message.js";
 import { assertStorableText } from "../model/storable-text.js";
+import { messageExists } from "../model/tree-errors.js";
 import type { AppendResult, MessageWrite, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
@@ -128,18 +129,38 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   };
 }
 
+/** A write of messages that is made together with others. */
+export interface MessageWriteOperation {
+  operation(): Operation<unknown>;
+  /** It makes other writers of the session wait by itself. */
+  readonly locks?: boolean | undefined;
+}
+
 /** A write of messages as `append`, `update`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
-export function messageWrite(sql: Dialect, write: MessageWrite): () => Operation<unknown> {
+export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOperation {
   const { session: id } = write;
   assertSessionId(id);
-  if ("clear" in write) return () => messages.clearMessages(sql, id);
-  if ("activeLeaf" in write) return () => moveLeaf(sql, id, write.activeLeaf, write);
+  if ("clear" in write) return { operation: () => messages.clearMessages(sql, id) };
+  if ("activeLeaf" in write) return { operation: () => moveLeaf(sql, id, write.activeLeaf, write) };
   if ("update" in write) {
     const message = encodeMessage(write.update);
-    return () => messages.updateMessage(sql, id, message);
+    return { operation: () => messages.updateMessage(sql, id, message) };
   }
-  const { encoded, summaryIds } = encodeAll(write.append);
-  return () => append(sql, id, encoded, write.parent, summaryIds, write);
+  const { append: given, parent, expectedLeaf, onlyNew = false } = write;
+  const { encoded, summaryIds } = encodeAll(given);
+  const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
+  const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
+  return {
+    locks: native !== null,
+    *operation() {
+      const { inserted } =
+        native === null
+          ? yield* append(sql, id, encoded, parent, summaryIds, write)
+          : yield* native.append(id, encoded, parent, undefined);
+      const known = onlyNew ? inserted.indexOf(false) : -1;
+      if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
+    },
+  };
 }
 
 // With the tokens of the visible history, also where they are not known, of a write that changed something.

@@ -55,7 +55,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { listKept, readKept, searchKept, writeKept, writeAllKept } = calls;
+    const { listKept, readKept, searchKept, writeKept, writeRecord, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -115,14 +115,14 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       records: {
         get: (scope, key) => readKept("records", scope, () => records.readRecord(sql, scope, key)),
         set: (scope, key, value, recordOptions = {}) =>
-          writeKept("records", scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
+          writeRecord(scope, () => records.writeRecord(sql, scope, key, value, recordOptions)),
         delete: (scope, key, { expectedVersion } = {}) =>
-          writeKept("records", scope, () => records.deleteRecord(sql, scope, key, expectedVersion)),
+          writeKept("records", scope, () => records.deleteRecord(scope, key, expectedVersion)),
         list: (scope, listOptions = {}) =>
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
       },
-      writeTogether: async (writes) => writeAllKept(writes.map((write) => operationOf(sql, write))),
+      writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
       order,
       migrate: runner.ready,
@@ -131,6 +131,37 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, turns, search };
+}
+
+/** Records that are written by one statement, each with six values. */
+const RECORDS_AT_ONCE = 100;
+
+// Records that are new, nearly all of them, are written together with those that follow.
+function operationsOf(sql: Dialect, writes: readonly KeptWrite[]): WriteOfKept[] {
+  const operations: WriteOfKept[] = [];
+  for (let start = 0; start < writes.length; ) {
+    const plain = plainRecords(writes.slice(start, start + RECORDS_AT_ONCE));
+    const [first] = plain;
+    operations.push(
+      first === undefined
+        ? operationOf(sql, writes[start] as KeptWrite)
+        : { kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) },
+    );
+    start += plain.length || 1;
+  }
+  return operations;
+}
+
+// The records of one session with which the writes begin, as far as each is written over whatever is there.
+function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
+  const found: records.PlainRecord[] = [];
+  for (const write of writes) {
+    if (!("records" in write) || !("value" in write) || write.value === null || write.options !== undefined) break;
+    const { records: scope, key, value } = write;
+    if ((found[0]?.scope ?? scope).sessionId !== scope.sessionId) break;
+    found.push({ scope, key, value });
+  }
+  return found;
 }
 
 // A write of several that are made together: as `set` and `delete` of the store make it.
@@ -150,15 +181,19 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
         : entries.writeEntry(sql, place, { key, content, value }, note);
     return { kind: "entries", key: scope, operation };
   }
+  if ("atVersion" in write) {
+    const { records: scope, key, atVersion } = write;
+    return { kind: "check", key: scope, operation: () => records.checkRecord(sql, scope, key, atVersion) };
+  }
   if ("records" in write) {
     const { records: scope, key, value, options = {} } = write;
     const operation = () =>
       value === null
-        ? records.deleteRecord(sql, scope, key, options.expectedVersion)
+        ? records.deleteRecord(scope, key, options.expectedVersion)
         : records.writeRecord(sql, scope, key, value, options);
     return { kind: "records", key: scope, operation };
   }
-  return { kind: "messages", key: { sessionId: write.session, label: "" }, operation: messageWrite(sql, write) };
+  return { kind: "messages", key: { sessionId: write.session, label: "" }, ...messageWrite(sql, write) };
 }
 
 // "" stands for none as well, and for what is shared.

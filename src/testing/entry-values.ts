@@ -33,6 +33,9 @@ export const entryValues = defineTopic("entry values", (it) => {
     expect(await keys("leaves")).toEqual(["black/tea", "green/tea"]);
     expect(await keys("leaves", "black/")).toEqual(["black/tea"]);
     expect(await keys("coffee")).toEqual([]);
+    const scores = (await entries.search(FILES, "green leaves", { limit: 10 })).map(({ score }) => score);
+    expect(scores.every((score) => score > 0)).toBe(true);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
     const [found] = await entries.search(FILES, "leaves", { limit: 1, prefix: "black/" });
     expect(found).toEqual(await entries.get(FILES, "black/tea"));
   });

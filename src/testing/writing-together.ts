@@ -30,6 +30,10 @@ export const writingTogether = defineTopic("writing together", (it) => {
     await store.writeTogether([noted("one")]);
     const refused: [KeptWrite, string][] = [
       [noted("one"), "RECORD_CONFLICT"],
+      [{ records: RECORDS, key: "one", atVersion: 1 }, "RECORD_CONFLICT"],
+      [{ records: RECORDS, key: "none", atVersion: 1 }, "RECORD_CONFLICT"],
+      [{ session: "main", append: [message("a")], onlyNew: true }, "MESSAGE_EXISTS"],
+      [{ session: "main", append: [message("d"), message("b")], parent: null, onlyNew: true }, "MESSAGE_EXISTS"],
       [{ session: "main", append: [message("d")], expectedLeaf: "b" }, "LEAF_MOVED"],
       [{ session: "main", append: [message("d")], parent: "none" }, "PARENT_NOT_FOUND"],
       [{ session: "main", append: [{ ...message("d"), parts: 1 } as never] }, "INVALID_MESSAGE"],
@@ -58,6 +62,22 @@ export const writingTogether = defineTopic("writing together", (it) => {
       expect((await session.path()).messages.map(({ id }) => id)).toEqual(["a", "b"]);
       expect(await store.records.get(RECORDS, "two")).toBe(null);
     }
+  });
+
+  it("writes what belongs to a record while that stays as it was read", async ({ store }) => {
+    const { version } = await store.records.set(RECORDS, "parent", value);
+    const check: KeptWrite = { records: RECORDS, key: "parent", atVersion: version };
+    const child = (key: string): KeptWrite[] => [check, { records: RECORDS, key, value }];
+    await store.writeTogether(child("one"));
+    await store.writeTogether([...child("two"), { session: "main", append: [message("a")], onlyNew: true }]);
+    expect((await store.records.get(RECORDS, "parent"))?.version).toBe(version);
+    // Of a delete and many writes at once, those that were made came before it.
+    const writes = Array.from({ length: 8 }, (_, index) => store.writeTogether(child(`at once ${index}`)));
+    const results = await Promise.allSettled([...writes, store.records.delete(RECORDS, "parent")]);
+    const made = results.slice(0, 8).filter(({ status }) => status === "fulfilled").length;
+    expect((await store.records.list(RECORDS, { prefix: "at once" })).length).toBe(made);
+    await expectError(store.writeTogether(child("late")), "RECORD_CONFLICT");
+    await expectError(store.forUser("ada").writeTogether(child("late")), "RECORD_CONFLICT");
   });
 
   it("does what a repeated operation did once", async ({ store }) => {

@@ -1,12 +1,17 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, expect, it } from "vitest";
 import { StemmaSaver } from "../../src/langgraph.js";
+import { postgres } from "../../src/postgres.js";
 import { sqlite } from "../../src/sqlite.js";
+import { describeServer } from "../postgres/server.js";
 import { bundle } from "../runner/bundle.js";
 import { pathOf } from "./graphs.js";
+import { expectWhole } from "./two-writers.js";
+import type { Acknowledged } from "./write-checkpoints.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-langgraph-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,6 +35,34 @@ it("loses nothing that was acknowledged when the process is killed", async () =>
     await store.close();
   }
 });
+
+it("keeps what two processes write to one thread of a SQLite file at the same time", async () => {
+  await writeFromTwo(join(folder, "two.db"));
+});
+
+describeServer("on Postgres", (server) => {
+  it("keeps what two processes write to one thread at the same time", () => writeFromTwo(server.url));
+});
+
+async function writeFromTwo(place: string): Promise<void> {
+  const program = join(
+    await bundle("langgraph-two", ["test/langgraph/two-writers-process.ts"]),
+    "two-writers-process.mjs",
+  );
+  const store = place.startsWith("postgres:") ? postgres(place) : sqlite(place);
+  await store.migrate();
+  const run = promisify(execFile);
+  const outputs = await Promise.all(
+    ["anna", "ben"].map((name) => run(process.execPath, [program, place, name], { maxBuffer: 2 ** 28 })),
+  );
+  const lines = outputs.flatMap(({ stdout }) => stdout.trim().split("\n"));
+  expect(lines).toHaveLength(120);
+  await expectWhole(
+    store,
+    lines.map((line) => JSON.parse(line) as Acknowledged),
+  );
+  await store.close();
+}
 
 /** Kills the process once it has acknowledged a number; resolves to the last one. */
 function runUntil(program: string, path: string, number: number): Promise<number> {

@@ -1,9 +1,19 @@
-import { InMemoryStore, InvalidNamespaceError } from "@langchain/langgraph-checkpoint";
+import { Embeddings } from "@langchain/core/embeddings";
+import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/index.js";
 import { StemmaStore } from "../../src/langgraph.js";
 import { memory } from "../../src/memory.js";
 import { describeEngines } from "./stores.js";
+
+/** Vectors of how often a few words are in a text. */
+function countingEmbeddings() {
+  const vectorOf = (text: string) => ["green", "tea", "grass", "black"].map((word) => text.split(word).length - 1);
+  return new (class extends Embeddings {
+    embedDocuments = async (texts: string[]) => texts.map(vectorOf);
+    embedQuery = async (text: string) => vectorOf(text);
+  })({});
+}
 
 describeEngines((open) => {
   let host: Store;
@@ -153,6 +163,32 @@ describeEngines((open) => {
       expect(await keys(["docs"], { query: "milk" })).toEqual([]);
       // A field's name is no text.
       expect(await keys(["docs"], { query: "title" })).toEqual([]);
+    });
+
+    it("gives what a query finds a score, as LangGraph's own store with an index does, and nothing else one", async () => {
+      const reference = new InMemoryStore({ index: { dims: 4, embeddings: countingEmbeddings() } });
+      for (const each of [reference, store]) {
+        await each.put(["a"], "both", { text: "green tea" });
+        await each.put(["a"], "one", { text: "green grass in a wide field" });
+        await each.put(["a"], "twice", { text: "green tea, and more green tea" });
+      }
+      const shapeOf = ({ score, ...item }: SearchItem) => [Object.keys(item).sort(), typeof score];
+      const [expected, found] = [
+        await reference.search(["a"], { query: "green tea" }),
+        await store.search(["a"], { query: "green tea" }),
+      ];
+      expect(found.map(shapeOf)).toEqual(expected.map(shapeOf));
+      const scores = found.map(({ score }) => score as number);
+      expect(scores.every((score) => Number.isFinite(score) && score > 0)).toBe(true);
+      expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      expect(scores[2]).toBeLessThan(scores[1] as number);
+      expect(found.at(-1)?.key).toBe("one");
+      const page = await store.search(["a"], { query: "green tea", limit: 1, offset: 1 });
+      expect(page).toEqual(found.slice(1, 2));
+      for (const each of [reference, store]) {
+        for (const item of await each.search(["a"])) expect(item.score).toBeUndefined();
+        expect(await each.get(["a"], "both")).not.toHaveProperty("score");
+      }
     });
 
     it("goes on until a filter leaves enough", async () => {

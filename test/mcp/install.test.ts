@@ -17,6 +17,11 @@ beforeEach(() => {
 });
 afterAll(() => vi.unstubAllEnvs());
 
+/** What a client's file says that a server is started with. */
+function argumentsIn(text: string, name = "stemma"): string[] {
+  return JSON.parse(text).mcpServers[name].args;
+}
+
 const FILES: Readonly<Record<string, string>> = {
   "claude-code": ".claude.json",
   "claude-desktop": ".config/Claude/claude_desktop_config.json",
@@ -84,6 +89,51 @@ describe("stemma mcp install", () => {
     vi.stubEnv("STEMMA_DB", "postgres://localhost/app");
     await run(["mcp", "install", "cursor", "--yes"]);
     expect(readFileSync(join(home, ".cursor", "mcp.json"), "utf8")).toContain('"postgres://localhost/app"');
+  });
+
+  it("says before the yes that a password will stand in the file, and shows it nowhere", async () => {
+    const urls = [
+      "postgres://app:s3cret@localhost/app",
+      "postgres://app@localhost/app?sslmode=disable&password=s3cret",
+    ];
+    for (const url of urls) {
+      vi.stubEnv("STEMMA_DB", url);
+      const asked = await run(["mcp", "install", "cursor"], { answering: true, input: "n\n" });
+      const file = join(home, ".cursor", "mcp.json");
+      expect(asked.err).toMatch(/password will stand in .*mcp\.json[\s\S]*--dotenv[\s\S]*Change the configuration/);
+      expect(asked.out + asked.err).not.toContain("s3cret");
+      expect(existsSync(file)).toBe(false);
+    }
+    const yes = await run(["--json", "mcp", "install", "cursor", "--yes"]);
+    expect(yes.err).toContain("password will stand in");
+    const silent = await run(["mcp", "install", "codex", "--yes", "--db", "postgres://app@localhost/app"]);
+    expect(silent).toMatchObject({ code: 0, err: "" });
+  });
+
+  it("leaves the password to a file of variables, and copies none of them", async () => {
+    vi.stubEnv("STEMMA_DB", "postgres://app:s3cret@localhost/app");
+    const variables = join(home, "stemma.env");
+    const args = ["mcp", "install", "cursor", "--yes", "--dotenv", variables];
+    expect(await run(args)).toMatchObject({ code: 1, err: expect.stringContaining("There is no file") });
+    writeFileSync(variables, "PGPASSWORD=s3cret\n", { mode: 0o600 });
+    expect(await run(args)).toMatchObject({ code: 0, err: "" });
+    const text = readFileSync(join(home, ".cursor", "mcp.json"), "utf8");
+    expect(argumentsIn(text)).toEqual(["-y", "stemma", "mcp", "--dotenv", variables]);
+    expect(text).not.toContain("s3cret");
+    await run([...args, "--name", "other", "--db", "postgres://app@localhost/app"]);
+    const both = readFileSync(join(home, ".cursor", "mcp.json"), "utf8");
+    expect(argumentsIn(both, "other").slice(-4)).toEqual([
+      "--dotenv",
+      variables,
+      "--db",
+      "postgres://app@localhost/app",
+    ]);
+  });
+
+  it("has npx bring a client of Postgres where the database is one", async () => {
+    await run(["mcp", "install", "cursor", "--yes", "--db", "postgres://localhost/app"]);
+    const text = readFileSync(join(home, ".cursor", "mcp.json"), "utf8");
+    expect(argumentsIn(text).slice(0, 5)).toEqual(["-y", "--package=stemma", "--package=pg", "stemma", "mcp"]);
   });
 
   it("knows where clients keep their files on macOS and Windows", () => {

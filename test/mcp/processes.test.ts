@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -124,6 +125,20 @@ describe("stemma mcp as a process", () => {
     expect((await store.entries.versions(scope, "shared")).map(({ version }) => version)[0]).toBe(80);
     expect((await store.check?.())?.problems).toEqual([]);
     await store.close();
+  });
+
+  it("reads its variables from a file, and none that is set already", async () => {
+    const variables = join(folder, "stemma.env");
+    writeFileSync(variables, `# The database\nSTEMMA_DB="${db}"\nHOME=/nowhere\n`);
+    const { command, env } = server();
+    const transport = new StdioClientTransport({ command, env, args: [program, "mcp", "--dotenv", variables] });
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(transport);
+    open.push(client);
+    expect(await call(client, "fetch", { id: "session/a1/message/m2" })).toMatchObject({ text: "Green tea, says a1." });
+    const args = [program, "mcp", "--dotenv", join(folder, "none.env")];
+    const refused = spawnSync(process.execPath, args, { input: "", encoding: "utf8" });
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("--dotenv cannot be read") });
   });
 
   it("ends with its input, and says on standard error what it cannot do", () => {

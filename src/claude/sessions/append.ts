@@ -1,4 +1,5 @@
 import { StemmaError, shorten } from "../../errors.js";
+import { metadataOfFolder } from "../../model/folder-metadata.js";
 import type { SessionMessage } from "../../model/message.js";
 import { searchableText } from "../../model/text.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
@@ -24,7 +25,7 @@ export async function appendEntries(
     const entries = newEntries(given, known, head?.next ?? 0);
     if (entries.length === 0) return;
     const { writes, messages } = writesOf(transcript, entries, (uuid) => known.get(uuid)?.parent ?? null);
-    if (head === null) await register(store, key, messages);
+    if (head === null) await register(store, key, entries, messages);
     try {
       const changed = await nextHead(head, key, entries);
       await store.writeTogether([transcript.writeHead(changed, head?.version ?? 0), ...writes]);
@@ -108,13 +109,20 @@ async function foldedSummary(
 const MAX_NAME = 60;
 
 // The session's row comes first, with a name: a transcript is there once its head is.
-async function register(store: Store, key: ClaudeSessionKey, messages: readonly SessionMessage[]): Promise<void> {
+async function register(
+  store: Store,
+  key: ClaudeSessionKey,
+  entries: readonly PlacedEntry[],
+  messages: readonly SessionMessage[],
+): Promise<void> {
   const { projectKey, sessionId, subpath } = key;
   const id = sessionIdOf(key);
   const asked = messages.find(({ role }) => role === "user");
   const text = asked === undefined ? "" : searchableText(asked).replace(/\s+/g, " ").trim().toWellFormed();
+  const folder = entries.find(({ entry }) => typeof entry.cwd === "string")?.entry.cwd;
   await store.sessions.create({
     id,
+    metadata: metadataOfFolder(folder) ?? undefined,
     name: subpath ?? (shorten(text.replaceAll("\0", ""), MAX_NAME) || lastPart(id)),
     source: "claude",
     parentSessionId: subpath === undefined ? undefined : sessionIdOf({ projectKey, sessionId }),

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { StemmaError } from "../../errors.js";
 import { confirm } from "../confirm.js";
 import { writeJson } from "../context.js";
+import { hasPassword, hidePasswords, isUrl } from "../database-url.js";
 import type { Io } from "../io.js";
 import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/clients.js";
 import { readConfiguration, writeConfiguration } from "../mcp/install/install-file.js";
@@ -20,6 +22,7 @@ interface InstallOptions {
   readOnly?: boolean;
   maxTokens?: number;
   http?: number;
+  dotenv?: string;
   name: string;
   yes?: boolean;
 }
@@ -39,14 +42,18 @@ export function registerMcpInstall(mcp: Command, io: Io): void {
       const machine: Machine = { platform: process.platform, home: homedir(), env: process.env };
       const client = CLIENTS[clientName] as McpClient;
       const file = client.fileOn(machine);
+      if (options.dotenv !== undefined) assertFile(options.dotenv);
       const before = readConfiguration(file);
-      const after = client.withServer(before, options.name, startOf(machine, serverArguments(options)));
+      const place = databaseOf(options);
+      const start = startOf(machine, serverArguments(place, options), place !== undefined && isUrl(place));
+      const after = client.withServer(before, options.name, start);
       if (after === null) throw cannotChange(client, file);
       const changed = after !== before;
       if (!options.json) {
         const lines = changed ? lineDifference(before, after) : ["Nothing is to be changed."];
-        await io.write(printable(`${file}\n${lines.join("\n")}\n`));
+        await io.write(printable(hidePasswords(`${file}\n${lines.join("\n")}\n`)));
       }
+      if (changed && place !== undefined && hasPassword(place)) io.writeError(passwordNote(file));
       if (changed && !options.yes && !(await confirm(io, `Change the configuration of ${client.title}?`))) {
         throw new StemmaError("INVALID_ARGUMENT", { file }, "Nothing was changed. Answer y, or pass --yes.");
       }
@@ -56,24 +63,38 @@ export function registerMcpInstall(mcp: Command, io: Io): void {
     });
 }
 
+// The database that the server is to open. What a file of variables names is read by the server, and not before.
+function databaseOf({ db, dotenv }: InstallOptions): string | undefined {
+  const place = db ?? (dotenv === undefined ? process.env.STEMMA_DB : undefined);
+  if (place === undefined || place === "") return undefined;
+  return /^\w+:\/\//.test(place) ? place : resolve(place);
+}
+
 // A client starts the server in a folder and with variables of its own.
-function serverArguments({
-  db = process.env.STEMMA_DB,
-  schema,
-  user,
-  project,
-  readOnly,
-  maxTokens,
-}: InstallOptions): string[] {
-  const place = db === undefined || db === "" || /^\w+:\/\//.test(db) ? db : resolve(db);
+function serverArguments(
+  place: string | undefined,
+  { schema, user, project, readOnly, maxTokens, dotenv }: InstallOptions,
+): string[] {
   return [
-    ...(place ? ["--db", place] : []),
+    ...(dotenv === undefined ? [] : ["--dotenv", resolve(dotenv)]),
+    ...(place === undefined ? [] : ["--db", place]),
     ...(schema === undefined ? [] : ["--schema", schema]),
     ...(user === undefined ? [] : ["--user", user]),
     ...(project === undefined ? [] : ["--project", project]),
     ...(readOnly ? ["--read-only"] : []),
     ...(maxTokens === undefined ? [] : ["--max-tokens", String(maxTokens)]),
   ];
+}
+
+function assertFile(path: string): void {
+  if (existsSync(path)) return;
+  const message = `There is no file ${path} for --dotenv. Write it first, with lines such as PGPASSWORD=…, and let only you read it.`;
+  throw new StemmaError("INVALID_ARGUMENT", { path }, message);
+}
+
+function passwordNote(file: string): string {
+  return `The database's password will stand in ${file} as it is, and in the list of processes while the server runs.
+To keep it out, leave it out of the URL: write PGPASSWORD=… into a file that only you can read, and name that with --dotenv.\n`;
 }
 
 function cannotChange({ title }: McpClient, file: string): StemmaError {

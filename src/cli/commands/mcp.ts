@@ -5,6 +5,7 @@ import { scopeOf } from "../../mcp/scope.js";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
+import { loadVariables } from "../load-variables.js";
 import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
@@ -17,6 +18,7 @@ interface McpCommandOptions {
   maxTokens?: number;
   http?: number;
   token?: string;
+  dotenv?: string;
 }
 
 const BY_HAND =
@@ -30,6 +32,8 @@ export function registerMcp(program: Command, io: Io): void {
     .option("-u, --user <id>", "only this user's sessions and memory", nonEmpty)
     .option("--project <name>", "only sessions whose metadata names this project, and a memory of its own", nonEmpty)
     .option("--read-only", "offer no tool that writes")
+    // Not --env-file: Node takes that for its own, wherever it stands.
+    .option("--dotenv <path>", "read variables such as STEMMA_DB or PGPASSWORD from this file", nonEmpty)
     .option("--max-tokens <number>", "estimated tokens of an answer at most; default 4000", positiveNumber)
     .option(
       "--http <port>",
@@ -42,7 +46,9 @@ export function registerMcp(program: Command, io: Io): void {
       ),
     )
     .action(async (options: McpCommandOptions, self: Command) => {
-      const { readOnly = false, http, token } = options;
+      const { readOnly = false, http, dotenv } = options;
+      if (dotenv !== undefined) loadVariables(dotenv);
+      const token = options.token ?? (process.env.STEMMA_MCP_TOKEN || undefined);
       const given: McpServerOptions = {
         userId: options.user,
         project: options.project,

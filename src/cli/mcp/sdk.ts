@@ -2,7 +2,9 @@
 export {
   createMcpHandler,
   InMemoryServerEventBus,
+  isLegacyRequest,
   McpServer,
   ResourceNotFoundError,
+  WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 export { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";

@@ -1,12 +1,13 @@
 import { buildServer } from "../../mcp/build-server.js";
 import type { McpScope } from "../../mcp/scope.js";
-import { createWatcher } from "../../mcp/watcher.js";
+import { createWatcher, type ResourceWatcher } from "../../mcp/watcher.js";
 import { readJsonObject } from "../../request-body.js";
 import { failed, refusal } from "../../studio/http/failure.js";
 import { refusalOfOrigin } from "../../studio/http/origin.js";
 import { localHosts } from "../http/local-hosts.js";
 import { type RunningServer, serveNode } from "../http/node-server.js";
 import { assertToken, isEqualToken, randomToken } from "../http/token.js";
+import { type ConnectionLimits, createConnections } from "./http-connections.js";
 import { LISTEN, listenedUris } from "./listened.js";
 import { createMcpHandler, InMemoryServerEventBus, McpServer, ResourceNotFoundError } from "./sdk.js";
 
@@ -20,6 +21,7 @@ export interface ServeHttpOptions {
   readonly port: number;
   /** What a client has to send, of at least 16 characters. Default: a random one. */
   readonly token?: string | undefined;
+  readonly limits?: ConnectionLimits | undefined;
 }
 
 export interface ServedMcp extends RunningServer {
@@ -29,9 +31,9 @@ export interface ServedMcp extends RunningServer {
 
 /** Serves clients of this machine over HTTP, each request with `Authorization: Bearer <token>`. Errors: `INVALID_ARGUMENT`. */
 export async function serveHttp(scope: McpScope, options: ServeHttpOptions): Promise<ServedMcp> {
-  const { token = randomToken(), readOnly } = options;
+  const { token = randomToken() } = options;
   assertToken(token);
-  const { handle, close } = createHandler(scope, readOnly);
+  const { handle, close } = createHandler(scope, options);
   let hosts: readonly string[] = [];
   const answer = async (request: Request): Promise<Response> => {
     const refused = refusalOfOrigin(request, hosts) ?? refusalOf(request, token);
@@ -58,8 +60,8 @@ function refusalOf(request: Request, token: string) {
   return new URL(request.url).pathname === PATH ? null : refusal(404, "NOT_FOUND", `The server answers at ${PATH}.`);
 }
 
-/** What answers requests: a server for each of them, and one watcher for all. */
-function createHandler(scope: McpScope, readOnly: boolean) {
+/** What answers requests: a server for each connection of 2025; else one for each request, and one watcher for all. */
+function createHandler(scope: McpScope, { readOnly, limits }: ServeHttpOptions) {
   const watcher = createWatcher(scope, (uri) => handler.notify.resourceUpdated(uri));
   const inner = new InMemoryServerEventBus(scope.onError);
   let opening = 0;
@@ -76,17 +78,18 @@ function createHandler(scope: McpScope, readOnly: boolean) {
       };
     },
   };
-  const handler = createMcpHandler(
-    // Clients of 2025 get an answer to each request, and no stream on which they could be told of changes.
-    ({ era }) =>
-      buildServer({ McpServer, ResourceNotFoundError }, scope, {
-        readOnly,
-        watcher: era === "modern" ? watcher : null,
-      }),
-    { bus, onerror: scope.onError },
-  );
+  const build = (watcher: ResourceWatcher | null) =>
+    buildServer({ McpServer, ResourceNotFoundError }, scope, { readOnly, watcher });
+  // A request of 2025 that belongs to no connection is answered, and there is no stream to tell of changes on.
+  const handler = createMcpHandler(({ era }) => build(era === "modern" ? watcher : null), {
+    bus,
+    onerror: scope.onError,
+  });
+  const connections = createConnections(scope, build, limits);
   const handle = async (request: Request): Promise<Response> => {
-    if (request.headers.get("mcp-method") !== LISTEN) return handler.fetch(request);
+    if (request.headers.get("mcp-method") !== LISTEN) {
+      return (await connections.answer(request)) ?? handler.fetch(request);
+    }
     opening += 1;
     try {
       for (const uri of await urisOf(request.clone())) await watcher.watch(uri).catch(() => {});
@@ -99,6 +102,7 @@ function createHandler(scope: McpScope, readOnly: boolean) {
   return {
     handle,
     close: async () => {
+      await connections.close();
       await handler.close();
       watcher.clear();
     },

@@ -1,11 +1,13 @@
+import { metadataOfFolder } from "../../model/folder-metadata.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { countUnknown, isResultBlock, keptPart, outputOfBlock, partsOfBlocks } from "../claude/claude-content.js";
 import { keyOfLine } from "../identity.js";
 import { without } from "../origin.js";
 import { Recent } from "../recent.js";
-import { addSource, metadataOfFolder, nameOf, type Place, SessionBuilder, START } from "../session-builder.js";
+import { addSource, type Place, SessionBuilder, START } from "../session-builder.js";
 import type { ParsedSession, Position } from "../session-file.js";
 import { UsageOfAnswers } from "./claude-usage.js";
 

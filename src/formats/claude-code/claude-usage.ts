@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { Recent } from "../recent.js";
-import { nameOf, type SessionBuilder } from "../session-builder.js";
+import type { SessionBuilder } from "../session-builder.js";
 import { tokensOf, type Usage } from "../session-file.js";
 
 const ANSWERS = 1000;

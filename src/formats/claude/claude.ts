@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
 import { without } from "../origin.js";
 import { parentsFirst } from "../parents-first.js";
-import { nameOf, type Place, SessionBuilder, START } from "../session-builder.js";
+import { type Place, SessionBuilder, START } from "../session-builder.js";
 import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
 import { countUnknown, partsOfBlocks } from "./claude-content.js";
 

@@ -1,9 +1,11 @@
+import { metadataOfFolder } from "../../model/folder-metadata.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
+import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { deriveId } from "../identity.js";
 import { without } from "../origin.js";
-import { addSource, metadataOfFolder, nameOf, type Place, SessionBuilder, START } from "../session-builder.js";
+import { addSource, type Place, SessionBuilder, START } from "../session-builder.js";
 import type { FileInfo, ParsedSession, Position } from "../session-file.js";
 import { fieldsOfOutput, isOutput, KEPT, partOfItem, partsOfContent } from "./codex-items.js";
 import type { RolloutLine } from "./codex-line.js";

@@ -56,6 +56,7 @@ export async function importSession(
   await keepPieces(store, sessionId, pieces);
   await addUsage(store, sessionId, session);
   await rename(store, sessionId, session);
+  if (!isNew) await describe(store, sessionId, session);
   if (copy !== undefined) await completeCopy(store, sessionId, copy, isNew, skipped);
   return {
     session: sessionId,
@@ -110,4 +111,11 @@ async function rename(store: Store, sessionId: string, { name, formerNames }: Pa
   const info = await store.sessions.get(sessionId);
   if (info === null || info.name === name || !formerNames.includes(info.name)) return;
   await store.sessions.update(sessionId, { name, expectedName: info.name });
+}
+
+// What the file tells of the session only since it grew, or a program of an earlier version did not read.
+async function describe(store: Store, sessionId: string, { metadata = {} }: ParsedSession): Promise<void> {
+  if (Object.keys(metadata).length === 0) return;
+  const info = await store.sessions.get(sessionId);
+  if (info !== null && Object.keys(info.metadata).length === 0) await store.sessions.update(sessionId, { metadata });
 }

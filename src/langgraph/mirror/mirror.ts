@@ -23,22 +23,34 @@ export interface MirrorPlan {
   readonly leaf: string | null;
 }
 
+export interface PlanOptions {
+  /** ISO time that new messages get. */
+  readonly createdAt: string;
+  /** Look up whether the session has the messages. Without it the plan may fail with `MESSAGE_EXISTS`. */
+  readonly looksUp: boolean;
+}
+
 /**
  * What makes the session's active branch end with `messages`. What was added is appended. A message that was changed, and
  * what follows one that was taken away, begins a branch; what was taken away at the front stays in the history.
+ * Errors: those of the session's reads. The plan fails with `MESSAGE_EXISTS`, `PARENT_NOT_FOUND` or `MESSAGE_NOT_FOUND` where
+ * another program wrote to the session meanwhile.
  */
 export async function planMirror(
   session: SessionStore,
   messages: readonly BaseMessage[],
   before: MirroredMessages | null,
-  createdAt: string,
+  { createdAt, looksUp }: PlanOptions,
 ): Promise<MirrorPlan> {
   const { anchor, fresh } = await findAnchor(session, messages, before);
-  const placed = await placeMessages(session, fresh, anchor, createdAt);
-  const leaf = placed.at(-1)?.id ?? anchor;
-  const append: KeptWrite[] = placed.length === 0 ? [] : [{ session: session.id, append: placed, parent: anchor }];
-  const isAppended = before === null ? placed.length > 0 : before.isBeginning;
-  return { leaf, writes: isAppended ? append : [...append, { session: session.id, activeLeaf: leaf }] };
+  // What goes on behind the messages before it is nearly always new.
+  const isNew = !looksUp && (before === null || before.isBeginning);
+  const { known, added } = await placeMessages(isNew ? null : session, fresh, anchor, createdAt);
+  const parent = known ?? anchor;
+  const leaf = added.at(-1)?.id ?? parent;
+  if (added.length > 0) return { leaf, writes: [{ session: session.id, append: added, parent, onlyNew: true }] };
+  const stays = before?.isBeginning === true && known === null;
+  return { leaf, writes: stays ? [] : [{ session: session.id, activeLeaf: leaf }] };
 }
 
 // The message that the first new one follows, and the new ones.
@@ -65,35 +77,46 @@ async function ancestor(session: SessionStore, leaf: string | null, steps: numbe
 }
 
 /**
- * The messages with the ids under which they stand below `anchor`. One whose id stands elsewhere, or with another content,
- * gets an id of its place and content, so the same message at the same place is always the same.
+ * The messages below `anchor`: the last one that stands there already, and those that are to be added. One whose id stands
+ * elsewhere, or with another content, gets an id of its place and content, so the same message at the same place is always
+ * the same. Without a session every message counts as new.
  */
 async function placeMessages(
-  session: SessionStore,
+  session: SessionStore | null,
   messages: readonly BaseMessage[],
   anchor: string | null,
   createdAt: string,
-): Promise<SessionMessage[]> {
-  const placed: SessionMessage[] = [];
+): Promise<{ known: string | null; added: SessionMessage[] }> {
+  const added: SessionMessage[] = [];
   const taken = new Set<string>();
+  let known: string | null = null;
   let parent = anchor;
   for (const message of messages) {
     const given = sessionMessageOf(message, createdAt);
-    const isFree = !taken.has(given.id) && (await fits(session, given, parent));
-    const id = isFree ? given.id : `${given.id.slice(0, 900)}~${placeDigest(given, parent)}`;
+    let { id } = given;
+    let place = taken.has(id) ? "taken" : await placeOf(session, given, parent);
+    for (let others = 0; place === "taken"; others += 1) {
+      id = `${given.id.slice(0, 900)}~${placeDigest(given, parent, others)}`;
+      place = await placeOf(session, { ...given, id }, parent);
+    }
     taken.add(id);
-    placed.push({ ...given, id });
+    if (place === "here" && added.length === 0) known = id;
+    else added.push({ ...given, id });
     parent = id;
   }
-  return placed;
+  return { known, added };
 }
 
-// True where nothing has the id, or this message at this place.
-async function fits(session: SessionStore, message: SessionMessage, parent: string | null): Promise<boolean> {
-  const stored = await session.message(message.id);
-  if (stored === null) return true;
-  if (!sameJson({ ...stored, createdAt: undefined }, { ...message, createdAt: undefined })) return false;
-  return ((await session.parent(message.id))?.id ?? null) === parent;
+// Whether nothing has the id, this message at this place, or anything else.
+async function placeOf(
+  session: SessionStore | null,
+  message: SessionMessage,
+  parent: string | null,
+): Promise<"free" | "here" | "taken"> {
+  const stored = (await session?.message(message.id)) ?? null;
+  if (session === null || stored === null) return "free";
+  if (!sameJson({ ...stored, createdAt: undefined }, { ...message, createdAt: undefined })) return "taken";
+  return ((await session.parent(message.id))?.id ?? null) === parent ? "here" : "taken";
 }
 
 function isSame(a: BaseMessage, b: BaseMessage | undefined): boolean {
@@ -101,6 +124,8 @@ function isSame(a: BaseMessage, b: BaseMessage | undefined): boolean {
   return sameJson(sessionMessageOf(a, ""), sessionMessageOf(b, ""));
 }
 
-function placeDigest({ createdAt: _, ...message }: SessionMessage, parent: string | null): string {
-  return sha256(JSON.stringify([parent, message])).slice(0, 16);
+// Another one where the ids of those before belong to messages that say something else, because they were edited.
+function placeDigest({ createdAt: _, ...message }: SessionMessage, parent: string | null, others: number): string {
+  const content = others === 0 ? [parent, message] : [parent, message, others];
+  return sha256(JSON.stringify(content)).slice(0, 16);
 }

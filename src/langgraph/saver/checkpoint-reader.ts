@@ -32,11 +32,11 @@ export class CheckpointReader {
     const scope = scopeOf(place, "checkpoints");
     if (id !== null) {
       const record = await records.get(scope, keyOf(place.namespace, id));
-      return record === null ? null : unpackCheckpoint(this.serde, id, record.value);
+      return record === null ? null : unpackCheckpoint(this.serde, id, record);
     }
     const prefix = keyOf(place.namespace, "");
     const [latest] = await records.list(scope, { prefix, descending: true, limit: 1 });
-    return latest === undefined ? null : unpackCheckpoint(this.serde, namesOf(latest.key)[1] as string, latest.value);
+    return latest === undefined ? null : unpackCheckpoint(this.serde, namesOf(latest.key)[1] as string, latest);
   }
 
   /** Values of channels by name; null when one of them was removed since the checkpoint was read. */
@@ -69,6 +69,17 @@ export class CheckpointReader {
       pendingWrites,
       ...(parentId === null ? {} : { parentConfig: configOf(place, parentId) }),
     };
+  }
+
+  /** The checkpoint with an id, or the latest one, as LangGraph has it; null where there is none. */
+  async tuple(place: Place, id: string | null): Promise<CheckpointTuple | null> {
+    for (let before: StoredCheckpoint | null = null; ; ) {
+      const stored = await this.find(place, id);
+      const tuple = stored === null ? null : await this.tupleOf(place, stored);
+      // What is read may be removed meanwhile, because there is a newer one.
+      if (tuple !== null || stored === null || stored.version === before?.version) return tuple;
+      before = stored;
+    }
   }
 
   /** See `StemmaSaver.list`. */
@@ -106,10 +117,10 @@ export class CheckpointReader {
     const only = checkpointIdOf(configurable);
     const end = checkpointIdOf(before?.configurable);
     const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
-    for await (const { key, value } of allRecords(this.store.records, scope, { prefix, descending: true }, PAGE)) {
-      const [namespace, id] = namesOf(key) as [string, string];
+    for await (const record of allRecords(this.store.records, scope, { prefix, descending: true }, PAGE)) {
+      const [namespace, id] = namesOf(record.key) as [string, string];
       if ((only !== null && id !== only) || (end !== null && id >= end)) continue;
-      const stored = unpackCheckpoint(this.serde, id, value);
+      const stored = unpackCheckpoint(this.serde, id, record);
       const metadata: Record<string, unknown> = wanted.length === 0 ? {} : await stored.metadata();
       if (!wanted.every(([name, field]) => sameJson(metadata[name], field))) continue;
       const tuple = await this.tupleOf({ threadId, namespace }, stored);

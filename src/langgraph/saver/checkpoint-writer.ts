@@ -1,20 +1,18 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import type {
   ChannelVersions,
   Checkpoint,
   CheckpointMetadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { StemmaError } from "../../errors.js";
 import type { KeptWrite, Store } from "../../storage/contract.js";
-import { isLangChainMessage } from "../mirror/message.js";
-import { type MirroredMessages, type MirrorPlan, planMirror } from "../mirror/mirror.js";
+import { betterView, ChannelMirror, FIRST_VIEW, type View } from "./channel-mirror.js";
 import type { CheckpointReader } from "./checkpoint-reader.js";
 import { type Configurable, checkpointIdOf, keyOf, type Place, scopeOf } from "./keys.js";
 import { pruneCheckpoints } from "./prune.js";
-import { countOf } from "./segments.js";
+import type { KnownValues } from "./segments.js";
 import { packCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.js";
-import { type EncodedChannels, encodeChannels, segmentsOf } from "./values.js";
+import { ValueCache } from "./value-cache.js";
+import { encodeChannels } from "./values.js";
 
 export interface WriterOptions {
   readonly keep: number | undefined;
@@ -22,25 +20,30 @@ export interface WriterOptions {
   readonly channel: string | false;
 }
 
-/** What a put is about. */
-interface Put {
+/** A put as it was asked for. */
+interface Request {
   readonly place: Place;
-  readonly parent: StoredCheckpoint | null;
+  readonly configurable: Configurable;
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
+  readonly newVersions: ChannelVersions;
 }
 
 /** Writes the checkpoints of a store. */
 export class CheckpointWriter {
   // Of each namespace, how many checkpoints were put since the older ones were last removed.
   readonly #puts = new Map<string, number>();
+  readonly #cache = new ValueCache();
+  readonly #mirror: ChannelMirror;
 
   constructor(
     private readonly store: Store,
     private readonly serde: SerializerProtocol,
     private readonly reader: CheckpointReader,
     private readonly options: WriterOptions,
-  ) {}
+  ) {
+    this.#mirror = new ChannelMirror(store, reader, options.channel);
+  }
 
   async put(
     place: Place,
@@ -49,73 +52,52 @@ export class CheckpointWriter {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<void> {
+    const request: Request = { place, configurable, checkpoint, metadata, newVersions };
+    for (let view: View | null = FIRST_VIEW; view !== null; ) view = await this.#attempt(request, view);
+    await this.#prune(place);
+  }
+
+  // Null once it is stored, else what is known better for the next attempt.
+  async #attempt({ newVersions, ...request }: Request, view: View): Promise<View | null> {
+    const { place, configurable, checkpoint, metadata } = request;
     const parentId = checkpointIdOf(configurable);
     const parent = parentId === null ? null : await this.reader.find(place, parentId);
     // Also after the session was deleted.
     if (parent === null) await this.#register(place);
-    const read = (key: string) => this.reader.valueRecord(place, key);
-    const encoded = await encodeChannels(this.serde, checkpoint, newVersions, parent, parentId, read);
-    const put: Put = { place, parent, checkpoint, metadata };
-    const write = async (mirror: MirrorPlan | null) => {
+    const encoded = await encodeChannels(this.serde, checkpoint, newVersions, parent, parentId, this.#values(place));
+    try {
+      const mirror = await this.#mirror.plan({ place, parent, checkpoint, metadata }, encoded, view);
       const { channels, frames, records } = encoded;
       const head = { parentId, leaf: mirror?.leaf, channels, frames };
       const value = await packCheckpoint(this.serde, checkpoint, metadata, head);
+      // An append comes first: it makes other writers of the session wait, who need not be told by another statement.
       await this.store.writeTogether([
+        ...(mirror?.writes ?? []),
+        ...(parent === null ? [] : [unchanged(place, parent)]),
         ...records.map((one) => ({ ...one, records: scopeOf(place, "values"), key: keyOf(place.namespace, one.key) })),
         ...(parentId === null ? childWrites(place, configurable, metadata) : []),
         { records: scopeOf(place, "checkpoints"), key: keyOf(place.namespace, checkpoint.id), value },
-        ...(mirror?.writes ?? []),
       ]);
-    };
-    try {
-      await write(await this.#mirror(put, encoded, parent?.leaf));
+      for (const one of records) this.#cache.set(one.key, one.value);
+      return null;
     } catch (error) {
-      if (!MESSAGE_GONE.some((code) => StemmaError.isInstance(error, code))) throw error;
-      await write(await this.#mirror(put, encoded, undefined));
+      return betterView(view, error);
     }
-    await this.#prune(place);
+  }
+
+  #values(place: Place): KnownValues {
+    return {
+      atHand: (key) => this.#cache.get(key),
+      read: async (key) => {
+        const record = this.#cache.get(key) ?? (await this.reader.valueRecord(place, key));
+        if (record !== null) this.#cache.set(key, record);
+        return record;
+      },
+    };
   }
 
   async #register({ threadId }: Place): Promise<void> {
     await this.store.sessions.create({ id: threadId, name: threadId, source: "langgraph" });
-  }
-
-  // `leaf` is where the parent's messages end; undefined where they are not in the session, or not any more.
-  async #mirror(put: Put, encoded: EncodedChannels, leaf: string | null | undefined): Promise<MirrorPlan | null> {
-    const { channel } = this.options;
-    const { place, parent, checkpoint, metadata } = put;
-    if (channel === false || place.namespace !== "") return null;
-    const messages = checkpoint.channel_values[channel];
-    // A channel without a value yet, or one of which only changes are stored.
-    if (messages === undefined) return leaf === undefined ? null : { leaf, writes: [] };
-    if (!isMessages(messages)) return null;
-    const before = leaf === undefined ? null : this.#mirrored(put, encoded, leaf, channel);
-    const session = this.store.session(place.threadId);
-    const isKept = versionOf(parent, channel) === (checkpoint.channel_versions[channel] ?? null);
-    if (before !== null && isKept) {
-      const moves = metadata.source === "update" || metadata.source === "fork";
-      return { leaf: before.leaf, writes: moves ? [{ session: session.id, activeLeaf: before.leaf }] : [] };
-    }
-    if (before === null && messages.length === 0) return { leaf: null, writes: [] };
-    return planMirror(session, messages, before, checkpoint.ts);
-  }
-
-  #mirrored(put: Put, encoded: EncodedChannels, leaf: string | null, channel: string): MirroredMessages {
-    const { place, parent } = put;
-    const refs = (parent?.channels ?? []).filter(([name]) => name === channel);
-    const shared = encoded.shared.get(channel);
-    const { segments, skip } = segmentsOf(refs[0]?.[2] ?? null);
-    const length = countOf(segments) - skip;
-    return {
-      leaf,
-      count: shared?.count ?? 0,
-      isBeginning: refs.length === 0 || (length > 0 && shared !== undefined && shared.start + shared.count === length),
-      load: async () => {
-        const values = await this.reader.values(place, { channels: refs, frames: parent?.frames ?? [] });
-        const messages = values?.get(channel) ?? [];
-        return isMessages(messages) ? messages : [];
-      },
-    };
   }
 
   async #prune(place: Place): Promise<void> {
@@ -135,8 +117,10 @@ export class CheckpointWriter {
 /** Threads whose puts are counted at a time. */
 const THREADS = 10_000;
 
-/** What a write fails with when a message of the mirror was deleted from the session. */
-const MESSAGE_GONE = ["PARENT_NOT_FOUND", "MESSAGE_NOT_FOUND"] as const;
+// The parent is as it was read: another program that removes it, and the values that it shares, must not come in between.
+function unchanged(place: Place, { id, version }: StoredCheckpoint): KeptWrite {
+  return { records: scopeOf(place, "checkpoints"), key: keyOf(place.namespace, id), atVersion: version };
+}
 
 // A subgraph is found, and removed, by the graph's checkpoint under which it ran.
 function childWrites(
@@ -147,12 +131,4 @@ function childWrites(
   const root = parents?.[""] ?? map?.[""];
   if (place.namespace === "" || root === undefined) return [];
   return [{ records: scopeOf(place, "children"), key: keyOf(root, place.namespace), value: new Uint8Array() }];
-}
-
-function isMessages(value: unknown): value is BaseMessage[] {
-  return Array.isArray(value) && value.every(isLangChainMessage);
-}
-
-function versionOf(stored: StoredCheckpoint | null, channel: string): number | string | null {
-  return stored?.channels.find(([name]) => name === channel)?.[1] ?? null;
 }

@@ -27,6 +27,8 @@ export const LABELS = {
   values: "langgraph-values",
   /** Which namespaces began under a checkpoint of the graph, by that checkpoint and namespace. */
   children: "langgraph-children",
+  /** Which values the checkpoints had that were removed together, by namespace and a key of its own. */
+  removed: "langgraph-removed",
 } as const;
 
 export const scopeOf = ({ threadId }: Pick<Place, "threadId">, label: keyof typeof LABELS): RecordScope => ({

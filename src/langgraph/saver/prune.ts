@@ -2,10 +2,11 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { KeptWrite, RecordStore, Store } from "../../storage/contract.js";
 import { keyOf, type LABELS, namesOf, type Place, scopeOf } from "./keys.js";
 import { allRecords } from "./pages.js";
+import { noteRemoved, readRemoved, unusedValues } from "./removed-values.js";
 import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
 import { valueKeys } from "./values.js";
 
-/** So many checkpoints are removed at once, so a thread that has far too many loses them in several puts. */
+/** So many checkpoints are removed at once, or a quarter of those that stay: a thread that has far too many loses them in several puts. */
 const REMOVED = 64;
 
 /** The namespace of a subgraph that one task of one checkpoint runs: `node:task`, unlike that of one with a memory of its own. */
@@ -13,8 +14,9 @@ const OF_ONE_TASK = /:/;
 
 /**
  * Removes the older checkpoints of a namespace but for the newest `keep`, and those that a delta channel of these is made
- * of; with each what was written to it, the values that no newer one has, and the checkpoints of the subgraphs that ran
- * under it. What it reads grows with `keep`, not with the history.
+ * of; with each what was written to it, and the checkpoints of the subgraphs that ran under it. The values that no other
+ * one has go with the next call: by then every checkpoint that was made of a removed one can be seen. What it reads
+ * grows with `keep`, not with the history.
  */
 export async function pruneCheckpoints(
   store: Store,
@@ -22,34 +24,38 @@ export async function pruneCheckpoints(
   place: Place,
   keep: number,
 ): Promise<void> {
-  const { kept, removed } = await divide(store.records, serde, place, keep);
-  if (removed.length === 0) return;
-  const used = new Set(kept.flatMap(({ channels }) => valueKeys(channels)));
-  const unused = new Set(removed.flatMap(({ channels }) => valueKeys(channels)).filter((key) => !used.has(key)));
-  const gone = [...unused].map((key) => deletion(place, "values", keyOf(place.namespace, key)));
+  const notes = await readRemoved(store.records, place);
+  const { kept, removed, isAll } = await divide(store.records, serde, place, keep);
+  const gone: KeptWrite[] = [];
+  // A checkpoint that was not looked at may have any of the values.
+  if (isAll) gone.push(...(await unusedValues(store.records, serde, place, notes, [...kept, ...removed])));
+  const values = removed.flatMap(({ channels }) => valueKeys(channels).map((key) => keyOf(place.namespace, key)));
   for (const { id } of removed) {
     const prefix = keyOf(place.namespace, id, "");
     gone.push(deletion(place, "checkpoints", keyOf(place.namespace, id)));
     gone.push(...(await deletions(store.records, place, "writes", prefix)));
-    if (place.namespace === "") gone.push(...(await childDeletions(store.records, place, id)));
+    if (place.namespace === "") gone.push(...(await childDeletions(store.records, place, id, values)));
   }
-  await store.writeTogether(gone);
+  if (values.length > 0) gone.push(noteRemoved(place, values));
+  if (gone.length > 0) await store.writeTogether(gone);
 }
 
-// The newest first: those that stay, and at most `REMOVED` of those that go.
+// The newest first: those that stay, and those that go, as many as may go at once.
 async function divide(records: RecordStore, serde: SerializerProtocol, place: Place, keep: number) {
   const kept: StoredCheckpoint[] = [];
   const removed: StoredCheckpoint[] = [];
   // How many checkpoints before one are still needed, by the checkpoint's id.
   const reach = new Map<string, number>();
+  const most = Math.max(REMOVED, Math.ceil(keep / 4));
   const options = { prefix: keyOf(place.namespace, ""), descending: true };
-  const pageSize = Math.min(keep + REMOVED, 200);
-  for await (const { key, value } of allRecords(records, scopeOf(place, "checkpoints"), options, pageSize)) {
-    const checkpoint = unpackCheckpoint(serde, namesOf(key)[1] as string, value);
+  const pageSize = Math.min(keep + most, 200);
+  for await (const record of allRecords(records, scopeOf(place, "checkpoints"), options, pageSize)) {
+    const checkpoint = unpackCheckpoint(serde, namesOf(record.key)[1] as string, record);
     const isNew = kept.length < keep;
     const needed = Math.max(isNew ? checkpoint.reach : 0, reach.get(checkpoint.id) ?? 0);
     if (!isNew && !reach.has(checkpoint.id)) {
-      if (removed.push(checkpoint) === REMOVED) break;
+      if (removed.length === most) return { kept, removed, isAll: false };
+      removed.push(checkpoint);
       continue;
     }
     kept.push(checkpoint);
@@ -57,18 +63,22 @@ async function divide(records: RecordStore, serde: SerializerProtocol, place: Pl
       reach.set(checkpoint.parentId, Math.max(needed - 1, reach.get(checkpoint.parentId) ?? 0));
     }
   }
-  return { kept, removed };
+  return { kept, removed, isAll: true };
 }
 
-// What the subgraphs left that ran under a checkpoint. One that has a memory of its own is bounded by itself.
-async function childDeletions(records: RecordStore, place: Place, checkpointId: string): Promise<KeptWrite[]> {
+// What the subgraphs left that ran under a checkpoint, but for their values, which are added to `values`. A subgraph that
+// has a memory of its own is bounded by itself.
+async function childDeletions(records: RecordStore, place: Place, checkpointId: string, values: string[]) {
   const gone: KeptWrite[] = [];
   for await (const { key } of allRecords(records, scopeOf(place, "children"), { prefix: keyOf(checkpointId, "") })) {
     gone.push(deletion(place, "children", key));
     const namespace = namesOf(key)[1] as string;
     if (!OF_ONE_TASK.test(namespace)) continue;
-    for (const label of ["checkpoints", "writes", "values"] as const) {
+    for (const label of ["checkpoints", "writes"] as const) {
       gone.push(...(await deletions(records, place, label, keyOf(namespace, ""))));
+    }
+    for await (const value of allRecords(records, scopeOf(place, "values"), { prefix: keyOf(namespace, "") })) {
+      values.push(value.key);
     }
   }
   return gone;

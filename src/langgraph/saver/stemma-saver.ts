@@ -65,8 +65,7 @@ export class StemmaSaver extends BaseCheckpointSaver {
     const configurable: Configurable | undefined = config.configurable;
     if (configurable?.thread_id === undefined) return undefined;
     const place = placeOf(configurable);
-    const stored = await this.#reader.find(place, checkpointIdOf(configurable));
-    return stored === null ? undefined : ((await this.#reader.tupleOf(place, stored)) ?? undefined);
+    return (await this.#reader.tuple(place, checkpointIdOf(configurable))) ?? undefined;
   }
 
   /**

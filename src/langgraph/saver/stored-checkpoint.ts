@@ -1,10 +1,13 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { StoredRecord } from "../../storage/contract.js";
 import { packFrames, unpackFrames } from "./frames.js";
 import type { ChannelRef, StoredChannels } from "./values.js";
 
 /** A checkpoint as its record has it: the values of large channels stand in records of their own. */
 export interface StoredCheckpoint extends StoredChannels {
   readonly id: string;
+  /** The version of its record. */
+  readonly version: number;
   readonly parentId: string | null;
   /** The session's message with which the mirrored messages end; null for none, undefined where none are mirrored. */
   readonly leaf: string | null | undefined;
@@ -47,11 +50,16 @@ export async function packCheckpoint(
 }
 
 /** Reads what `packCheckpoint` wrote. Errors: `CORRUPT_STATE`. */
-export function unpackCheckpoint(serde: SerializerProtocol, id: string, record: Uint8Array): StoredCheckpoint {
-  const { header, frames } = unpackFrames<Header>(record, id);
+export function unpackCheckpoint(
+  serde: SerializerProtocol,
+  id: string,
+  { value, version }: Pick<StoredRecord, "value" | "version">,
+): StoredCheckpoint {
+  const { header, frames } = unpackFrames<Header>(value, id);
   const [checkpoint, metadata, ...inline] = frames as [Uint8Array, Uint8Array, ...Uint8Array[]];
   return {
     id,
+    version,
     parentId: header.parent,
     leaf: header.leaf,
     reach: header.reach ?? 0,

@@ -2,6 +2,7 @@ import type { ChannelVersions, Checkpoint, SerializerProtocol } from "@langchain
 import {
   elementsOf,
   findShared,
+  type KnownValues,
   newSegment,
   planSegments,
   type ReadValue,
@@ -47,10 +48,10 @@ export async function encodeChannels(
   newVersions: ChannelVersions,
   parent: StoredChannels | null,
   parentId: string | null,
-  read: ReadValue,
+  values: KnownValues,
 ): Promise<EncodedChannels> {
   const known = new Map(parent?.channels.map((channel) => [channel[0], channel]));
-  const writer = new ChannelWriter(serde, known, parent, read);
+  const writer = new ChannelWriter(serde, known, parent, values);
   for (const [name, value] of Object.entries(checkpoint.channel_values)) {
     const version = checkpoint.channel_versions[name] ?? null;
     if (!Object.hasOwn(newVersions, name) && writer.inherit(name, version)) continue;
@@ -69,7 +70,7 @@ class ChannelWriter implements EncodedChannels {
     private readonly serde: SerializerProtocol,
     private readonly known: ReadonlyMap<string, ChannelRef>,
     private readonly parent: StoredChannels | null,
-    private readonly read: ReadValue,
+    private readonly values: KnownValues,
   ) {}
 
   /** Takes a channel over from the parent. False when that has none of this version. */
@@ -106,7 +107,7 @@ class ChannelWriter implements EncodedChannels {
   }
 
   async #writeList(name: string, elements: readonly Typed[], before: SegmentedList): Promise<SegmentedList> {
-    const shared = await findShared(elements, before, this.read);
+    const shared = await findShared(elements, before, this.values);
     this.shared.set(name, shared);
     const { segments, skip, from } = planSegments(shared, elements.length);
     if (from === elements.length) return { segments, skip };

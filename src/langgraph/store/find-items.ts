@@ -1,21 +1,26 @@
 import type { SearchOperation } from "@langchain/langgraph-checkpoint";
 import { isJsonObject } from "../../model/json-object.js";
-import type { EntryScope, EntryStore, ListedEntry } from "../../storage/contract.js";
+import type { EntryScope, EntryStore, FoundEntry, ListedEntry } from "../../storage/contract.js";
 import { fitsFilter } from "./filter.js";
 import { keyPrefix } from "./namespace.js";
 
 const PAGE = 100;
+
+/** The entry of an item, with its score where a query found it. */
+export type FoundItem = ListedEntry & Partial<Pick<FoundEntry, "score">>;
 
 /** The entries of the items that an operation asks for: those that a query finds, best first, or all, by their keys. */
 export async function findItems(
   entries: EntryStore,
   scope: EntryScope,
   { namespacePrefix, filter, query, limit = 10, offset = 0 }: SearchOperation,
-): Promise<ListedEntry[]> {
+): Promise<FoundItem[]> {
   const prefix = keyPrefix(namespacePrefix);
   const end = offset + limit;
-  const found = query ? ranked(entries, scope, query, prefix, end) : listed(entries, scope, prefix);
-  const items: ListedEntry[] = [];
+  const found: AsyncGenerator<FoundItem> = query
+    ? ranked(entries, scope, query, prefix, end)
+    : listed(entries, scope, prefix);
+  const items: FoundItem[] = [];
   if (limit <= 0) return items;
   for await (const entry of found) {
     if (!isJsonObject(entry.value) || !fitsFilter(entry.value, filter)) continue;

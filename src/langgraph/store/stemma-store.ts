@@ -13,7 +13,7 @@ import {
 import { StemmaError } from "../../errors.js";
 import type { EntryScope, EntryWrite, ListedEntry, Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
-import { findItems } from "./find-items.js";
+import { type FoundItem, findItems } from "./find-items.js";
 import { listNamespaces } from "./list-namespaces.js";
 import { entryKey, itemPlace } from "./namespace.js";
 import { searchableText } from "./searchable-text.js";
@@ -29,7 +29,7 @@ const ALL = { allowEmpty: true, allowReservedRoot: true };
 
 /**
  * LangGraph's long-term memory on a store of ours. An item is a searchable entry whose value is kept as JSON. A query finds
- * the items that hold its words, ranked as everywhere in stemma; without one, items come in the order of their namespaces
+ * the items that hold its words, best first, each with a `score`; without one, items come in the order of their namespaces
  * and keys. On a store of one user (`store.forUser`) the items are that user's, otherwise everybody's.
  *
  * The operations of a batch that read see what was there before it; those that write are all made or none.
@@ -76,7 +76,7 @@ export class StemmaStore extends BaseStore {
 
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     validateNamespace(operation.namespacePrefix, ALL);
-    return (await findItems(this.#store.entries, this.#scope, operation)).map(itemOf);
+    return (await findItems(this.#store.entries, this.#scope, operation)).map(searchItemOf);
   }
 
   #listNamespaces(operation: ListNamespacesOperation): Promise<string[][]> {
@@ -103,4 +103,8 @@ function itemOf({ key, value, createdAt, updatedAt }: ListedEntry): Item {
     createdAt: new Date(createdAt),
     updatedAt: new Date(updatedAt),
   };
+}
+
+function searchItemOf({ score, ...entry }: FoundItem): SearchItem {
+  return score === undefined ? itemOf(entry) : { ...itemOf(entry), score };
 }

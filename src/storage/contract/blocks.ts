@@ -117,6 +117,12 @@ export interface ListedEntry extends StoredEntry {
   readonly updatedAt: string;
 }
 
+/** An entry that a search found. */
+export interface FoundEntry extends ListedEntry {
+  /** How well it matches: a higher score is better. Compare scores within one search only. */
+  readonly score: number;
+}
+
 export interface ListEntriesOptions extends ListOptions {
   /** Only keys that begin with this. */
   readonly prefix?: string | undefined;
@@ -155,5 +161,5 @@ export interface EntryStore {
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
   importVersions(scope: EntryScope, key: string, versions: readonly StoredVersion[]): Promise<void>;
   /** Ranked entries that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
-  search(scope: EntryScope, query: string, options: SearchEntriesOptions): Promise<ListedEntry[]>;
+  search(scope: EntryScope, query: string, options: SearchEntriesOptions): Promise<FoundEntry[]>;
 }

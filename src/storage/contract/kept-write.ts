@@ -4,7 +4,7 @@ import type { RecordScope, WriteRecordOptions } from "./records.js";
 import type { AppendMessageOptions, ParentRef } from "./session.js";
 
 /** One of several writes that are made together. */
-export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | MessageWrite;
+export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite;
 
 /** As `BlockStore.set` makes it. */
 export interface BlockWrite {
@@ -30,12 +30,24 @@ export interface RecordWrite {
   readonly options?: WriteRecordOptions | undefined;
 }
 
+/**
+ * Writes nothing: the other writes are made while the record is at this version, and nobody deletes or replaces it until
+ * they are. Errors: `RECORD_CONFLICT`.
+ */
+export interface RecordCheck {
+  readonly records: RecordScope;
+  readonly key: string;
+  readonly atVersion: number;
+}
+
 /** As `append`, `update`, `setActiveLeaf` and `clear` of the `SessionStore` with this id make it. */
 export type MessageWrite =
   | (AppendMessageOptions & {
       readonly session: string;
       readonly append: readonly SessionMessage[];
       readonly parent?: ParentRef;
+      /** With true, `MESSAGE_EXISTS` where the session has one of the ids. Default: such a message stays as it is. */
+      readonly onlyNew?: boolean | undefined;
     })
   | { readonly session: string; readonly update: SessionMessage }
   /** Null for no active leaf: what is appended next is a new root. With `expectedLeaf`, `LEAF_MOVED` where that does not hold. */

@@ -10,6 +10,8 @@ export interface Runner {
   read<T>(operation: () => Operation<T>): Promise<T>;
   /** No transaction: one statement, or several of which each is atomic by itself and may be repeated. */
   single<T>(operation: () => Operation<T>): Promise<T>;
+  /** The same for writes. */
+  writeSingle<T>(operation: () => Operation<T>): Promise<T>;
   /** Runs `prepare` if it has not run yet. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -50,6 +52,8 @@ function syncRunner(connection: SyncConnection, name: string, { prepare, isPrepa
       ready();
       return driveSync(operation(), connection);
     },
+    // Costs no round trip, and makes sure of the file.
+    writeSingle: (operation) => call("write", operation),
     ready: async () => ready(),
     close: async () => {
       if (state === "closed") return;
@@ -79,13 +83,15 @@ function asyncRunner(connection: AsyncConnection, name: string, { prepare, isPre
     await ready();
     return transact(mode, operation);
   };
+  const single = async <T>(operation: () => Operation<T>): Promise<T> => {
+    await ready();
+    return driveAsync(operation(), connection.query);
+  };
   return {
     write: (operation, mode = "write") => call(mode, operation),
     read: (operation) => call("read", operation),
-    single: async (operation) => {
-      await ready();
-      return driveAsync(operation(), connection.query);
-    },
+    single,
+    writeSingle: single,
     ready,
     close: async () => {
       if (isClosed) return;

@@ -5,6 +5,7 @@ import { queryTerms } from "../../model/terms.js";
 import { appendText } from "../../model/text.js";
 import type {
   EntryScope,
+  FoundEntry,
   ListedEntry,
   SearchEntriesOptions,
   StoredEntry,
@@ -245,14 +246,14 @@ export function* searchEntries(
   scope: EntryScope,
   query: SearchQuery,
   { limit, prefix }: SearchEntriesOptions,
-): Operation<ListedEntry[]> {
+): Operation<FoundEntry[]> {
   const { where, values } = inScope(scope);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values] };
-  const found: ListedEntry[] = [];
-  for (const { n: rowId } of yield* searchOf(sql).entries(queryTerms(query), within, limit)) {
+  const found: FoundEntry[] = [];
+  for (const { n: rowId, score } of yield* searchOf(sql).entries(queryTerms(query), within, limit)) {
     const row = yield* first<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE n = ?`, rowId);
-    if (row !== undefined) found.push(entryOf(row));
+    if (row !== undefined) found.push({ ...entryOf(row), score: Number(score) });
   }
   return found;
 }

@@ -1,8 +1,8 @@
-import { StemmaError } from "../../errors.js";
 import type { ListRecordsOptions, RecordScope, StoredRecord, WriteRecordOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation, run } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
+import { assertVersion, IN_SCOPE, insertRows, PRESENT, presentVersion, putRow, rowOf } from "./record-row.js";
 
 interface RecordRow {
   readonly key: string;
@@ -11,10 +11,7 @@ interface RecordRow {
   readonly expires_at: number | null;
 }
 
-const IN_SCOPE = "session_id = ? AND label = ?";
-const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
-
-/** A write takes away so many records whose time has come. */
+/** A write of a record that expires takes away so many whose time has come. */
 const SWEPT = 16;
 
 /** See `RecordStore.get`. */
@@ -30,45 +27,62 @@ export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Oper
   return row === undefined ? null : recordOf(sql, row);
 }
 
-/** See `RecordStore.set`. */
+/** See `RecordStore.set`. One statement, or two where the record expires. */
 export function* writeRecord(
   sql: Dialect,
   scope: RecordScope,
   key: string,
   value: Uint8Array,
-  {
-    expectedVersion,
-    expiresAt,
-    // By chance, so that a key that was deleted and written anew has no version again.
-    version = 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
-  }: WriteRecordOptions,
+  options: WriteRecordOptions,
 ): Operation<StoredRecord> {
-  const insert = `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES (${sql.bytes.bound}, ?, ?, ?, ?, ?)`;
-  const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ? WHERE ${IN_SCOPE} AND key = ?`;
-  // One statement where nothing is expected; else a writer that lost the race must not write over the other.
-  const write =
-    expectedVersion === undefined && sql.namesKeys
-      ? `${insert} ON CONFLICT (session_id, label, key)
-         DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`
-      : (yield* openRecord(sql, scope, key, expectedVersion)) === null
-        ? insert
-        : update;
-  yield* run(write, sql.bytes.encode(value), version, expiresAt ?? null, scope.sessionId, scope.label, key);
-  yield* sweep();
-  return { key, value, version, expiresAt: expiresAt ?? null };
+  const { expectedVersion, expiresAt = null } = options;
+  const version = options.version ?? newVersion();
+  const row = rowOf(sql, scope, key, value, version, expiresAt);
+  while (!(yield* putRow(sql, row, expectedVersion))) {
+    const present = yield* presentVersion(scope, key);
+    // It was written by this call, whose statement was run again because a connection was lost.
+    if (present === version) break;
+    assertVersion(scope, key, expectedVersion, present);
+  }
+  // Whoever writes what expires takes away what has expired.
+  if (expiresAt !== null) yield* sweep();
+  return { key, value, version, expiresAt };
 }
 
-/** See `RecordStore.delete`. */
+/** A record that is written over whatever is there. */
+export interface PlainRecord {
+  readonly scope: RecordScope;
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** Writes several of them. Where each statement is a round trip, those that are new are one statement. */
+export function* writeRecords(sql: Dialect, records: readonly PlainRecord[]): Operation<void> {
+  if (!sql.namesKeys && records.length > 1) {
+    const rows = records.map(({ scope, key, value }) => rowOf(sql, scope, key, value, newVersion(), null));
+    if (yield* insertRows(sql, rows)) return;
+  }
+  for (const { scope, key, value } of records) yield* writeRecord(sql, scope, key, value, {});
+}
+
+/** Nothing but `RECORD_CONFLICT` where the record is not at this version. It stays so until the transaction ends. */
+export function* checkRecord(sql: Dialect, scope: RecordScope, key: string, version: number): Operation<void> {
+  assertVersion(scope, key, version, yield* presentVersion(scope, key, sql.forUpdate));
+}
+
+/** See `RecordStore.delete`. The row of a record whose time has come is left to who takes such rows away. */
 export function* deleteRecord(
-  sql: Dialect,
   scope: RecordScope,
   key: string,
   expectedVersion: number | undefined,
 ): Operation<boolean> {
-  const before = yield* openRecord(sql, scope, key, expectedVersion);
-  if (before === null) return false;
-  yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`, scope.sessionId, scope.label, key);
-  return before.isPresent;
+  const [version, versions] = expectedVersion === undefined ? ["", []] : ["AND version = ?", [expectedVersion]];
+  const deletion = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT} ${version}`;
+  while ((yield* count(deletion, [scope.sessionId, scope.label, key, Date.now(), ...versions])) === 0) {
+    assertVersion(scope, key, expectedVersion, yield* presentVersion(scope, key));
+    if (!expectedVersion) return false;
+  }
+  return true;
 }
 
 /** See `RecordStore.list`. */
@@ -113,21 +127,9 @@ export function* removeRecords(sessionId: string, label?: string): Operation<voi
   else yield* run(`DELETE FROM assistant_records WHERE ${IN_SCOPE}`, sessionId, label);
 }
 
-// The record as it is before a write; one whose time has come still has its row.
-function* openRecord(sql: Dialect, scope: RecordScope, key: string, expectedVersion: number | undefined) {
-  const row = yield* first<{ version: number; expires_at: number | null }>(
-    `SELECT version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?${sql.forUpdate}`,
-    scope.sessionId,
-    scope.label,
-    key,
-  );
-  const isPresent = row !== undefined && (row.expires_at === null || Number(row.expires_at) > Date.now());
-  const version = isPresent ? Number(row.version) : 0;
-  if (expectedVersion !== undefined && expectedVersion !== version) {
-    const message = `Record "${key}" is at version ${version}, not ${expectedVersion}: read it again, then write.`;
-    throw new StemmaError("RECORD_CONFLICT", { ...scope, key, expectedVersion, version }, message);
-  }
-  return row === undefined ? null : { isPresent };
+// By chance, so that a key that was deleted and written anew has no version again.
+function newVersion(): number {
+  return 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
 function* sweep(): Operation<number> {

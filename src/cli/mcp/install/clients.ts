@@ -53,9 +53,13 @@ export const CLIENTS: Readonly<Record<string, McpClient>> = {
   },
 };
 
-/** How a server with these arguments is started. Windows starts npx by its shell only. */
-export function startOf({ platform }: Machine, args: readonly string[]): Start {
-  const npx = ["-y", "stemma", "mcp", ...args];
+/**
+ * How a server with these arguments is started. Windows starts npx by its shell only. A server on Postgres needs a client of
+ * it, which a stemma that npx fetches does not bring.
+ */
+export function startOf({ platform }: Machine, args: readonly string[], isPostgres = false): Start {
+  const packages = isPostgres ? ["--package=stemma", "--package=pg"] : [];
+  const npx = ["-y", ...packages, "stemma", "mcp", ...args];
   return platform === "win32" ? { command: "cmd", args: ["/c", "npx", ...npx] } : { command: "npx", args: npx };
 }
 

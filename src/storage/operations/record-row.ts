@@ -1,0 +1,88 @@
+import { StemmaError } from "../../errors.js";
+import type { RecordScope } from "../contract.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
+import { count, first, type Operation, type SqlValue } from "../engine/operation.js";
+
+export const IN_SCOPE = "session_id = ? AND label = ?";
+/** A condition that binds the time now. */
+export const PRESENT = "(expires_at IS NULL OR expires_at > ?)";
+
+/** The columns of a record in the order in which they are written. */
+export type RecordValues = readonly [
+  value: SqlValue,
+  version: number,
+  expiresAt: number | null,
+  sessionId: string,
+  label: string,
+  key: string,
+];
+
+export function rowOf(
+  sql: Dialect,
+  { sessionId, label }: RecordScope,
+  key: string,
+  value: Uint8Array,
+  version: number,
+  expiresAt: number | null,
+): RecordValues {
+  return [sql.bytes.encode(value), version, expiresAt, sessionId, label, key];
+}
+
+/** Inserts rows of new records. False where one of the records is there already; the others are written then. */
+export function* insertRows(sql: Dialect, rows: readonly RecordValues[]): Operation<boolean> {
+  const inserted = yield* count(`${insertInto(sql, rows.length)} DO NOTHING`, rows.flat());
+  return inserted === rows.length;
+}
+
+function insertInto(sql: Dialect, rows: number): string {
+  const row = `(${sql.bytes.bound}, ?, ?, ?, ?, ?)`;
+  const values = Array.from({ length: rows }, () => row).join(", ");
+  return `INSERT INTO assistant_records (value, version, expires_at, session_id, label, key) VALUES ${values} ON CONFLICT`;
+}
+
+/**
+ * Writes a record's row. False where the record is not at the version that is expected, or another writer came in between.
+ * What is expected is compared by the statement that writes, so a writer that lost the race does not write over the other.
+ */
+export function* putRow(sql: Dialect, row: RecordValues, expectedVersion: number | undefined): Operation<boolean> {
+  const condition = replaceable(expectedVersion);
+  if (expectedVersion === undefined || expectedVersion === 0) {
+    const upsert = sql.namesKeys
+      ? `(session_id, label, key) DO UPDATE SET ${EXCLUDED} WHERE ${condition.condition}`
+      : "DO NOTHING";
+    const insert = `${insertInto(sql, 1)} ${upsert}`;
+    if ((yield* count(insert, sql.namesKeys ? [...row, ...condition.values] : row)) > 0) return true;
+    if (sql.namesKeys) return false;
+  }
+  const update = `UPDATE assistant_records SET value = ${sql.bytes.bound}, version = ?, expires_at = ?
+    WHERE ${IN_SCOPE} AND key = ? AND ${condition.condition}`;
+  return (yield* count(update, [...row, ...condition.values])) > 0;
+}
+
+const EXCLUDED = "value = excluded.value, version = excluded.version, expires_at = excluded.expires_at";
+
+// Which row may be written over. What has expired is not there, though its row is.
+function replaceable(expectedVersion: number | undefined): Condition {
+  if (expectedVersion === undefined) return { condition: "TRUE", values: [] };
+  if (expectedVersion === 0) return { condition: "expires_at <= ?", values: [Date.now()] };
+  return { condition: `version = ? AND ${PRESENT}`, values: [expectedVersion, Date.now()] };
+}
+
+/** The version of a record; 0 for one that is not there, or whose time has come. `lock` ends the query. */
+export function* presentVersion(scope: RecordScope, key: string, lock = ""): Operation<number> {
+  const row = yield* first<{ version: number }>(
+    `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}${lock}`,
+    scope.sessionId,
+    scope.label,
+    key,
+    Date.now(),
+  );
+  return row === undefined ? 0 : Number(row.version);
+}
+
+/** Errors: `RECORD_CONFLICT` for another version than the expected one. */
+export function assertVersion(scope: RecordScope, key: string, expected: number | undefined, version: number): void {
+  if (expected === undefined || expected === version) return;
+  const message = `Record "${key}" is at version ${version}, not ${expected}: read it again, then write.`;
+  throw new StemmaError("RECORD_CONFLICT", { ...scope, key, expectedVersion: expected, version }, message);
+}

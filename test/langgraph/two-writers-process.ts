@@ -1,0 +1,14 @@
+// Puts checkpoints into one thread of a database, and prints each as JSON once it is stored with a write to it.
+import { StemmaSaver } from "stemma/langgraph";
+import { postgres } from "stemma/postgres";
+import { sqlite } from "stemma/sqlite";
+import { writeCheckpoints } from "./write-checkpoints.js";
+
+const [place = "", name = ""] = process.argv.slice(2);
+const store = place.startsWith("postgres:") ? postgres(place) : sqlite(place);
+await writeCheckpoints(new StemmaSaver(store), {
+  name,
+  steps: 60,
+  acknowledge: (one) => void process.stdout.write(`${JSON.stringify(one)}\n`),
+});
+await store.close();
