@@ -2,27 +2,12 @@ import { looseResults } from "../../adapters/tool-pairs.js";
 import type { JsonObject } from "../../model/json-object.js";
 import { readToolPart } from "../../model/tool-parts.js";
 import type { StoredMessage } from "../../storage/contract.js";
-import { findEntry } from "./entries.js";
+import { findEntry, type PlacedEntry } from "./entries.js";
 import { madeContents, madeResults } from "./made/made-content.js";
 import { madeEntries, sharedFields } from "./made/made-entries.js";
 import { resultsOf } from "./made/made-uuid.js";
-import type { KeptEntry } from "./transcript.js";
+import type { KeptEntry, StoredTranscript } from "./stored-transcript.js";
 import type { ClaudeSessionEntry } from "./types.js";
-
-/** What a transcript is made of, as it is stored. */
-export interface StoredTranscript {
-  /** In the order in which they were written. */
-  readonly messages: readonly StoredMessage[];
-  readonly kept: readonly KeptEntry[];
-  /** The place that the next entry gets: what has a later one is not part of it yet. */
-  readonly end: number;
-}
-
-/** An entry with its place; those that were made for one message have the same. */
-interface Placed {
-  readonly n: number;
-  readonly entry: ClaudeSessionEntry;
-}
 
 /**
  * The entries of a transcript in their order: Claude's as they were appended, and between them those that are made of what
@@ -30,8 +15,8 @@ interface Placed {
  */
 export function entriesInOrder(sessionId: string, { messages, kept, end }: StoredTranscript): ClaudeSessionEntry[] {
   const own = new Map(messages.map(({ message }) => [message.id, findEntry(message)]));
-  const said = [...own.values()].filter((placed) => placed !== null && placed.n < end) as Placed[];
-  const placed: Placed[] = [...said, ...kept.filter(({ n }) => n < end)];
+  const said = [...own.values()].filter((placed) => placed !== null && placed.n < end) as PlacedEntry[];
+  const placed: PlacedEntry[] = [...said, ...kept.filter(({ n }) => n < end)];
   const others = messages.filter(({ message }) => own.get(message.id) === null).map(({ message }) => message);
   const made = new MadeTimeline(sessionId, looseResults(others), waitingCalls(messages));
   const places = placesOfOthers(messages, own, kept, end);
@@ -98,7 +83,7 @@ function waitingCalls(messages: readonly StoredMessage[]): Set<string> {
 // Messages of others stand before the first entry of Claude that was written after them.
 function placesOfOthers(
   messages: readonly StoredMessage[],
-  own: ReadonlyMap<string, Placed | null>,
+  own: ReadonlyMap<string, PlacedEntry | null>,
   kept: readonly KeptEntry[],
   end: number,
 ): Map<string, number> {

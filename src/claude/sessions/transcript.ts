@@ -1,9 +1,8 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { JsonObject } from "../../model/json-object.js";
 import type { KeptWrite, RecordScope, Store, StoredMessage } from "../../storage/contract.js";
-import type { PlacedEntry } from "./entries.js";
 import { isMadeOf, isMadeUuid } from "./made/made-uuid.js";
-import type { StoredTranscript } from "./timeline.js";
+import type { KeptEntry, StoredTranscript } from "./stored-transcript.js";
 
 /** What is known of a transcript as a whole. */
 export interface TranscriptHead {
@@ -13,12 +12,6 @@ export interface TranscriptHead {
   readonly mtime: number;
   /** The SDK's summary; null for a sub-agent, which has none. */
   readonly summary: JsonObject | null;
-}
-
-/** An entry that is no message, as a record keeps it. */
-export interface KeptEntry extends PlacedEntry {
-  /** The message that an entry below this one belongs to; null for none. */
-  readonly parent: string | null;
 }
 
 const HEAD = "head";
