@@ -23,7 +23,8 @@ export function toOpenai(messages: readonly SessionMessage[]): JsonObject {
 /** An OpenAI message from what was kept of it and from the parts of ours. */
 export function rebuildMessage(rest: JsonObject, parts: readonly SessionMessagePart[]): JsonObject {
   const content = contentOfParts(parts);
-  const calls = parts.flatMap((part) => readToolPart(part) ?? []).map(callOf);
+  const tools = parts.flatMap((part) => readToolPart(part) ?? []);
+  const calls = tools.filter(({ kind }) => kind !== "result").map(callOf);
   return {
     ...rest,
     ...(content === null ? {} : { content }),
@@ -51,8 +52,13 @@ function recordOf(first: SessionMessage | undefined): { record: JsonObject; key:
 function stepsOf(message: SessionMessage): JsonObject[] {
   const steps = splitSteps(message.parts, (part) => contentOfParts([part]) !== null);
   return (steps.length === 0 ? [[]] : steps).flatMap((step) => {
-    const results = step.flatMap((part) => readToolPart(part) ?? []).filter(({ kind }) => kind !== "call");
-    return [rebuildMessage({ role: message.role, content: null }, step), ...results.map(toolMessage)];
+    const tools = step.flatMap((part) => readToolPart(part) ?? []);
+    // A result that stands apart from its call belongs behind what came before.
+    const apart = tools.filter(({ kind }) => kind === "result");
+    const own = rebuildMessage({ role: message.role, content: null }, step);
+    const isEmpty = apart.length > 0 && own.content === null && own.tool_calls === undefined;
+    const results = tools.filter(({ kind }) => kind === "both");
+    return [...apart.map(toolMessage), ...(isEmpty ? [] : [own]), ...results.map(toolMessage)];
   });
 }
 

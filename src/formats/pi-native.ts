@@ -29,6 +29,10 @@ export function entriesOfMessage(message: SessionMessage, parentId: string | nul
   };
   const addMessage = (fields: JsonObject): void =>
     add({ type: "message", message: { ...fields, timestamp: Date.parse(timestamp) } });
+  // Results that stand apart from their calls.
+  const apart = message.parts.filter((part) => readToolPart(part)?.kind === "result");
+  for (const part of apart) addMessage(resultOf(part));
+  if (apart.length > 0 && apart.length === message.parts.length) return entries;
   if (message.role === "assistant") {
     const steps = splitSteps(message.parts, (part) => contentOfParts([part]).length > 0);
     for (const step of steps.length === 0 ? [[]] : steps) {

@@ -32,6 +32,7 @@ export async function* readSessions(
   { name = "stdin", format, growing = false, onRead }: ReadSessionsOptions = {},
 ): AsyncGenerator<ParsedSession> {
   let failure: { error: unknown } | null = null;
+  let isEmpty = true;
   let read = 0;
   const count = (chunk: Uint8Array): void => {
     read += chunk.length;
@@ -40,7 +41,10 @@ export async function* readSessions(
   async function* whatCanBeRead(): AsyncGenerator<string> {
     try {
       const text = decodeUtf8(unpack(bytes, count));
-      yield* growing ? wholeLines(text) : text;
+      for await (const piece of growing ? wholeLines(text) : text) {
+        isEmpty &&= piece.trim() === "";
+        yield piece;
+      }
     } catch (error) {
       failure = { error };
     }
@@ -48,6 +52,8 @@ export async function* readSessions(
   try {
     yield* sessionsOfItems(readItems(whatCanBeRead()), { stem: stemOf(name) }, format);
   } catch (error) {
+    // What is still written may begin with the next line.
+    if (growing && isEmpty && failure === null) return;
     // A file of which nothing could be read is not of an unknown format.
     throw failure === null ? error : (failure as { error: unknown }).error;
   }

@@ -5,6 +5,11 @@ export class Recent<V> {
 
   constructor(private readonly limit: number) {}
 
+  /** The sum of the weights of the values that are there. */
+  get weight(): number {
+    return this.#weight;
+  }
+
   get(key: string): V | undefined {
     return this.#values.get(key)?.value;
   }
@@ -20,6 +25,11 @@ export class Recent<V> {
       this.#values.delete(oldest);
       this.#weight -= freed;
     }
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#weight = 0;
   }
 
   delete(key: string): void {

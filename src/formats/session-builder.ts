@@ -62,6 +62,18 @@ export class SessionBuilder {
     return this.#size >= PIECE;
   }
 
+  /** Characters of the file that are in memory: those of the piece, and those of messages that may be completed. */
+  get weight(): number {
+    return this.#size + this.#held.weight;
+  }
+
+  /** Forgets what it needs only where the session goes on soon. What comes later finds its place in the store. */
+  forget(): void {
+    this.places.clear();
+    this.#held.clear();
+    this.#calls.clear();
+  }
+
   /** Counts characters of the file towards the piece. */
   read(length: number): void {
     this.#size += length;

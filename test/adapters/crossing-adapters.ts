@@ -1,4 +1,3 @@
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { AgentInputItem } from "@openai/agents";
 import { fromSDKMessages, type SDKMessage, toSDKMessages } from "../../src/agent.js";
 import { repair } from "../../src/ai-sdk.js";
@@ -6,12 +5,13 @@ import { findExportFormat } from "../../src/formats/export-formats.js";
 import { importSession } from "../../src/formats/import/import-session.js";
 import { toOpenai } from "../../src/formats/openai-export.js";
 import { toPi } from "../../src/formats/pi-export.js";
-import { StemmaChatMessageHistory } from "../../src/langchain.js";
 import { openaiAgentsSession } from "../../src/openai-agents.js";
 import { Session } from "../../src/session.js";
 import type { SessionInfo, Store } from "../../src/storage/contract.js";
 import { asStored, collect, sessionOf } from "../cli/read.js";
-import { asValue, type Call, fromUiMessages, isCall, type Said, stepsOf, toUiMessages } from "./crossing-said.js";
+import { type BlockMessage, fromBlocks, readClaude, writeClaude } from "./crossing-claude.js";
+import { readGraph, readLangchain, writeGraph, writeLangchain } from "./crossing-langchain.js";
+import { asValue, fromUiMessages, isCall, type Said, stepsOf, textOf, toUiMessages } from "./crossing-said.js";
 
 /** A way into a session and out of it. */
 export interface Crossing {
@@ -20,12 +20,11 @@ export interface Crossing {
   write(store: Store, id: string, conversation: readonly Said[]): Promise<void>;
   /** What the framework sees of the session. */
   read(store: Store, id: string): Promise<Said[]>;
-  /** True for a file, which writes whole sessions only. */
-  readonly isFile?: boolean;
+  /** True for what writes whole sessions only: a file, or a graph, which knows its own messages alone. */
+  readonly isWhole?: boolean;
 }
 
 const open = (store: Store, id: string) => Session.create(store).forSession(id);
-const textOf = (output: unknown) => (typeof output === "string" ? output : JSON.stringify(output));
 
 /** Every adapter: a line for each. */
 export const ADAPTERS: readonly Crossing[] = [
@@ -33,6 +32,8 @@ export const ADAPTERS: readonly Crossing[] = [
   { name: "the session runner", write: writeRunner, read: readRunner },
   { name: "the OpenAI Agents SDK", write: writeAgents, read: readAgents },
   { name: "LangChain's chat history", write: writeLangchain, read: readLangchain },
+  { name: "the Claude Agent SDK", write: writeClaude, read: readClaude },
+  { name: "LangGraph", write: writeGraph, read: readGraph, isWhole: true },
   file("openai", (conversation) => JSON.stringify(toOpenai(toUiMessages(conversation)))),
   file("pi", (conversation) => {
     const messages = toUiMessages(conversation).map((message, index, all) => {
@@ -83,8 +84,9 @@ async function writeRunner(store: Store, id: string, conversation: readonly Said
 }
 
 async function readRunner(store: Store, id: string): Promise<Said[]> {
-  const messages = toSDKMessages(await open(store, id).getHistory());
-  return fromUiMessages(fromSDKMessages(JSON.parse(JSON.stringify(messages))));
+  // Without what they carry for the way back.
+  const messages = toSDKMessages(await open(store, id).getHistory()).map(({ ui: _ui, ...message }) => message);
+  return fromBlocks(messages as BlockMessage[]);
 }
 
 // ── The OpenAI Agents SDK ──
@@ -132,51 +134,12 @@ async function readAgents(store: Store, id: string): Promise<Said[]> {
   });
 }
 
-// ── LangChain ──
-
-async function writeLangchain(store: Store, id: string, conversation: readonly Said[]): Promise<void> {
-  const messages = stepsOf(conversation).flatMap((step): BaseMessage[] => {
-    const [said] = step as [Said];
-    if ("answer" in said) return [new AIMessage({ id: "run-1", content: said.answer })];
-    if ("user" in said) {
-      if (said.image === undefined) return [new HumanMessage(said.user)];
-      const image = { type: "image_url", image_url: { url: said.image } };
-      return [new HumanMessage({ content: [{ type: "text", text: said.user }, image] })];
-    }
-    const calls = step.filter(isCall);
-    const tool_calls = calls.map(({ call, tool, input }) => ({ id: call, name: tool, args: input as object }));
-    return [
-      new AIMessage({ content: "", tool_calls }),
-      ...calls.map(({ call, output }) => new ToolMessage({ tool_call_id: call, content: textOf(output) })),
-    ];
-  });
-  await new StemmaChatMessageHistory(open(store, id)).addMessages(messages);
-}
-
-async function readLangchain(store: Store, id: string): Promise<Said[]> {
-  const messages = await new StemmaChatMessageHistory(open(store, id)).getMessages();
-  return messages.flatMap((message): Said[] => {
-    if (message instanceof HumanMessage) {
-      const content = typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
-      const text = content.flatMap((block) => (block.type === "text" ? [String(block.text)] : [])).join("");
-      const image = content.flatMap((block) => (block.type === "image_url" ? [block.image_url] : []))[0];
-      return [image === undefined ? { user: text } : { user: text, image: (image as { url: string }).url }];
-    }
-    if (!(message instanceof AIMessage)) return [];
-    const calls = (message.tool_calls ?? []).map(({ id: call = "", name, args }): Call => {
-      const result = messages.find((each) => each instanceof ToolMessage && each.tool_call_id === call);
-      return { call, tool: name, input: args, output: asValue(String(result?.content)) };
-    });
-    return [...(message.text === "" ? [] : [{ answer: message.text }]), ...calls];
-  });
-}
-
 // ── Files ──
 
 function file(format: string, textOfFile: (conversation: readonly Said[]) => string): Crossing {
   return {
     name: `a file of ${format}`,
-    isFile: true,
+    isWhole: true,
     async write(store, id, conversation) {
       await importSession(store, await sessionOf(textOfFile(conversation)), id);
     },

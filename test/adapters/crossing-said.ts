@@ -65,6 +65,11 @@ export function fromUiMessages(messages: readonly SessionMessage[]): Said[] {
   });
 }
 
+/** A result as a text. */
+export function textOf(output: unknown): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
+}
+
 /** A result as a value: some frameworks have a JSON object as its text. */
 export function asValue(output: unknown): unknown {
   return typeof output === "string" && output.startsWith("{") ? JSON.parse(output) : output;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toSDKMessages } from "../../src/agent.js";
+import { claudeSessionStore } from "../../src/claude.js";
 import { findExportFormat } from "../../src/formats/export-formats.js";
 import { StemmaChatMessageHistory } from "../../src/langchain.js";
 import { memory } from "../../src/memory.js";
@@ -8,6 +9,7 @@ import { Session, type SessionMessagePart } from "../../src/session.js";
 import type { SessionInfo } from "../../src/storage/contract.js";
 import { collect } from "../cli/read.js";
 import { ADAPTERS } from "./crossing-adapters.js";
+import { keyOf, newChat } from "./crossing-claude.js";
 import { CONVERSATION, type Said } from "./crossing-said.js";
 
 // docs/adapters.md has the table of what this finds.
@@ -18,8 +20,9 @@ describe("a conversation crosses over", () => {
     "from %s to %s",
     async (_from, _to, writer, reader) => {
       const store = memory();
-      await writer.write(store, "chat", CONVERSATION);
-      expect(await reader.read(store, "chat")).toEqual(CONVERSATION);
+      const chat = newChat();
+      await writer.write(store, chat, CONVERSATION);
+      expect(await reader.read(store, chat)).toEqual(CONVERSATION);
       await store.close();
     },
   );
@@ -28,9 +31,10 @@ describe("a conversation crosses over", () => {
     const store = memory();
     let said: readonly Said[] = CONVERSATION;
     for (const [index, adapter] of [...ADAPTERS, ...[...ADAPTERS].reverse()].entries()) {
-      await adapter.write(store, `chat ${index}`, said);
+      const chat = newChat();
+      await adapter.write(store, chat, said);
       const reader = ADAPTERS[(index + 1) % ADAPTERS.length] as (typeof ADAPTERS)[number];
-      said = await reader.read(store, `chat ${index}`);
+      said = await reader.read(store, chat);
     }
     expect(said).toEqual(CONVERSATION);
     await store.close();
@@ -38,8 +42,9 @@ describe("a conversation crosses over", () => {
 
   it("while all of them write to one session in turn", async () => {
     const store = memory();
-    const [first, ...others] = ADAPTERS.filter(({ isFile }) => !isFile);
-    await first?.write(store, "chat", CONVERSATION);
+    const chat = newChat();
+    const [first, ...others] = ADAPTERS.filter(({ isWhole }) => !isWhole);
+    await first?.write(store, chat, CONVERSATION);
     const all: Said[] = [...CONVERSATION];
     for (const [index, { write }] of others.entries()) {
       const more: Said[] = [
@@ -47,10 +52,10 @@ describe("a conversation crosses over", () => {
         { call: `more_${index}`, tool: "weather", input: {}, output: { degrees: index } },
         { answer: "So it is." },
       ];
-      await write(store, "chat", more);
+      await write(store, chat, more);
       all.push(...more);
     }
-    for (const { name, read } of ADAPTERS) expect([name, await read(store, "chat")]).toEqual([name, all]);
+    for (const { name, read } of ADAPTERS) expect([name, await read(store, chat)]).toEqual([name, all]);
     await store.close();
   });
 });
@@ -60,14 +65,15 @@ describe("what does not cross over as it is", () => {
   const failed = { ...pending, state: "output-error", errorText: "no signal" };
   const read = async (...parts: SessionMessagePart[]) => {
     const store = memory();
-    const session = Session.create(store).forSession("chat");
+    const session = Session.create(store).forSession(newChat());
     await session.appendMessage({ id: "a", role: "assistant", parts });
-    const info = (await store.sessions.get("chat")) as SessionInfo;
+    const info = (await store.sessions.get(session.id)) as SessionInfo;
     const written = async (format: string) => (await collect(findExportFormat(format).write(store, info))).join("");
     const forms = {
       agents: JSON.stringify(await openaiAgentsSession(session).getItems()),
       langchain: JSON.stringify(await new StemmaChatMessageHistory(session).getMessages()),
       runner: JSON.stringify(toSDKMessages(await session.getHistory())),
+      claude: JSON.stringify(await claudeSessionStore(store).load(keyOf(session.id))),
       openai: await written("openai"),
       pi: await written("pi"),
     };
@@ -79,19 +85,20 @@ describe("what does not cross over as it is", () => {
     const forms = await read(failed);
     for (const form of Object.values(forms)) expect(form).toContain("no signal");
     expect(forms.langchain).toContain('"status":"error"');
-    expect(forms.runner).toContain('"is_error":true');
+    for (const form of [forms.runner, forms.claude]) expect(form).toContain('"is_error":true');
     expect(forms.pi).toContain('"isError":true');
   });
 
   it("a call without a result has one that says so, where it needs one", async () => {
     const forms = await read(pending);
-    for (const form of [forms.agents, forms.langchain]) expect(form).toContain("Interrupted: this call was cut off");
+    for (const form of [forms.agents, forms.langchain, forms.claude])
+      expect(form).toContain("Interrupted: this call was cut off");
     for (const form of [forms.runner, forms.openai, forms.pi]) expect(form).not.toContain("Interrupted");
   });
 
   it("reasoning is left out where a model would refuse it", async () => {
     const forms = await read({ type: "reasoning", text: "Hmm." }, { type: "text", text: "Yes." });
-    for (const form of [forms.agents, forms.langchain, forms.openai]) expect(form).not.toContain("Hmm.");
+    for (const form of [forms.agents, forms.langchain, forms.claude, forms.openai]) expect(form).not.toContain("Hmm.");
     for (const form of [forms.runner, forms.pi]) expect(form).toContain("Hmm.");
   });
 
@@ -102,6 +109,11 @@ describe("what does not cross over as it is", () => {
       { id: "a", role: "assistant", parts: [{ type: "tool_use", id: "c1", name: "weather", input: { city: "Oslo" } }] },
       { id: "b", role: "user", parts: [{ type: "tool_result", tool_use_id: "c1", content: "mild" }] },
       { id: "c", role: "user", parts: [{ type: "tool_result", tool_use_id: "c2", content: "lost" }] },
+    ]);
+    expect(toSDKMessages(await session.getHistory()).map(({ content }) => content)).toEqual([
+      [{ type: "tool_use", id: "c1", name: "weather", input: { city: "Oslo" } }],
+      [{ type: "tool_result", tool_use_id: "c1", content: "mild" }],
+      [{ type: "tool_result", tool_use_id: "c2", content: "lost" }],
     ]);
     const items = await openaiAgentsSession(session).getItems();
     expect(items.map((item) => [item.type, (item as { callId: string }).callId])).toEqual([

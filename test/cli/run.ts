@@ -88,6 +88,7 @@ export async function run(
     fail: () => {
       failed = true;
     },
+    saveMemory: () => {},
     input: bytes(),
     isTerminal: { input: answering, output: terminal, error: terminal },
     width: 100,

@@ -49,11 +49,12 @@ describe("watching files", () => {
     const stop = new AbortController();
     let reads = 0;
     await watchFiles(
-      async () => [file, join(folder, "not-there.jsonl")],
+      async () => [{ path: file }, { path: join(folder, "not-there.jsonl") }],
       async () => {
         reads += 1;
         if (reads === 3) stop.abort();
         else appendFileSync(file, "{}\n");
+        return true;
       },
       { signal: stop.signal, interval: 1 },
     );

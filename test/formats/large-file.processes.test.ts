@@ -1,15 +1,17 @@
-// A file of one session, larger than what its import may hold. STEMMA_LARGE_FILE=2000 writes one of 2 GB.
+// Files that are larger than what their import may hold. STEMMA_LARGE_FILE=2000 writes files of 2 GB.
 import { spawn } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { buildCommand, temporaryFolder } from "../cli/run.js";
-import { writeLargeTranscript } from "./large-file.js";
+import { writeLargeExport, writeLargeRollout, writeLargeTranscript } from "./large-file.js";
 
-const MEGABYTES = Number(process.env.STEMMA_LARGE_FILE ?? 60);
-const LINE = Number(process.env.STEMMA_LARGE_LINE ?? 4000);
-/** Megabytes that the process may have in memory at its peak. The aim is 200, of which the program itself takes 77. */
-const MOST = 260;
+const isShown = process.env.STEMMA_LARGE_FILE !== undefined;
+const MEGABYTES = Number(process.env.STEMMA_LARGE_FILE ?? 40);
+/** Characters of each text in it. */
+const LENGTH = Number(process.env.STEMMA_LARGE_TEXT ?? 4000);
+/** Megabytes that the process may have in memory at its peak, however large the file is. The program itself takes 77. */
+const MOST = 160;
 
 const folder = temporaryFolder();
 let program: string;
@@ -17,17 +19,28 @@ beforeAll(async () => {
   program = await buildCommand(folder);
 });
 
-it(`imports a session of ${MEGABYTES} MB with less than ${MOST} MB of memory`, { timeout: 3_600_000 }, async () => {
-  const file = join(folder, "22222222-2222-4222-8222-222222222222.jsonl");
-  const messages = writeLargeTranscript(file, MEGABYTES * 1e6, LINE);
-  const db = join(folder, "large.db");
-  const { out, peak } = await importing(db, file);
-  const [report] = out.map((line) => JSON.parse(line));
-  expect(report).toMatchObject({ messages, inserted: messages, updated: 0, kept: {}, skipped: [] });
-  expect(out).toHaveLength(1);
-  expect(peak).toBeLessThan(MOST);
-  rmSync(file);
-});
+it.each([
+  ["a session of Claude Code", "22222222-2222-4222-8222-222222222222.jsonl", writeLargeTranscript],
+  ["a session of Codex", "rollout.jsonl", writeLargeRollout],
+  ["an export of ChatGPT", "conversations.json", writeLargeExport],
+] as const)(
+  `imports %s of ${MEGABYTES} MB with less than ${MOST} MB of memory`,
+  { timeout: 3_600_000 },
+  async (name, path, write) => {
+    const file = join(folder, path);
+    const { sessions, messages } = write(file, { bytes: MEGABYTES * 1e6, length: LENGTH });
+    const db = join(folder, "large.db");
+    const { out, peak } = await importing(db, file);
+    if (isShown) console.log(`${name}: at most ${Math.round(peak)} MB`);
+    const reports = out.map((line) => JSON.parse(line));
+    expect(reports).toHaveLength(sessions);
+    const sum = (field: string) => reports.reduce((total, report) => total + report[field], 0);
+    expect([sum("messages"), sum("inserted"), sum("updated")]).toEqual([messages, messages, 0]);
+    for (const { skipped } of reports) expect(skipped).toEqual([]);
+    expect(peak).toBeLessThan(MOST);
+    for (const used of [file, db]) rmSync(used);
+  },
+);
 
 /** Runs the command. Gives its lines and the most memory that it had, in megabytes. */
 async function importing(db: string, file: string): Promise<{ out: string[]; peak: number }> {
@@ -45,7 +58,6 @@ async function importing(db: string, file: string): Promise<{ out: string[]; pea
   const code = await new Promise((done) => child.once("close", done));
   clearInterval(look);
   expect(code).toBe(0);
-  if (process.env.STEMMA_LARGE_FILE !== undefined) console.log(`at most ${peak} MB`);
   return { out: out.split("\n").filter((line) => line !== ""), peak };
 }
 

@@ -42,7 +42,8 @@ function blockOfPart(part: Part): JsonObject | null {
   const { claude } = isJsonObject(metadata) ? metadata : {};
   const rest = isJsonObject(claude) ? claude : {};
   const tool = readToolPart(part);
-  if (tool?.kind === "call") {
+  // What others noted of a call's result is told behind it.
+  if (tool?.kind === "call" || tool?.kind === "both") {
     return { type: "tool_use", id: tool.toolCallId, name: tool.toolName, input: tool.input, ...rest };
   }
   if (tool !== null) return { type: "tool_result", tool_use_id: tool.toolCallId, content: tool.output, ...rest };

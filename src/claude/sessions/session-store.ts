@@ -3,6 +3,7 @@ import type { SessionInfo } from "../../storage/contract.js";
 import { storeOf } from "../../storage/store-of.js";
 import { appendEntries } from "./append.js";
 import { lastPart, projectPrefix, sessionIdOf } from "./session-id.js";
+import { entriesInOrder } from "./timeline.js";
 import { Transcript, type TranscriptHead } from "./transcript.js";
 import type { ClaudeSessionStore } from "./types.js";
 
@@ -52,9 +53,8 @@ export function claudeSessionStore(host: object): ClaudeSessionStore {
       return order.read(id, async () => {
         const transcript = new Transcript(store, id);
         const head = await transcript.head();
-        if (head === null) return null;
-        const entries = await transcript.entries(head.next);
-        return entries.sort((a, b) => a.n - b.n).map(({ entry }) => entry);
+        const entries = entriesInOrder(key.sessionId, await transcript.read(head?.next ?? 0));
+        return head === null && entries.length === 0 ? null : entries;
       });
     },
 

@@ -1,7 +1,8 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { JsonObject } from "../../model/json-object.js";
-import type { KeptWrite, RecordScope, Store } from "../../storage/contract.js";
-import { findEntry, type PlacedEntry } from "./entries.js";
+import type { KeptWrite, RecordScope, Store, StoredMessage } from "../../storage/contract.js";
+import { isMadeOf, isMadeUuid } from "./made/made-uuid.js";
+import type { KeptEntry, StoredTranscript } from "./stored-transcript.js";
 
 /** What is known of a transcript as a whole. */
 export interface TranscriptHead {
@@ -11,12 +12,6 @@ export interface TranscriptHead {
   readonly mtime: number;
   /** The SDK's summary; null for a sub-agent, which has none. */
   readonly summary: JsonObject | null;
-}
-
-/** An entry that is no message, as a record keeps it. */
-export interface KeptEntry extends PlacedEntry {
-  /** The message that an entry below this one belongs to; null for none. */
-  readonly parent: string | null;
 }
 
 const HEAD = "head";
@@ -44,7 +39,8 @@ export class Transcript {
   async find(uuid: string): Promise<{ readonly parent: string | null } | null> {
     const record = await this.store.records.get(this.#scope, keyOfUuid(uuid));
     if (record !== null) return decodeJson(record.value) as KeptEntry;
-    return (await this.store.session(this.id).message(uuid)) === null ? null : { parent: uuid };
+    const message = await this.store.session(this.id).message(uuid);
+    return message === null ? this.#findMade(uuid) : { parent: uuid };
   }
 
   writeHead(head: TranscriptHead, expectedVersion: number): KeptWrite {
@@ -57,20 +53,32 @@ export class Transcript {
     return { records: this.#scope, key, value: encodeJson(kept) };
   }
 
-  /** The entries whose place is before `end`, in no order. */
-  async entries(end: number): Promise<PlacedEntry[]> {
-    const found: PlacedEntry[] = [];
-    for await (const { message } of this.store.session(this.id).messages()) {
-      const entry = findEntry(message);
-      if (entry !== null) found.push(entry);
-    }
+  /** What is stored of it, up to the place `end`. */
+  async read(end: number): Promise<StoredTranscript> {
+    const messages: StoredMessage[] = [];
+    for await (const stored of this.store.session(this.id).messages()) messages.push(stored);
+    const kept: KeptEntry[] = [];
     for (let after: string | undefined; ; ) {
       const page = await this.store.records.list(this.#scope, { prefix: ENTRIES, after, limit: PAGE });
-      found.push(...page.map(({ value }) => decodeJson(value) as KeptEntry));
+      kept.push(...page.map(({ value }) => decodeJson(value) as KeptEntry));
       if (page.length < PAGE) break;
       after = page.at(-1)?.key;
     }
-    return found.filter(({ n }) => n < end);
+    return { messages, kept, end };
+  }
+
+  /** The message of another program that an entry was made of; null where there is none. */
+  async #findMade(uuid: string): Promise<{ readonly parent: string } | null> {
+    if (!isMadeUuid(uuid)) return null;
+    const session = this.store.session(this.id);
+    for (let after: string | undefined; ; ) {
+      // Claude goes on from a new one, as a rule.
+      const { nodes, next } = await session.treePage({ after, limit: PAGE });
+      const found = nodes.find(({ id }) => isMadeOf(uuid, id));
+      if (found !== undefined) return { parent: found.id };
+      if (next === null) return null;
+      after = next;
+    }
   }
 }
 

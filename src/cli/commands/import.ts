@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { IMPORT_FORMATS } from "../../formats/formats.js";
 import { confirm } from "../confirm.js";
-import { type CommandContext, withStore, writeJson } from "../context.js";
-import { describeError, reportError } from "../errors.js";
+import { withStore, writeJson } from "../context.js";
 import { type FoundFiles, findSessionFiles } from "../import/find-files.js";
-import { type ImportFileOptions, importFile } from "../import/import-file.js";
-import { watchFiles } from "../import/watch-files.js";
+import { ImportRun, type SourceFile } from "../import/import-run.js";
 import type { Io } from "../io.js";
 import { oneOf } from "../options.js";
 import { columns, count } from "../text.js";
+import { stoppable } from "../until-stopped.js";
 
 interface ImportOptions {
   format?: string;
@@ -23,6 +22,7 @@ interface ImportOptions {
  * skipped: [{ line, path, why }] }`, and for a file that cannot be read `{ file, error: { code, message } }`. `path` is the
  * place in the list or object that stands on the line, as a JSON path; missing where the line says it all. `kept` has the
  * number of what was kept word for word, by kind. With `--all`, first a line for each folder: `{ program, folder, files, bytes }`.
+ * With `--watch`, only of what is new, and when it is stopped `{ watched: { files, inserted, updated } }`.
  */
 export function registerImport(program: Command, io: Io): void {
   const formats = IMPORT_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n");
@@ -43,44 +43,28 @@ export function registerImport(program: Command, io: Io): void {
     .option("-w, --watch", "go on: import what the files grow by, until Ctrl-C")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (files: string[], options: ImportOptions, command: Command) => {
-      if (files.length === 0 && options.all !== true) command.error("error: name files, or pass --all");
-      if (options.watch === true && files.includes("-")) command.error("error: standard input cannot be watched");
-      const found = options.all === true ? await findSessionFiles() : [];
+      const { format, session, all = false, watch = false } = options;
+      if (files.length === 0 && !all) command.error("error: name files, or pass --all");
+      if (watch && files.includes("-")) command.error("error: standard input cannot be watched");
+      const found = all ? await findSessionFiles() : [];
       const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
-      if (options.all === true && !(await isWanted(io, found, options, json))) return;
-      const all = async (): Promise<string[]> => [
-        ...files,
-        ...(options.all === true ? await findSessionFiles() : []).flatMap((place) => place.files),
-      ];
-      await withStore(command, io, "write", async (context) => {
-        const read = (file: string) => importOrReport(context, file, { ...options, isWatched: options.watch });
-        if (options.watch === true) await watch(all, read);
-        else for (const file of [...files, ...found.flatMap((place) => place.files)]) await read(file);
+      if (all && !(await isWanted(io, found, options, json))) return;
+      io.saveMemory();
+      const named = files.map((path) => ({ path }));
+      await withStore(command, io, "write", (context) => {
+        const work = async (signal: AbortSignal): Promise<void> => {
+          const run = new ImportRun(context, { format, session, signal });
+          if (!watch) await run.once([...named, ...filesOf(found)]);
+          else await run.watch(async () => [...named, ...(all ? filesOf(await findSessionFiles()) : [])]);
+        };
+        // Nobody knows when standard input gives its next piece: a signal ends the process.
+        return files.includes("-") ? work(new AbortController().signal) : stoppable(work);
       });
     });
 }
 
-// The other files are read all the same.
-async function importOrReport(context: CommandContext, file: string, options: ImportFileOptions): Promise<void> {
-  const { io, json } = context;
-  try {
-    await importFile(context, file, options);
-  } catch (error) {
-    io.fail();
-    if (json) await writeJson(io, { file, error: describeError(error) });
-    else reportError(io, error, { prefix: `${file}: ` });
-  }
-}
-
-async function watch(list: () => Promise<readonly string[]>, read: (file: string) => Promise<void>): Promise<void> {
-  const stopped = new AbortController();
-  const stop = (): void => stopped.abort();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
-  try {
-    await watchFiles(list, read, { signal: stopped.signal });
-  } finally {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, stop);
-  }
+function filesOf(found: readonly FoundFiles[]): SourceFile[] {
+  return found.flatMap(({ files, format }) => files.map((path) => ({ path, format })));
 }
 
 /** Shows what would be imported. Resolves to whether it is to be. */
@@ -98,6 +82,8 @@ async function isWanted(
   if (found.length === 0) return watch === true && yes === true;
   if (yes === true || (await confirm(io, "Import them?"))) return true;
   io.writeError("Nothing was imported. Answer y, or pass --yes.\n");
+  // Whoever said no knows; a script in which nobody could answer does not.
+  if (!io.isTerminal.input) io.fail();
   return false;
 }
 

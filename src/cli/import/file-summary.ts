@@ -5,20 +5,27 @@ import { count, oneLine } from "../text.js";
 /** Lines of what was left out that a terminal is shown; JSON has them all. */
 const MAX_SKIPPED_SHOWN = 10;
 
+/** What is told of a session. */
+export type SummarisedSession = Pick<ParsedSession, "id" | "name" | "skipped">;
+
 /** What an import did with a file: one line, and below it what was left out. */
 export class FileSummary {
-  #sessions: { id: string; name: string; isImported: boolean }[] = [];
+  #sessions = 0;
+  #only: { id: string; name: string } | null = null;
+  #notImported = 0;
   #messages = 0;
   #inserted = 0;
   #updated = 0;
   #compactions = 0;
   readonly #kept = new Map<string, number>();
-  readonly #skipped: (Skipped & { session: string })[] = [];
+  /** Those that are shown; a large file can have many more. */
+  readonly #shown: (Skipped & { session: string })[] = [];
+  #skipped = 0;
 
   constructor(private readonly file: string) {}
 
   get isEmpty(): boolean {
-    return this.#sessions.length === 0;
+    return this.#sessions === 0;
   }
 
   /** True when the database has something of the file that it had not before. */
@@ -26,29 +33,38 @@ export class FileSummary {
     return this.#inserted + this.#updated > 0;
   }
 
+  get imported(): { inserted: number; updated: number } {
+    return { inserted: this.#inserted, updated: this.#updated };
+  }
+
   get progress(): string {
-    return `${this.file}: ${count(this.#sessions.length, "session")}, ${count(this.#messages, "message")}`;
+    return `${this.file}: ${count(this.#sessions, "session")}, ${count(this.#messages, "message")}`;
   }
 
   /** `report` is null for a session of which nothing could be stored. */
-  add(session: ParsedSession, report: ImportReport | null): void {
+  add(session: SummarisedSession, report: ImportReport | null): void {
     const id = report?.session ?? session.id;
-    this.#sessions.push({ id, name: session.name, isImported: report !== null });
+    this.#sessions += 1;
+    this.#only = this.#sessions === 1 ? { id, name: session.name } : null;
+    this.#notImported += report === null ? 1 : 0;
     this.#messages += report?.messages ?? 0;
     this.#inserted += report?.inserted ?? 0;
     this.#updated += report?.updated ?? 0;
     this.#compactions += report?.compactions ?? 0;
     for (const [kind, count] of Object.entries(report?.kept ?? {}))
       this.#kept.set(kind, (this.#kept.get(kind) ?? 0) + count);
-    for (const skipped of (report ?? session).skipped) this.#skipped.push({ ...skipped, session: id });
+    const { skipped } = report ?? session;
+    this.#skipped += skipped.length;
+    const room = MAX_SKIPPED_SHOWN - this.#shown.length;
+    this.#shown.push(...skipped.slice(0, room).map((each) => ({ ...each, session: id })));
   }
 
   toString(): string {
-    const [only, ...others] = this.#sessions;
-    const left = this.#sessions.filter(({ isImported }) => !isImported).length;
+    const only = this.#only;
+    const left = this.#notImported;
     const what =
-      only === undefined || others.length > 0
-        ? count(this.#sessions.length, "session")
+      only === null
+        ? count(this.#sessions, "session")
         : [only.id, ...(only.name === only.id ? [] : [only.name])].map((text) => oneLine(text)).join("  ");
     const parts = [
       what,
@@ -57,9 +73,9 @@ export class FileSummary {
       ...(this.#compactions > 0 ? [count(this.#compactions, "summary", "summaries")] : []),
       ...(this.#kept.size > 0 ? [this.#keptBeside()] : []),
       ...(left > 0 ? [`${count(left, "session")} not imported`] : []),
-      ...(this.#skipped.length > 0 ? [`${this.#skipped.length} left out:`] : []),
+      ...(this.#skipped > 0 ? [`${this.#skipped.toLocaleString("en")} left out:`] : []),
     ];
-    return `${this.file}: ${parts.join(", ")}\n${this.#leftOut(others.length > 0)}`;
+    return `${this.file}: ${parts.join(", ")}\n${this.#leftOut()}`;
   }
 
   #keptBeside(): string {
@@ -68,12 +84,14 @@ export class FileSummary {
     return `kept beside them: ${[...named, ...(kinds.length > 3 ? ["…"] : [])].join(", ")}`;
   }
 
-  #leftOut(isOfMany: boolean): string {
-    const shown = this.#skipped.slice(0, MAX_SKIPPED_SHOWN).map(({ line, path, why, session }) => {
-      const place = line === 0 ? (isOfMany ? `${oneLine(session)}: ` : "") : `line ${line}${path ? `, ${path}` : ""}: `;
+  #leftOut(): string {
+    const shown = this.#shown.map(({ line, path, why, session }) => {
+      const ofMany = this.#only === null ? `${oneLine(session)}: ` : "";
+      const place = line === 0 ? ofMany : `line ${line}${path ? `, ${path}` : ""}: `;
       return `  ${place}${oneLine(why, 200)}\n`;
     });
-    const more = this.#skipped.length - shown.length;
-    return shown.join("") + (more > 0 ? `  … and ${more} more; --json lists them\n` : "");
+    const more = this.#skipped - shown.length;
+    const others = more > 0 ? `  … and ${more.toLocaleString("en")} more; --json lists them\n` : "";
+    return shown.join("") + others;
   }
 }

@@ -6,6 +6,8 @@ import { join } from "node:path";
 /** The files of one program. */
 export interface FoundFiles {
   program: string;
+  /** The name of the format that it writes. */
+  format: string;
   folder: string;
   files: string[];
   bytes: number;
@@ -14,6 +16,7 @@ export interface FoundFiles {
 /** Where a program keeps its sessions: folders, and which of the files in and below them. */
 interface Place {
   program: string;
+  format: string;
   folders: string[];
   pattern: RegExp;
 }
@@ -21,12 +24,12 @@ interface Place {
 /** Looks for sessions where programs keep them, on Linux, macOS and Windows. A program without files is left out. */
 export async function findSessionFiles(env: NodeJS.ProcessEnv = process.env, home = homedir()): Promise<FoundFiles[]> {
   const found: FoundFiles[] = [];
-  for (const { program, folders, pattern } of placesOf(env, home)) {
+  for (const { program, format, folders, pattern } of placesOf(env, home)) {
     for (const folder of folders) {
       const files = withoutCopies(await filesBelow(folder, pattern));
       if (files.length === 0) continue;
       const sizes = await Promise.all(files.map(sizeOf));
-      found.push({ program, folder, files, bytes: sizes.reduce((sum, size) => sum + size, 0) });
+      found.push({ program, format, folder, files, bytes: sizes.reduce((sum, size) => sum + size, 0) });
     }
   }
   return found;
@@ -38,13 +41,19 @@ function placesOf(env: NodeJS.ProcessEnv, home: string): Place[] {
   const codex = env.CODEX_HOME || join(home, ".codex");
   const pi = env.PI_CODING_AGENT_DIR || join(home, ".pi", "agent");
   return [
-    { program: "Claude Code", folders: claude.map((folder) => join(folder, "projects")), pattern: /\.jsonl$/ },
+    {
+      program: "Claude Code",
+      format: "claude-code",
+      folders: claude.map((folder) => join(folder, "projects")),
+      pattern: /\.jsonl$/,
+    },
     {
       program: "Codex",
+      format: "codex",
       folders: [join(codex, "sessions"), join(codex, "archived_sessions")],
       pattern: /^rollout-.*\.jsonl(\.zst)?$/,
     },
-    { program: "pi", folders: [join(pi, "sessions")], pattern: /\.jsonl$/ },
+    { program: "pi", format: "pi", folders: [join(pi, "sessions")], pattern: /\.jsonl$/ },
   ];
 }
 

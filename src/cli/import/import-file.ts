@@ -7,7 +7,7 @@ import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../f
 import type { ParsedSession } from "../../formats/session-file.js";
 import { type CommandContext, writeJson } from "../context.js";
 import { createProgress } from "../progress.js";
-import { FileSummary } from "./file-summary.js";
+import { FileSummary, type SummarisedSession } from "./file-summary.js";
 
 export interface ImportFileOptions {
   format?: string | undefined;
@@ -15,12 +15,20 @@ export interface ImportFileOptions {
   session?: string | undefined;
   /** The file is read anew when it grows: an unfinished line waits, and only news are told. */
   isWatched?: boolean | undefined;
+  /** Ends the import between two pieces of the file. */
+  signal: AbortSignal;
+}
+
+/** How many messages an import added, and how many it completed. */
+export interface Imported {
+  inserted: number;
+  updated: number;
 }
 
 /** Imports a file, `-` for standard input, and tells what it did. */
-export async function importFile(context: CommandContext, file: string, options: ImportFileOptions): Promise<void> {
+export async function importFile(context: CommandContext, file: string, options: ImportFileOptions): Promise<Imported> {
   const { io, json } = context;
-  const { session: id, isWatched = false } = options;
+  const { session: id, isWatched = false, signal } = options;
   const progress = createProgress(io);
   const summary = new FileSummary(file === "-" ? "standard input" : basename(file));
   const size = file === "-" ? null : (await stat(file)).size;
@@ -33,35 +41,44 @@ export async function importFile(context: CommandContext, file: string, options:
     },
   };
   const found = file === "-" ? readSessions(io.input, read) : readSessionFile(file, read);
-  const begun = new Map<string, ImportReport>();
+  /** Sessions of which further pieces follow. */
+  const begun = new Map<string, Told>();
+  const tell = async ({ session, report }: Told): Promise<void> => {
+    summary.add(session, report);
+    if (!json || (isWatched && !isNews(report))) return;
+    progress.end();
+    const { id: sessionId, ...others } = session;
+    await writeJson(io, { file, ...(report ?? { ...NOTHING, session: sessionId, ...others }) });
+  };
   try {
     for await (const session of id === undefined ? found : onlyOne(found)) {
-      const report = addTo(begun, session, await importOrSay(context, session, id));
-      if (session.more === true) continue;
-      summary.add(session, report);
-      if (!json || (isWatched && !isNews(report))) continue;
-      progress.end();
-      const nothing = { ...NOTHING, session: session.id, name: session.name, skipped: session.skipped };
-      await writeJson(io, { file, ...(report ?? nothing) });
+      if (signal.aborted) break;
+      const report = addTo(begun.get(session.id)?.report, await importOrSay(context, session, id));
+      const { id: sessionId, name, skipped } = session;
+      const told = { session: { id: sessionId, name, skipped }, report };
+      begun.delete(sessionId);
+      if (session.more === true) begun.set(sessionId, told);
+      else await tell(told);
     }
+    for (const part of begun.values()) await tell(part);
     if (!json && !isWatched && summary.isEmpty) await io.write(`${summary}`);
   } finally {
     progress.end();
     // Also where the rest of the file cannot be read.
     if (!json && (isWatched ? summary.hasNews : !summary.isEmpty)) await io.write(`${summary}`);
   }
+  return summary.imported;
+}
+
+/** A session as far as it was imported; of a piece of which nothing could be stored, there is no report. */
+interface Told {
+  session: SummarisedSession;
+  report: ImportReport | null;
 }
 
 // The pieces of a session are told together, with the last of them.
-function addTo(
-  begun: Map<string, ImportReport>,
-  { id }: ParsedSession,
-  report: ImportReport | null,
-): ImportReport | null {
-  const before = begun.get(id);
-  const whole = before === undefined || report === null ? (report ?? before ?? null) : addReports(before, report);
-  if (whole !== null) begun.set(id, whole);
-  return whole;
+function addTo(before: ImportReport | null = null, report: ImportReport | null): ImportReport | null {
+  return before === null || report === null ? (report ?? before) : addReports(before, report);
 }
 
 function isNews(report: ImportReport | null): boolean {

@@ -9,12 +9,13 @@ export interface WatchFilesOptions {
 }
 
 /**
- * Calls `read` for each file that `list` names, and again whenever one has changed, until the signal ends it. Reading
- * takes at most a quarter of the time: after a look that took long, the next one waits longer.
+ * Calls `read` for each file that `list` gives, and again whenever one has changed, until the signal ends it. A file for
+ * which `read` resolves to false is read again at the next look. Reading takes at most a quarter of the time: after a look
+ * that took long, the next one waits longer.
  */
-export async function watchFiles(
-  list: () => Promise<readonly string[]>,
-  read: (file: string) => Promise<void>,
+export async function watchFiles<F extends { readonly path: string }>(
+  list: () => Promise<readonly F[]>,
+  read: (file: F) => Promise<boolean>,
   { signal, interval = 1000 }: WatchFilesOptions,
 ): Promise<void> {
   const seen = new Map<string, string>();
@@ -22,20 +23,19 @@ export async function watchFiles(
     const started = Date.now();
     for (const file of await list()) {
       if (signal.aborted) return;
-      const state = await stateOf(file);
-      if (state === null || seen.get(file) === state) continue;
-      seen.set(file, state);
-      await read(file);
+      const state = await stateOf(file.path);
+      if (state === null || seen.get(file.path) === state) continue;
+      if (await read(file)) seen.set(file.path, state);
     }
     await pause(Math.max(interval, 3 * (Date.now() - started)), signal);
   }
 }
 
-/** A text that is another one once the file has changed; null for a file that is not there. */
-async function stateOf(file: string): Promise<string | null> {
+/** A text that is another one once the file has changed, or another one was put in its place; null for a file that is not there. */
+async function stateOf(path: string): Promise<string | null> {
   try {
-    const { size, mtimeMs } = await stat(file);
-    return `${size} ${mtimeMs}`;
+    const { size, mtimeMs, ino } = await stat(path);
+    return `${size} ${mtimeMs} ${ino}`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

@@ -1,22 +1,14 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
+import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
+import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
 import { findJson } from "../openai-content.js";
 import { without } from "../origin.js";
-import { parentsFirst } from "../parents-first.js";
-import { type Place, SessionBuilder, START } from "../session-builder.js";
-import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
+import { type Place, SessionBuilder } from "../session-builder.js";
+import type { ImportFormat, ParsedSession, Position } from "../session-file.js";
 import { KEPT, partsOfContent, textOfContent } from "./chatgpt-content.js";
-
-/** A node of a conversation's tree. */
-interface Node {
-  id: string;
-  parentId: string | null;
-  node: JsonObject;
-  at: Position;
-}
 
 /** The export of ChatGPT: a list of conversations, each a tree of nodes. Edited prompts and second answers are branches. */
 export const chatgpt: ImportFormat = {
@@ -29,7 +21,7 @@ export const chatgpt: ImportFormat = {
   read: (items, file) => readExport(items, file, "chatgpt", readConversation),
 };
 
-function readConversation(conversation: JsonObject, at: Position): ParsedSession | null {
+function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
   const { mapping, title, current_node: leaf, default_model_slug: model } = conversation;
   const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
   if (!isJsonObject(mapping) || id === undefined) return null;
@@ -37,30 +29,22 @@ function readConversation(conversation: JsonObject, at: Position): ParsedSession
   builder.title(title);
   builder.model = nameOf(model);
   builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
-  const places = new Map<string, Place>();
-  for (const entry of parentsFirst(nodesOf(mapping, at))) {
-    const above = places.get(entry.parentId ?? "") ?? START;
-    places.set(entry.id, isTooDeep(entry.node) ? skipDeep(builder, entry, above) : addNode(builder, entry, above));
-  }
-  builder.activeLeafId = places.get(String(leaf))?.id ?? undefined;
-  return builder.piece(true);
+  return piecesOfTree(builder, nodesOf(mapping, at), String(leaf), (node, above, length) =>
+    addNode(builder, node, above, length),
+  );
 }
 
-function nodesOf(mapping: JsonObject, at: Position): Node[] {
-  return Object.entries(mapping).flatMap(([id, node]) => {
-    if (!isJsonObject(node)) return [];
-    const parentId = typeof node.parent === "string" ? node.parent : null;
-    return [{ id, parentId, node, at: { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` } }];
+function nodesOf(mapping: JsonObject, at: Position): ExportedEntry[] {
+  return Object.entries(mapping).flatMap(([id, source]) => {
+    if (!isJsonObject(source)) return [];
+    const parentId = typeof source.parent === "string" ? source.parent : null;
+    return [{ id, parentId, source, at: { ...at, path: `${at.path ?? "$"}.mapping[${JSON.stringify(id)}]` } }];
   });
 }
 
-function skipDeep(builder: SessionBuilder, { at }: Node, above: Place): Place {
-  builder.skip(at, TOO_DEEP);
-  return above;
-}
-
 /** Adds a node to the session. What hangs below it hangs below what this gives. */
-function addNode(builder: SessionBuilder, { id, node, at }: Node, above: Place): Place {
+function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, length: number): Place {
+  const { id, source: node, at } = entry;
   const message = isJsonObject(node.message) ? node.message : null;
   const author = isJsonObject(message?.author) ? message.author : {};
   const parts = message === null ? [] : partsOf(message, id);
@@ -69,8 +53,8 @@ function addNode(builder: SessionBuilder, { id, node, at }: Node, above: Place):
     builder.keep({ key: id, source: node, at, messageId: above.id, kind: null });
     return above;
   }
-  const result = author.role === "tool" ? answer(builder, message, above) : null;
-  const place = result ?? addMessage(builder, id, message, author.role, parts, above, at);
+  const result = author.role === "tool" ? answer(builder, message, above, length) : null;
+  const place = result ?? addMessage(builder, entry, message, parts, above, length);
   const source = { ...node, message: without(message, "content") };
   builder.keep({ key: id, source, at, messageId: place.id, kind: countKept(parts) > 0 ? "content part" : null });
   return place;
@@ -78,13 +62,13 @@ function addNode(builder: SessionBuilder, { id, node, at }: Node, above: Place):
 
 function addMessage(
   builder: SessionBuilder,
-  id: string,
+  { id, at }: ExportedEntry,
   message: JsonObject,
-  role: unknown,
   parts: SessionMessagePart[],
   above: Place,
-  at: Position,
+  length: number,
 ): Place {
+  const role = isJsonObject(message.author) ? message.author.role : undefined;
   const isCallless = role === "tool";
   const model = isJsonObject(message.metadata) ? nameOf(message.metadata.model_slug) : undefined;
   if (model !== undefined) builder.model = model;
@@ -98,7 +82,7 @@ function addMessage(
     ...(createdAt === null ? {} : { createdAt }),
     ...(model === undefined || role === "user" ? {} : { metadata: { model } }),
   };
-  return builder.addMessage(read, above, at, 0);
+  return builder.addMessage(read, above, at, length);
 }
 
 // What is said to a tool is a call; its id is that of the node.
@@ -111,9 +95,9 @@ function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
   return [{ type: "dynamic-tool", toolName: recipient, toolCallId: id, state: "input-available", input }];
 }
 
-function answer(builder: SessionBuilder, { content }: JsonObject, above: Place): Place | null {
+function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, length: number): Place | null {
   const output = textOfContent(content) ?? content ?? null;
-  return builder.answer(above.id, { state: "output-available", output }, 0) === null ? null : above;
+  return builder.answer(above.id, { state: "output-available", output }, length) === null ? null : above;
 }
 
 function countKept(parts: readonly SessionMessagePart[]): number {

@@ -50,6 +50,19 @@ export class ClaudeCodeSession {
     return this.#builder.isFull;
   }
 
+  /** Characters of the file that the session has in memory. */
+  get weight(): number {
+    return this.#builder.weight;
+  }
+
+  /** Forgets its messages, once they were given away. A call that waits for its result is not completed then. */
+  forget(): void {
+    this.#builder.forget();
+    this.#answers.clear();
+    this.#boundaries.clear();
+    this.#usage.forget();
+  }
+
   skip(at: Position, why: string): void {
     this.#builder.skip(at, why);
   }

@@ -9,6 +9,7 @@ import {
   type Skipped,
   TOO_DEEP,
 } from "../session-file.js";
+import { AgentSessions } from "./agent-sessions.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i;
@@ -43,10 +44,10 @@ function isEntry(line: JsonObject): boolean {
 }
 
 async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): AsyncGenerator<ParsedSession> {
-  const sessions = new Map<string, ClaudeCodeSession>();
   const chains = new Recent<string>(CHAINED);
   const early: Skipped[] = [];
   let main: ClaudeCodeSession | null = null;
+  let agents: AgentSessions | null = null;
   for await (const item of items) {
     if (item.kind === "listEnd") continue;
     const read = readLine(item);
@@ -58,19 +59,18 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
     const { line, length } = read;
     if (main === null) {
       main = openMain(line, file);
-      sessions.set(main.id, main);
       for (const { why, ...at } of early) main.skip(at, why);
     }
-    let session = main;
     if (line.isSidechain === true && !main.isAgent) {
-      const id = `${main.id}/${agentOf(line, chains)}`;
-      session = sessions.get(id) ?? new ClaudeCodeSession(id, main.id);
-      sessions.set(id, session);
+      agents ??= new AgentSessions(main);
+      yield* agents.add(agentOf(line, chains), line, item.at, length);
+      continue;
     }
-    session.add(line, item.at, length);
-    if (session.isFull) yield session.piece(false);
+    main.add(line, item.at, length);
+    if (main.isFull) yield main.piece(false);
   }
-  for (const session of sessions.values()) yield session.piece(true);
+  if (main !== null) yield main.piece(true);
+  if (agents !== null) yield* agents.end();
 }
 
 function readLine(item: Exclude<Item, { kind: "listEnd" }>): { why: string } | { line: JsonObject; length: number } {

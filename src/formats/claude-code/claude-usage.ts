@@ -13,6 +13,11 @@ export class UsageOfAnswers {
 
   constructor(private readonly builder: SessionBuilder) {}
 
+  /** Forgets the answers: no further line of them comes. */
+  forget(): void {
+    this.#told.clear();
+  }
+
   count(answerId: string, line: JsonObject, { usage, model }: JsonObject): void {
     const name = nameOf(model);
     if (!isJsonObject(usage) || name === undefined || name === "<synthetic>") return;

@@ -3,19 +3,11 @@ import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../m
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
+import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
 import { without } from "../origin.js";
-import { parentsFirst } from "../parents-first.js";
-import { type Place, SessionBuilder, START } from "../session-builder.js";
+import { type Place, SessionBuilder } from "../session-builder.js";
 import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
 import { countUnknown, partsOfBlocks } from "./claude-content.js";
-
-/** A message of the export, with the message it follows. */
-interface Node {
-  id: string;
-  parentId: string | null;
-  message: JsonObject;
-  at: Position;
-}
 
 /** The export of Claude's apps: a list of conversations. Where messages name their parents, edits are branches. */
 export const claude: ImportFormat = {
@@ -28,7 +20,7 @@ export const claude: ImportFormat = {
   read: (items, file) => readExport(items, file, "claude", readConversation),
 };
 
-function readConversation(conversation: JsonObject, at: Position): ParsedSession | null {
+function readConversation(conversation: JsonObject, at: Position): Iterable<ParsedSession> | null {
   const { chat_messages: messages, name, current_leaf_message_uuid: leaf } = conversation;
   const id = nameOf(conversation.uuid);
   if (!Array.isArray(messages) || id === undefined) return null;
@@ -44,13 +36,11 @@ function readConversation(conversation: JsonObject, at: Position): ParsedSession
     kind: null,
   });
   const nodes = nodesOf(messages, builder, at);
-  const places = new Map<string, Place>();
-  for (const node of parentsFirst(nodes)) {
-    places.set(node.id, addMessage(builder, node, places.get(node.parentId ?? "") ?? START));
-  }
-  const last = nodes.at(-1)?.id ?? "";
-  builder.activeLeafId = (places.get(typeof leaf === "string" ? leaf : last) ?? places.get(last))?.id ?? undefined;
-  return builder.piece(true);
+  const ids = new Set(nodes.map((node) => node.id));
+  const last = nodes.at(-1)?.id;
+  return piecesOfTree(builder, nodes, typeof leaf === "string" && ids.has(leaf) ? leaf : last, (node, above, length) =>
+    addMessage(builder, node, above, length),
+  );
 }
 
 function projectOf({ name }: JsonObject): JsonObject | null {
@@ -58,8 +48,8 @@ function projectOf({ name }: JsonObject): JsonObject | null {
   return project === undefined ? null : { project };
 }
 
-function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Position): Node[] {
-  const nodes: Node[] = [];
+function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Position): ExportedEntry[] {
+  const nodes: ExportedEntry[] = [];
   for (const [index, message] of messages.entries()) {
     const place = { ...at, path: `${at.path ?? "$"}.chat_messages[${index}]` };
     if (isTooDeep(message)) builder.skip(place, TOO_DEEP);
@@ -67,20 +57,20 @@ function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Posi
     else {
       const { uuid: id, parent_message_uuid: parent } = message;
       const parentId = typeof parent === "string" ? parent : (nodes.at(-1)?.id ?? null);
-      nodes.push({ id, parentId, message, at: place });
+      nodes.push({ id, parentId, source: message, at: place });
     }
   }
   return nodes;
 }
 
-function addMessage(builder: SessionBuilder, { id, message, at }: Node, above: Place): Place {
-  const parts = partsOf(message);
-  const createdAt = typeof message.created_at === "string" ? isoTime(message.created_at) : null;
-  const role = message.sender === "human" ? "user" : "assistant";
+function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, above: Place, length: number): Place {
+  const parts = partsOf(source);
+  const createdAt = typeof source.created_at === "string" ? isoTime(source.created_at) : null;
+  const role = source.sender === "human" ? "user" : "assistant";
   const read: SessionMessage = { id, role, parts, ...(createdAt === null ? {} : { createdAt }) };
-  const place = builder.addMessage(read, above, at, 0);
+  const place = builder.addMessage(read, above, at, length);
   const kind = countUnknown(parts) > 0 ? "content block" : null;
-  builder.keep({ key: id, source: without(message, "content", "text"), at, messageId: place.id, kind });
+  builder.keep({ key: id, source: without(source, "content", "text"), at, messageId: place.id, kind });
   return place;
 }
 

@@ -21,6 +21,9 @@ const READ = [
   "context_compacted",
 ];
 
+/** Turns that a rollback can lead back to. */
+const TURNS = 10_000;
+
 /**
  * One session of Codex, line by line. What the model says, thinks and calls before the next result or user's message is
  * one message. A rollback leads back to where the conversation stood before the turns it names; what follows is a branch.
@@ -28,7 +31,7 @@ const READ = [
 export class CodexSession {
   readonly #builder: SessionBuilder;
   readonly #usage: UsageOfTurns;
-  /** The place above each turn of the path. */
+  /** The place above each turn of the path, of a long one those of the last turns. */
   #turns: Place[] = [];
   #place: Place = START;
   /** The key of the line before: it makes the keys of equal lines differ. */
@@ -93,7 +96,7 @@ export class CodexSession {
       return;
     }
     this.#answer = undefined;
-    if (payload.role === "user" && !isContext(parts)) this.#turns.push(this.#place);
+    if (payload.role === "user" && !isContext(parts)) this.#beginTurn();
     this.#append(payload.role === "user" ? "user" : "system", parts, line, key, at, length);
   }
 
@@ -139,17 +142,25 @@ export class CodexSession {
     }
     if (type === "compacted") return this.#compact(payload, line, key, at);
     if (type !== "event_msg") return kind;
-    if (kind === "thread_rolled_back") this.#rollBack(payload.num_turns);
+    if (kind === "thread_rolled_back") this.#rollBack(payload.num_turns, at);
     if (kind === "token_count") this.#usage.count(payload.info, timeOf(line));
     if (kind === "thread_name_updated") this.#builder.title(payload.thread_name);
     return READ.includes(kind) ? null : kind;
   }
 
-  #rollBack(turns: unknown): void {
+  #beginTurn(): void {
+    this.#turns.push(this.#place);
+    if (this.#turns.length >= 2 * TURNS) this.#turns = this.#turns.slice(TURNS);
+  }
+
+  #rollBack(turns: unknown, at: Position): void {
     if (!Number.isSafeInteger(turns) || Number(turns) < 1) return;
-    const kept = Math.max(0, this.#turns.length - Number(turns));
-    this.#place = this.#turns[kept] ?? this.#place;
-    this.#turns = this.#turns.slice(0, kept);
+    const kept = this.#turns.length - Number(turns);
+    const first = this.#turns[0];
+    if (kept < 0 && first !== undefined && first.id !== null)
+      this.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
+    this.#place = this.#turns[Math.max(0, kept)] ?? this.#place;
+    this.#turns = this.#turns.slice(0, Math.max(0, kept));
     this.#answer = undefined;
   }
 

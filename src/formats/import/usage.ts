@@ -4,13 +4,15 @@ import type { ParsedSession, Usage } from "../session-file.js";
 /** The label of the record that says how much of a file's usage is counted. */
 const COUNTED = { label: "imported-usage", key: "total" };
 
-/** What an import counts with the messages: all that the file tells, where the session counts nothing yet. */
+/** What an import counts with the messages: all that the file tells, where the session counts nothing yet. Undefined for nothing. */
 export async function firstUsage(
   store: Store,
   sessionId: string,
   usage: Usage | undefined,
 ): Promise<Usage | undefined> {
-  return usage !== undefined && (await readCounted(store, sessionId)) === null ? usage : undefined;
+  if (usage === undefined || (usage.inputTokens === 0 && usage.outputTokens === 0 && usage.cost === 0))
+    return undefined;
+  return (await readCounted(store, sessionId)) === null ? usage : undefined;
 }
 
 /** Counts what a file tells by day and model: its rows, and of the total what was not counted by an import before. */

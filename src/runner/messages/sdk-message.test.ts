@@ -51,6 +51,24 @@ describe("stored messages in the documented shape", () => {
     expect(result?.content).toEqual([{ type: "tool_result", tool_use_id: "c", content: "No", is_error: true }]);
   });
 
+  it("says calls and results that stand apart as blocks, and gives the same messages back", () => {
+    const messages = [
+      ui([{ type: "tool-call", toolCallId: "c", toolName: "weather", input: { city: "Bern" } }]),
+      ui([{ type: "tool-result", toolCallId: "c", toolName: "weather", output: { rain: 1 } }], {
+        id: "r",
+        role: "tool",
+      }),
+      ui([{ type: "tool-error", toolCallId: "d", errorText: "No" }], { id: "e", role: "user" }),
+    ];
+    const said = toSDKMessages(messages);
+    expect(said.map(({ role, content }) => [role, content])).toEqual([
+      ["assistant", [{ type: "tool_use", id: "c", name: "weather", input: { city: "Bern" } }]],
+      ["user", [{ type: "tool_result", tool_use_id: "c", content: '{"rain":1}', json: true }]],
+      ["user", [{ type: "tool_result", tool_use_id: "d", content: "No", is_error: true }]],
+    ]);
+    expect(fromSDKMessages(said)).toEqual(messages);
+  });
+
   it("gives every stored message back, whatever its parts", () => {
     const part = fc.oneof(
       fc.record({ type: fc.constant("text"), text: fc.string() }),

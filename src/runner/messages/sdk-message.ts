@@ -1,6 +1,7 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
+import { readToolPart } from "../../model/tool-parts.js";
 import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../types.js";
 
 // A message with settled calls becomes two: its own, and a user message with the results, whose id ends so.
@@ -62,6 +63,8 @@ function unitsOf(messages: readonly SDKMessage[]): SDKMessage[][] {
 /** True for a message that consists of results of the calls before it, each for the first time. */
 function answers(unit: readonly SDKMessage[], message: SDKMessage): boolean {
   const [asked] = unit;
+  // What was a message of its own stays one.
+  if (message.ui !== undefined) return false;
   if (unit.length !== 1 || asked?.role !== "assistant" || message.role !== "user") return false;
   if (typeof message.content === "string" || message.content.length === 0 || typeof asked.content === "string") {
     return false;
@@ -72,7 +75,12 @@ function answers(unit: readonly SDKMessage[], message: SDKMessage): boolean {
 
 function toUnit(message: SessionMessage): SDKMessage[] {
   const { id, role, parts, ...rest } = message;
-  const own: SDKMessage = { id, role: role as SDKMessage["role"], content: contentOf(parts), ...rest };
+  const own: SDKMessage = {
+    id,
+    role: role === "tool" ? "user" : (role as SDKMessage["role"]),
+    content: contentOf(parts),
+    ...rest,
+  };
   const calls = parts.filter(isToolPart);
   const results = calls.filter(isSettled).map(resultOf);
   // Otherwise a result could not find its call again.
@@ -130,7 +138,24 @@ function blockOf(part: SessionMessagePart): ContentBlock {
     const call = { type: "tool_use", id: toolCallId, name: toolNameOf(part), input, ...rest } as const;
     return call;
   }
-  return { type: "part", part };
+  return blockOfOther(part) ?? { type: "part", part };
+}
+
+/** The block of a call or a result that another program wrote as a part of its own. */
+function blockOfOther(part: SessionMessagePart): ContentBlock | null {
+  const tool = readToolPart(part);
+  if (tool === null || tool.kind === "both" || tool.toolCallId === null) return null;
+  const { toolCallId: id, toolName, input, output, errorText } = tool;
+  if (tool.kind === "call") return { type: "tool_use", id, name: toolName ?? "tool", input };
+  if (errorText !== null) return { type: "tool_result", tool_use_id: id, content: errorText, is_error: true };
+  const result = { type: "tool_result", tool_use_id: id } as const;
+  return typeof output === "string"
+    ? { ...result, content: output }
+    : { ...result, content: jsonOf(output), json: true };
+}
+
+function jsonOf(output: unknown): string {
+  return JSON.stringify(output) ?? "null";
 }
 
 function partOf(block: ContentBlock, results: ReadonlyMap<string, ToolResultBlock>): SessionMessagePart {
@@ -170,7 +195,7 @@ export function resultOf(part: ToolCallPart): ToolResultBlock {
   const own = { type: "tool_result", tool_use_id: part.toolCallId } as const;
   if (part.state !== "output-available") return { ...own, content: part.errorText ?? "Denied.", is_error: true };
   if (typeof part.output === "string") return { ...own, content: part.output };
-  return { ...own, content: JSON.stringify(part.output) ?? "null", json: true };
+  return { ...own, content: jsonOf(part.output), json: true };
 }
 
 /** The fields that a result gives to its call. */
