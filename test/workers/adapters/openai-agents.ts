@@ -1,5 +1,5 @@
-import { Agent, Runner } from "@openai/agents-core";
-import { assistantMessage, ScriptedModel } from "@openai/agents-core/testing";
+import { Agent, Runner } from "@openai/agents";
+import { assistantMessage, ScriptedModel } from "@openai/agents/testing";
 import { durableObject } from "../../../src/durable-object.js";
 import { openaiAgentsSession } from "../../../src/openai-agents.js";
 import { Session } from "../../../src/session.js";
