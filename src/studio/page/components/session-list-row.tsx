@@ -19,13 +19,13 @@ export function SessionListRow({ session, order }: SessionListRowProps) {
       </span>
       <bdi class="user">{session.user_id ?? ""}</bdi>
       <span
-        class="number messages"
+        class="number message-count"
         title={`${count(session.messages)} messages${order === "messages" ? " on all branches" : ""}`}
       >
         {short(session.messages)}
         <span class="unit"> messages</span>
       </span>
-      <span class="number context" title={`${count(session.tokens)} tokens in the next request, estimated`}>
+      <span class="number context-size" title={`${count(session.tokens)} tokens in the next request, estimated`}>
         {short(session.tokens)}
         <span class="unit"> tokens</span>
       </span>

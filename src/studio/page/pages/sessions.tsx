@@ -66,8 +66,8 @@ export function SessionsPage({ place }: { readonly place: Place }) {
       <div class="session-columns" aria-hidden="true">
         <span>Title</span>
         <span class="user">User</span>
-        <span class="number messages">{order === "messages" ? "Stored" : "Messages"}</span>
-        <span class="number context">Context</span>
+        <span class="number message-count">{order === "messages" ? "Stored" : "Messages"}</span>
+        <span class="number context-size">Context</span>
         <span class="number used">Used</span>
         <span class="number cost">Cost</span>
         <span class="number">Changed</span>
