@@ -89,8 +89,8 @@ describe("the command as a process", () => {
     await whole.ok("import", file);
     const contents = async (line: typeof killed) => {
       const lines = (await line.ok("export", "--all")).split("\n");
-      // The file names no times, so a session is as old as its import.
-      return lines.map((entry) => entry.replace(/,"(created|updated)_at":"[^"]*"/g, "")).sort();
+      // The file names no times, so all of it is as old as its import.
+      return lines.map((entry) => entry.replace(/,"(created_at|updated_at|storedAt)":"[^"]*"/g, "")).sort();
     };
     expect(await contents(killed)).toEqual(await contents(whole));
     expect(readFileSync(file, "utf8")).toContain("199/4");
