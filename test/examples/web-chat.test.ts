@@ -19,12 +19,14 @@ describe.skipIf(!isInstalled() || !hasChromium())(
   () => {
     const folder = mkdtempSync(join(tmpdir(), "stemma-web-chat-"));
     const server = new WebChat(join(folder, "chat.db"), IS_RECORDED ? 25 : 8);
+    /** Its answers take long enough to be met in their middle, on a busy machine too. */
+    const slow = new WebChat(join(folder, "slow.db"), 30);
     const failures: string[] = [];
     let browser: Browser;
 
     beforeAll(async () => {
       await build();
-      await server.start();
+      await Promise.all([server.start(), slow.start()]);
       browser = await startChromium();
     }, 120_000);
     afterEach(async () => {
@@ -33,20 +35,20 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
     afterAll(async () => {
       await browser?.close();
-      await server.kill("SIGTERM");
+      await Promise.all([server.kill("SIGTERM"), slow.kill("SIGTERM")]);
       rmSync(folder, { recursive: true, force: true });
     });
 
     /** A browser in which a user has signed in. */
-    async function signIn(name: string, width = 1280, height = 800): Promise<Page> {
+    async function signIn(name: string, { width = 1280, height = 800, to = server } = {}): Promise<Page> {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light" });
-      return watch(await context.newPage(), name);
+      return watch(await context.newPage(), name, to.url);
     }
 
-    async function watch(page: Page, name: string): Promise<Page> {
-      page.setDefaultTimeout(20_000);
+    async function watch(page: Page, name: string, url: string): Promise<Page> {
+      page.setDefaultTimeout(60_000);
       page.on("pageerror", (error) => failures.push(error.message));
-      await page.goto(server.url);
+      await page.goto(url);
       await page.getByLabel("Your name").fill(name);
       await page.keyboard.press("Enter");
       await page.getByText(`Hello, ${name}.`).waitFor();
@@ -106,7 +108,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     it("plays what the animation in the README shows", async () => {
-      const page = await signIn("Ada", 1120, 660);
+      const page = await signIn("Ada", { width: 1120, height: 660 });
       if (IS_RECORDED) await record(page, ANIMATION, () => playScenario(page, true));
       else await playScenario(page, false);
     }, 120_000);
@@ -159,12 +161,12 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     it("goes on with an answer after kill -9 of its server, a restart and a reload", async () => {
-      const page = await signIn("Cleo");
+      const page = await signIn("Cleo", { to: slow });
       await ask(page, "How does this work?");
       await page.getByRole("heading", { name: "Messages form a tree" }).waitFor();
-      await server.kill();
+      await slow.kill();
       await page.getByText("The connection was lost.").waitFor();
-      await server.start();
+      await slow.start();
 
       // The page finds the server again by itself, and shows what had been stored.
       await page.getByText("This answer was cut off.").waitFor();
@@ -184,7 +186,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     it("goes on with an answer when the page is reloaded in the middle of it", async () => {
-      const page = await signIn("Dora");
+      const page = await signIn("Dora", { to: slow });
       await ask(page, "How does this work?");
       await page.getByRole("heading", { name: "Messages form a tree" }).waitFor();
       await page.reload();
@@ -217,7 +219,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     it("shows an answer in two tabs while it is written, and stops it from either", async () => {
-      const page = await signIn("Finn");
+      const page = await signIn("Finn", { to: slow });
       await say(page, "I like rain.");
       const other = await page.context().newPage();
       await other.goto(page.url());
@@ -275,7 +277,7 @@ describe.skipIf(!isInstalled() || !hasChromium())(
     });
 
     it("is used with the keyboard, in narrow windows, and deletes a chat", async () => {
-      const page = await signIn("Ida", 390);
+      const page = await signIn("Ida", { width: 390, to: slow });
       const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       await ask(page, "How does this work?");
       await page.getByRole("heading", { name: "Messages form a tree" }).waitFor();

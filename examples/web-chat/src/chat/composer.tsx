@@ -36,13 +36,14 @@ export function Composer({ isBusy, onSend, onStop }: ComposerProps) {
         place={field}
         isFocused
       />
+      {/* With keys they are two buttons: whoever presses Stop as the answer ends does not send what is typed. */}
       {isBusy ? (
-        <button type="button" className="round" onClick={onStop} title="Stop (Esc)">
+        <button key="stop" type="button" className="round" onClick={onStop} title="Stop (Esc)">
           <Square aria-hidden fill="currentColor" />
           <span className="unseen">Stop</span>
         </button>
       ) : (
-        <button type="submit" className="round" disabled={text.trim() === ""} title="Send (Enter)">
+        <button key="send" type="submit" className="round" disabled={text.trim() === ""} title="Send (Enter)">
           <ArrowUp aria-hidden />
           <span className="unseen">Send</span>
         </button>
