@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { claudeSessionStore } from "../../src/claude.js";
 import { sqlite } from "../../src/sqlite.js";
 import { openDatabase } from "../store/databases.js";
@@ -6,6 +6,10 @@ import { failingClient } from "../store/file-target.js";
 import { transcript } from "./transcripts.js";
 
 const ENTRIES = 10_000;
+
+// The first append in a second dates its session.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
 
 it("runs the same statements for an append, whatever the length of the transcript, and writes nothing anew", async () => {
   const statements: string[] = [];

@@ -29,14 +29,19 @@ describeWorkerd("rows that workerd counts", conversations, (workerd) => {
     for (let first = 0; first < MESSAGES; first += 2_000) await object.fill(search, first, 2_000);
     await expect(object.evict()).rejects.toThrow();
     const report = [`${MESSAGES} messages, search ${search}: rows read, rows written`];
+    let appended = Number.NEGATIVE_INFINITY;
     for (const { title, call, read, written } of CALLS) {
       const [method, ...args] = call;
       const rows = await object.cost(search, method, ...args);
       report.push(`  ${String(rows.read).padStart(5)} ${String(rows.written).padStart(3)}  ${title}`);
-      expect(rows.read, title).toBeLessThanOrEqual(read);
+      const isAppend = method === "appendMessage" && written > 0;
+      // The first append in a second dates the session: its row, and those of two indexes.
+      const dating = isAppend && Date.now() - appended > 900 ? 3 : 0;
+      if (isAppend) appended = Date.now();
+      expect(rows.read, title).toBeLessThanOrEqual(read + dating);
       // The index takes one row of each append.
-      const indexed = !search && method === "appendMessage" && written > 0 ? 1 : 0;
-      expect(rows.written, title).toBeLessThanOrEqual(written - indexed);
+      const indexed = !search && isAppend ? 1 : 0;
+      expect(rows.written, title).toBeLessThanOrEqual(written - indexed + dating);
     }
     console.log(report.join("\n"));
   });

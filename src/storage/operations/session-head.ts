@@ -102,11 +102,13 @@ export function* findSessionNumber(sessionId: string): Operation<number | null> 
  */
 export function* dateSession(sessionId: string): Operation<void> {
   if (isScope(sessionId)) return;
-  const dated = yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", [
-    isoNow(),
-    sessionId,
-  ]);
-  if (dated === 0 && sessionId !== "") yield* makeRow(sessionId);
+  // Who else registers it meanwhile, or deletes it, has ended before a row is made.
+  for (let isThere = false; !isThere; ) {
+    const values = [isoNow(), sessionId];
+    isThere =
+      (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", values)) > 0;
+    if (!isThere && (sessionId === "" || (yield* makeRow(sessionId)))) return;
+  }
 }
 
 /**
@@ -119,16 +121,12 @@ export function* dateAppend({ no: sessionNumber, datedUntil }: SessionHead): Ope
   yield* run("UPDATE assistant_sessions SET appended_until = ? WHERE no = ?", written.until, sessionNumber);
 }
 
-/** Registers a session, unless it is. */
-export function* makeRow(sessionId: string): Operation<void> {
+/** Registers a session. False where it is registered already. */
+export function* makeRow(sessionId: string): Operation<boolean> {
   const now = isoNow();
-  yield* run(
-    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    sessionId,
-    sessionId,
-    now,
-    now,
-  );
+  const insert =
+    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+  return (yield* count(insert, [sessionId, sessionId, now, now])) > 0;
 }
 
 const PLACE = "SELECT n, id, branch, total FROM assistant_messages";

@@ -40,7 +40,7 @@ export function postgresDialect(
         ? { condition: `NOT jsonb_exists(${column}::jsonb, ?)`, values: [name] }
         : { condition: `${column}::jsonb @> ?::text::jsonb`, values: [JSON.stringify({ [name]: value })] },
     forUpdate: " FOR UPDATE",
-    lockSession: (sessionId) => run("SELECT no FROM assistant_sessions WHERE id = ? FOR UPDATE", sessionId),
+    lockSession: (sessionId) => run("SELECT assistant_lock(?)", sessionId),
     *columns(table) {
       const rows = yield* all<{ name: string }>(
         "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped",

@@ -2,6 +2,29 @@ import { SPAN } from "../operations/row-id.js";
 import { APPENDS_UNDATED } from "../operations/session-order.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
 
+const LOCK_ID = (id: string) => `PERFORM pg_advisory_xact_lock(hashtextextended(${id}, 1))`;
+
+/**
+ * `assistant_lock` makes other writers of a session wait until the transaction ends. A row that is not there cannot be locked,
+ * so its id is: whoever registers a session locks that first. Behind the call the session's row is locked, or there is none
+ * and none comes.
+ */
+export const LOCK = `CREATE OR REPLACE FUNCTION assistant_lock(p_session TEXT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  IF NOT FOUND THEN
+    ${LOCK_ID("p_session")};
+    PERFORM FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+  END IF;
+END $$`;
+
+/** `assistant_registering` runs before a row of `assistant_sessions` is inserted. */
+export const REGISTERING = `CREATE OR REPLACE FUNCTION assistant_registering() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+  ${LOCK_ID("NEW.id")};
+  RETURN NEW;
+END $$`;
+
 /**
  * The operations that are one round trip as a function of the database, and several otherwise: see `NativeOperations`. They
  * say what `appendMessages`, `insertMessage`, `importTree` and `readPath` say.
@@ -33,11 +56,11 @@ BEGIN
   SELECT s.no, s.leaf, s.stale, CASE WHEN s.appended_until > s.updated_at THEN s.appended_until ELSE s.updated_at END
     INTO session_no, leaf_n, stale_n, dated_until FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
+    PERFORM assistant_lock(p_session);
     INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (p_session, p_session, p_now, p_now)
       ON CONFLICT DO NOTHING;
     SELECT s.no, s.leaf, s.stale, CASE WHEN s.appended_until > s.updated_at THEN s.appended_until ELSE s.updated_at END
-      INTO STRICT session_no, leaf_n, stale_n, dated_until
-      FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+      INTO STRICT session_no, leaf_n, stale_n, dated_until FROM assistant_sessions s WHERE s.id = p_session;
   END IF;
   lowest := session_no * ${SPAN};
   SELECT t.n, t.id, t.branch, t.total INTO newest_n, newest_id, newest_branch, newest_total FROM assistant_messages t
@@ -233,9 +256,10 @@ DECLARE
 BEGIN
   SELECT s.user_id INTO owner FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
   IF NOT FOUND THEN
+    PERFORM assistant_lock(p_session);
     INSERT INTO assistant_sessions (id, name, user_id, created_at, updated_at)
       VALUES (p_session, p_session, p_user, p_now, p_now) ON CONFLICT DO NOTHING;
-    SELECT s.user_id INTO STRICT owner FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
+    SELECT s.user_id INTO STRICT owner FROM assistant_sessions s WHERE s.id = p_session;
   END IF;
   IF owner IS NULL THEN
     UPDATE assistant_sessions SET user_id = p_user WHERE id = p_session;

@@ -7,6 +7,7 @@ import { createVersions } from "./005-versions.js";
 import { addChangesAndUsage } from "./006-changes-and-usage.js";
 import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
+import { lockSessions } from "./009-session-locks.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -18,4 +19,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   addChangesAndUsage,
   addEntryValues,
   addListsAndSums,
+  lockSessions,
 ];
