@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { registerBackup } from "./commands/backup.js";
 import { registerCheck } from "./commands/check.js";
 import { registerCompact } from "./commands/compact.js";
 import { registerDelete } from "./commands/delete.js";
@@ -32,6 +33,7 @@ const COMMANDS: readonly Register[] = [
   registerDelete,
   registerImport,
   registerExport,
+  registerBackup,
   registerCheck,
   registerMigrate,
 ];

@@ -1,6 +1,6 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
-import { confining } from "./confine.js";
+import { confined, confining } from "./confine.js";
 import type { BlockKey, EntryScope, KeptWrite, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
@@ -12,6 +12,7 @@ import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
 import * as versions from "./operations/versions.js";
+import { refuseBackup } from "./refuse-backup.js";
 import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { messageWrite, sqlSession } from "./sql-session.js";
@@ -21,6 +22,8 @@ export interface SqlStoreOptions {
   readonly transactions: boolean;
   /** Tells that the tables are there and of the present version, where one statement can. */
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
+  /** See `Store.backup`. Default: refused, for there is no file. */
+  readonly backup?: Store["backup"] | undefined;
   /** What stores on the same client share. Default: one of the store's own. */
   readonly order?: Queue | undefined;
 }
@@ -43,7 +46,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
-  const { durable, transactions, isPrepared, order = new Queue() } = options;
+  const { durable, transactions, isPrepared, order = new Queue(), backup = refuseBackup(sql.name) } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
@@ -124,6 +127,11 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       },
       writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
+      backup: async (path, backupOptions) => {
+        if (userId !== undefined) throw confined("back up the whole database");
+        await runner.ready();
+        return backup(path, backupOptions);
+      },
       order,
       migrate: runner.ready,
       close: runner.close,
