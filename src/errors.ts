@@ -82,6 +82,7 @@ export const ERROR_CODES = {
   OPERATION_CONFLICT: "The id of an operation was given to another one before; nothing was changed.",
   HISTORY_CHANGED: "The history does not end with the items that a change expected; nothing was changed.",
   // command line
+  COPY_CONFLICT: "The store that is copied to holds something else under the same id; it was not overwritten.",
   UNKNOWN_FORMAT: "A file's format was not recognised.",
   ARCHIVE_REFUSED:
     "An archive is damaged, cut or encrypted, holds no conversations, or unpacks to far more than its size.",

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { registerBackup } from "./commands/backup.js";
 import { registerCheck } from "./commands/check.js";
 import { registerCompact } from "./commands/compact.js";
+import { registerCopy } from "./commands/copy.js";
 import { registerDelete } from "./commands/delete.js";
 import { registerExport } from "./commands/export.js";
 import { registerFork } from "./commands/fork.js";
@@ -34,6 +35,7 @@ const COMMANDS: readonly Register[] = [
   registerImport,
   registerExport,
   registerBackup,
+  registerCopy,
   registerCheck,
   registerMigrate,
 ];

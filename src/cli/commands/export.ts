@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
-import type { MemoryOwner } from "../../formats/session-file.js";
-import type { Store } from "../../storage/contract.js";
+import type { MemoryOwner, Store } from "../../storage/contract.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
