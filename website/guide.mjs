@@ -47,6 +47,7 @@ export const GUIDE = [
       { text: "Durable Objects", link: "/stores/durable-object" },
       { text: "Memory", link: "/stores/memory" },
       { text: "Checking and repairing", link: "/stores/checking" },
+      { text: "Backups and copies", link: "/keeping" },
       { text: "Write your own", link: "/stores/writing-a-store" },
     ],
   },

@@ -10,15 +10,15 @@ export interface Part {
   readonly header: JsonObject;
   /** The others, without the last. They can be read once. */
   lines(): AsyncIterable<JsonObject>;
-  /** True where it is not what it was when `header` was read. Missing where nobody writes to it. */
+  /** True where it is not what it was when `header` was read. Missing where nothing tells. */
   isChanged?(): Promise<boolean>;
-  /** Reads it anew. Null where it is gone. */
+  /** Reads it anew. Null where it is gone. Missing where nobody writes to it. */
   again?(): Promise<Part | null>;
 }
 
 /** What can be copied from. */
 export interface CopySource {
-  /** Parts that others need come first. */
+  /** One after the other: each is read before the next is asked for. */
   parts(): AsyncIterable<Part>;
 }
 

@@ -66,10 +66,11 @@ async function copyPart(first: Part, target: CopyTarget, options: CopyOptions): 
       read = new LineDigest(until);
       await read.add(part.header);
       isCopied = (await target.write(of, part.header, counted(part, read, options))) || isCopied;
-      if ((await digestOf(target.read(of), until)) === (await read.hex())) return await done();
-      const isChanged = attempt < ATTEMPTS && (await part.isChanged?.()) === true;
-      const again = isChanged ? await part.again?.() : null;
-      if (!again) return await done(different(of));
+      const isEqual = (await digestOf(target.read(of), until)) === (await read.hex());
+      const isChanged = (await part.isChanged?.()) ?? !isEqual;
+      const again = isChanged && attempt < ATTEMPTS ? await part.again?.() : null;
+      // What changes all the time is copied as it was read.
+      if (!again) return await done(isEqual ? undefined : different(of));
       part = again;
     }
   } catch (error) {

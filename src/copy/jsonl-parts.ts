@@ -10,11 +10,16 @@ import type { CopySource, Part } from "./contract.js";
 /** The parts that lines of ours hold, one after the other. Errors: `UNKNOWN_FORMAT`. */
 export async function* readParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
   const items = readItems(decodeUtf8(bytes))[Symbol.asyncIterator]();
-  for (let header = await nextLine(items); header !== null; ) {
-    if (!isHeader(header)) throw unknown("A line stands before the header of what it belongs to");
-    const rest = new Rest(items);
-    yield { of: ownerOf(header), header, lines: () => rest.lines() };
-    header = await rest.nextHeader();
+  try {
+    for (let header = await nextLine(items); header !== null; ) {
+      if (!isHeader(header)) throw unknown("A line stands before the header of what it belongs to");
+      const rest = new Rest(items);
+      yield { of: ownerOf(header), header, lines: () => rest.lines() };
+      header = await rest.nextHeader();
+    }
+  } finally {
+    // Closes the file, also where nobody reads on.
+    await items.return?.();
   }
 }
 

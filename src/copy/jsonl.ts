@@ -62,11 +62,17 @@ function folderTarget(folder: string): CopyTarget {
         const { value, done } = await stored.next();
         return JSON.stringify(done === true ? null : value) === JSON.stringify(line);
       };
-      if (!(await isNext(header))) throw conflict(of, `"${path}" is another state of it`);
-      for await (const line of lines) {
-        if (!(await isNext(line))) throw conflict(of, `"${path}" is another state of it`);
+      try {
+        let isSame = await isNext(header);
+        for await (const line of lines) {
+          isSame &&= await isNext(line);
+          if (!isSame) break;
+        }
+        if (!isSame) throw conflict(of, `"${path}" is another state of it`);
+        return false;
+      } finally {
+        await stored.return?.(undefined);
       }
-      return false;
     },
     async *read(of) {
       yield* partLines(await pathOf(of));

@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import { keptLines, readKeptLine } from "../formats/kept-lines.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/json-object.js";
 import type { KeptWrite, MemoryOwner, MemoryScope, Store } from "../storage/contract.js";
 import { completeKept, type KeptItem, writeKept } from "../storage/kept-items.js";
 import { conflict } from "./conflict.js";
@@ -31,8 +31,9 @@ export class KeptWriter {
     if (item === null)
       throw new StemmaError("UNKNOWN_FORMAT", {}, "A line holds nothing that is kept beside messages.");
     const present = await this.#stored.peek();
-    if (present !== null && nameOf(present) === nameOf(line)) {
-      if (!isSameLine(present, line)) await this.#complete(item, present);
+    const known = present === null ? null : readKeptLine(present.kept);
+    if (present !== null && known !== null && JSON.stringify(describe(known)) === JSON.stringify(describe(item))) {
+      if (!isSameLine(present, line)) await this.#complete(item, known);
       this.#stored.advance();
       return;
     }
@@ -49,9 +50,8 @@ export class KeptWriter {
   }
 
   // A copy that was cut off may have left a text without its versions.
-  async #complete(item: KeptItem, present: JsonObject): Promise<void> {
-    const known = readKeptLine(present.kept);
-    if (known === null || !(await completeKept(this.store, this.scope, item, known))) throw this.#conflict(item);
+  async #complete(item: KeptItem, known: KeptItem): Promise<void> {
+    if (!(await completeKept(this.store, this.scope, item, known))) throw this.#conflict(item);
     this.#isWritten = true;
   }
 
@@ -72,7 +72,7 @@ export class KeptWriter {
   }
 
   #conflict(item: KeptItem): StemmaError {
-    const { kind, label = "", key = "" } = item as { kind: string; label?: string; key?: string };
+    const [kind, label = "", key = ""] = describe(item);
     return conflict(
       this.of,
       `a ${kind} is another one${label === "" ? "" : ` ("${label}")`}${key === "" ? "" : ` ("${key}")`}`,
@@ -80,9 +80,10 @@ export class KeptWriter {
   }
 }
 
-// What a line is about, whatever it says of it.
-function nameOf({ kept }: JsonObject): string {
-  const { kind, label, key, block, entry, record } = isJsonObject(kept) ? kept : ({} as JsonObject);
-  const [inner] = [block, entry, record].filter(isJsonObject);
-  return JSON.stringify([kind, label ?? inner?.label, key ?? inner?.key]);
+/** What an item is about: its kind, label and key. */
+function describe(item: KeptItem): readonly [kind: string, label?: string, key?: string] {
+  if (item.kind === "prompt") return ["prompt"];
+  if (item.kind === "block") return ["block", item.block.label];
+  if (item.kind === "entry") return ["entry", item.label, item.entry.key];
+  return item.kind === "removed" ? ["removed", item.label, item.key] : ["record", item.label, item.record.key];
 }

@@ -4,17 +4,17 @@ import type { CopySource, Part } from "./contract.js";
 
 const PAGE = 500;
 
-/** All that a store holds: what no session has, sessions as they were registered, then what is remembered of users and under keys. */
+/** All that a store holds: sessions as they were registered, what no session has, then what is remembered of users and under keys. */
 export function storeSource(store: Store): CopySource {
   return {
     async *parts() {
-      // What an upgrade brought along is among it, and shows in sessions.
-      for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
-        yield memoryPart(store, { session });
-      }
       for (const id of await sessionIds(store)) {
         const part = await sessionPart(store, id);
         if (part !== null) yield part;
+      }
+      // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
+      for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
+        yield memoryPart(store, { session });
       }
       for (const kind of ["user", "key"] as const) {
         for await (const name of names((after) => store.blocks.owners(kind, { after, limit: PAGE }))) {
@@ -45,8 +45,6 @@ function memoryPart(store: Store, of: MemoryOwner): Part {
     of,
     header: memoryHeader(of),
     lines: () => memoryLines(store, of),
-    // No number tells of its changes.
-    isChanged: async () => true,
     again: async () => memoryPart(store, of),
   };
 }
