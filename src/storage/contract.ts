@@ -3,15 +3,18 @@ import type { BackupOptions, BackupReport } from "./contract/backup.js";
 import type { BlockStore, EntryStore } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
 import type { KeptWrite } from "./contract/kept-write.js";
+import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
 import type { SessionRegistry } from "./contract/sessions.js";
+import type { Connection } from "./engine/connection.js";
 
 export * from "./contract/backup.js";
 export * from "./contract/blocks.js";
 export * from "./contract/check.js";
 export * from "./contract/kept-write.js";
+export * from "./contract/observer.js";
 export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
@@ -67,6 +70,10 @@ export interface Store {
    * no file; `SESSION_OWNED` on a store of one user.
    */
   backup(path: string, options?: BackupOptions): Promise<BackupReport>;
+  /** Is told of what sessions on the store do: their turns and compactions. */
+  readonly observer?: Observer | undefined;
+  /** Puts another connection in the place of the one that further statements run on. Missing where a store has none of its own. */
+  observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
   /** What orders the calls of stores on one client. Missing where two stores have none in common. */
   readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */

@@ -133,6 +133,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         return backup(path, backupOptions);
       },
       order,
+      observeStatements: runner.observe,
       migrate: runner.ready,
       close: runner.close,
     };

@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
+  "stemma/opentelemetry": /^@opentelemetry\/api$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 
@@ -55,6 +56,7 @@ async function reached(source: string): Promise<string[]> {
       "@langchain/*",
       "@openai/*",
       "@anthropic-ai/*",
+      "@opentelemetry/*",
       "yauzl",
       "fzstd",
       "node:*",
