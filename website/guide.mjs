@@ -28,6 +28,7 @@ export const GUIDE = [
       { text: "Command line", link: "/command-line" },
       { text: "Studio", link: "/studio" },
       { text: "Importing", link: "/importing" },
+      { text: "Telemetry", link: "/telemetry" },
       { text: "Session runner", link: "/agent" },
       { text: "Chats with the AI SDK", link: "/ai-sdk" },
       { text: "LangGraph", link: "/langgraph" },

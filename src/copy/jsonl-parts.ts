@@ -19,7 +19,7 @@ export async function* readParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
     }
   } finally {
     // Closes the file, also where nobody reads on.
-    await items.return?.();
+    await items.return?.(undefined);
   }
 }
 

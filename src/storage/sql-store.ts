@@ -12,7 +12,6 @@ import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
 import * as versions from "./operations/versions.js";
-import { refuseBackup } from "./refuse-backup.js";
 import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
 import { messageWrite, sqlSession } from "./sql-session.js";
@@ -46,7 +45,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
-  const { durable, transactions, isPrepared, order = new Queue(), backup = refuseBackup(sql.name) } = options;
+  const { durable, transactions, isPrepared, order = new Queue() } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
@@ -130,7 +129,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       backup: async (path, backupOptions) => {
         if (userId !== undefined) throw confined("back up the whole database");
         await runner.ready();
-        return backup(path, backupOptions);
+        const { refuseBackup } = await import("./refuse-backup.js");
+        return (options.backup ?? refuseBackup(sql.name))(path, backupOptions);
       },
       order,
       observeStatements: runner.observe,

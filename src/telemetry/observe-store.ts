@@ -60,6 +60,8 @@ const UNTOLD: ReadonlySet<string> = new Set([
   "observer",
   "observeStatements",
   "forUser",
+  // Each call of a session begins with it; what it runs, it runs once.
+  "migrate",
   "session",
 ]);
 
