@@ -4,7 +4,7 @@
 // `--before`, also the build in another clone, as of a commit before telemetry.
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { message } from "../messages.mjs";
+import { makeMessages } from "../messages.mjs";
 
 const { values } = parseArgs({ options: { before: { type: "string" } } });
 const ROUNDS = 15;
@@ -47,9 +47,10 @@ for (const [name, list] of times) {
 async function round({ memory, Session }, wrap = (/** @type {unknown} */ store) => store) {
   const store = wrap(memory());
   const session = Session.create(store).forSession("s");
-  await session.appendMessage(message("first"));
+  const [first, ...messages] = makeMessages(APPENDS + 1);
+  await session.appendMessage(first);
   const start = process.cpuUsage();
-  for (let index = 0; index < APPENDS; index += 1) await session.appendMessage(message(`m${index}`));
+  for (const message of messages) await session.appendMessage(message);
   const { user, system } = process.cpuUsage(start);
   await store.close();
   return (user + system) / APPENDS;

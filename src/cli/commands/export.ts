@@ -69,6 +69,10 @@ async function* exportAll(
 }
 
 async function* owners(store: Store): AsyncGenerator<MemoryOwner> {
+  let ids = await store.sessions.unregistered();
+  for (; ids.length > 0; ids = await store.sessions.unregistered({ after: ids.at(-1) })) {
+    for (const session of ids) yield { session };
+  }
   for (const kind of ["user", "key"] as const) {
     let page = await store.blocks.owners(kind);
     for (; page.length > 0; page = await store.blocks.owners(kind, { after: page.at(-1) })) {
