@@ -1,5 +1,5 @@
 export type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part } from "./copy/contract.js";
 export { copyStore } from "./copy/copy-store.js";
 export { exportStore } from "./copy/export-store.js";
-export { type JsonlPlace, jsonl } from "./copy/jsonl.js";
+export { jsonl } from "./copy/jsonl.js";
 export type { MemoryOwner } from "./storage/contract.js";

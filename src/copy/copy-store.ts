@@ -20,7 +20,7 @@ const FATAL = [
 ];
 
 /**
- * Copies all that a store holds to another store, or to or from JSONL (`jsonl()`): sessions with messages, branches,
+ * Copies all that a store holds to another store, or to or from JSONL (`jsonlFiles()`, `jsonl()`): sessions with messages, branches,
  * summaries, blocks, entries, records, versions, usage and dates, and what is remembered of users and under keys. What is there
  * already stays, so that a copy that was cut off goes on when it is called again. Then each session is read from both sides,
  * and compared by its number of items and a hash. Vectors are not copied; an embedder makes them anew.

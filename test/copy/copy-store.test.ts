@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, describe, expect, it } from "vitest";
-import { copyStore, exportStore, jsonl } from "../../src/copy.js";
+import { copyStore, exportStore } from "../../src/copy.js";
+import { jsonlFiles } from "../../src/copy-node.js";
 import { readSessionFile } from "../../src/formats/read.js";
 import { importSession } from "../../src/formats.js";
 import { memory } from "../../src/memory.js";
@@ -41,7 +42,7 @@ describe("a copy", () => {
     const database = await PGlite.create();
     const folder = newPath("folder");
     const last = sqlite(newPath("last.db"));
-    const ways = [first, postgres(database), jsonl(folder), sqlite(newPath("between.db")), last];
+    const ways = [first, postgres(database), jsonlFiles(folder), sqlite(newPath("between.db")), last];
     for (const [index, to] of ways.entries()) {
       const from = ways[index - 1];
       if (from === undefined) continue;
@@ -65,14 +66,16 @@ describe("a copy", () => {
     const folder = newPath("folder");
     const stop = new AbortController();
     const onPart = () => stop.abort(new RangeError("stopped"));
-    await expect(copyStore(store, jsonl(folder), { onPart, signal: stop.signal })).rejects.toThrow("stopped");
-    await expect(copyStore(jsonl(folder), memory())).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
-    const second = await copyStore(store, jsonl(folder));
+    await expect(copyStore(store, jsonlFiles(folder), { onPart, signal: stop.signal })).rejects.toThrow("stopped");
+    await expect(copyStore(jsonlFiles(folder), memory())).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
+    const second = await copyStore(store, jsonlFiles(folder));
     expect(second.parts.map(({ state }) => state)).toEqual(["present", "copied", "copied", "copied"]);
     await Session.create(store).forSession("a").appendMessage(textMessage("later"));
-    const third = await copyStore(store, jsonl(folder));
+    const third = await copyStore(store, jsonlFiles(folder));
     expect(third.parts.map(({ problem }) => problem?.code)).toEqual([undefined, "COPY_CONFLICT", undefined, undefined]);
-    await expect(copyStore(store, jsonl(newPath("one.jsonl")))).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(copyStore(store, jsonlFiles(newPath("one.jsonl")))).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
   });
 
   it("is told where the lines are cut off, and where they are none of ours", async () => {
@@ -82,7 +85,7 @@ describe("a copy", () => {
     const cut = newPath("cut.jsonl");
     writeFileSync(cut, text.slice(0, text.lastIndexOf('{"end"')));
     const copy = memory();
-    const { ok, parts } = await copyStore(jsonl(cut), copy);
+    const { ok, parts } = await copyStore(jsonlFiles(cut), copy);
     expect([ok, parts.map(({ problem }) => problem?.code)]).toEqual([
       false,
       [undefined, undefined, undefined, "UNKNOWN_FORMAT"],
@@ -90,9 +93,9 @@ describe("a copy", () => {
     const other = newPath("other.jsonl");
     for (const content of ['{"role":"user"}\n', "text\n", '{"stemma":1,"session":{"id":"s"}}\n']) {
       writeFileSync(other, content);
-      await expect(copyStore(jsonl(other), memory())).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
+      await expect(copyStore(jsonlFiles(other), memory())).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
     }
-    await expect(copyStore(jsonl(newPath("no.jsonl")), memory())).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(copyStore(jsonlFiles(newPath("no.jsonl")), memory())).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("is what `stemma import` reads too", async () => {

@@ -11,8 +11,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/memory": NODE,
   "stemma/skills-node": NODE,
   "stemma/testing": NODE,
-  // Loaded with the first file.
-  "stemma/copy": NODE,
+  "stemma/copy-node": NODE,
   // Bundled, and loaded with the first archive.
   "stemma/formats": /^(node:|yauzl$|fzstd$)/,
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.

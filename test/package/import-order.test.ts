@@ -60,6 +60,7 @@ const BESIDE: Readonly<Record<string, string>> = {
   "testing.ts": "testing",
   "formats.ts": "formats",
   "copy.ts": "copy",
+  "copy-node.ts": "copy",
   "opentelemetry.ts": "telemetry",
   "studio.ts": "studio",
   "mcp.ts": "mcp",

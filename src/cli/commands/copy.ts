@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { Command } from "commander";
 import type { CopiedPart, CopyReport, CopySource, CopyTarget } from "../../copy/contract.js";
 import { copyStore } from "../../copy/copy-store.js";
-import { jsonl } from "../../copy/jsonl.js";
+import { jsonlFiles } from "../../copy/jsonl-files.js";
 import { StemmaError } from "../../errors.js";
 import { ownerName } from "../../formats/stemma-jsonl.js";
 import type { MemoryOwner, Store } from "../../storage/contract.js";
@@ -92,7 +92,7 @@ function nameOf(of: MemoryOwner): string {
 }
 
 function openPlace(place: string, schema: string | undefined): JsonlOrStore {
-  if (isJsonl(place)) return jsonl(place);
+  if (isJsonl(place)) return jsonlFiles(place);
   return openDatabase(schema !== undefined && isUrl(place) ? { db: place, schema } : { db: place });
 }
 
