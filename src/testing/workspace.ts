@@ -38,7 +38,7 @@ export class Workspace {
     return new Workspace(this.target, await this.#reopen(), this.#opened);
   };
 
-  /** Another store, which holds nothing yet. */
+  /** Another store, which holds nothing yet. From then on `store` is not used: an engine may have one database only. */
   readonly openAnother = async (): Promise<Store> => {
     const store = await this.target.open();
     this.#opened.push(store);
