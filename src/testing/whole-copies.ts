@@ -115,7 +115,7 @@ async function fill(workspace: Workspace): Promise<void> {
   await store
     .forUser("ada")
     .session("of ada")
-    .append([{ ...message("a"), createdAt: new Date(0) }]);
+    .append([message("a")]);
   await store.session("no leaf").append([message("a")]);
   await store.session("no leaf").setActiveLeaf(null);
   for (const [owner, scope] of [
