@@ -18,6 +18,7 @@ export default {
     "test/types/*.ts",
     "test/ai-sdk/{server-child,random-chat}.ts",
     "test/claude/writer-process.ts",
+    "test/copy/copier-process.ts",
     "test/langgraph/writer-process.ts",
     "test/langgraph/two-writers-process.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",

@@ -57,7 +57,10 @@ export const ERROR_CODES = {
   STORE_REPLACED:
     "The database's file was replaced or deleted while the store was open; nothing more is written to it.",
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
-  STORE_UNSUPPORTED: "The object given is not a store, an agent or a provider that is known here.",
+  STORE_DAMAGED: "A backup was not made, because the check found damage in it.",
+  FILE_EXISTS: "The file that would be written is there already; it was not overwritten.",
+  STORE_UNSUPPORTED:
+    "The object given is not a store, an agent or a provider that is known here, or a store that cannot do this.",
   NOT_A_DATABASE: "The file is not a SQLite database.",
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
@@ -79,6 +82,7 @@ export const ERROR_CODES = {
   OPERATION_CONFLICT: "The id of an operation was given to another one before; nothing was changed.",
   HISTORY_CHANGED: "The history does not end with the items that a change expected; nothing was changed.",
   // command line
+  COPY_CONFLICT: "The store that is copied to holds something else under the same id; it was not overwritten.",
   UNKNOWN_FORMAT: "A file's format was not recognised.",
   ARCHIVE_REFUSED:
     "An archive is damaged, cut or encrypted, holds no conversations, or unpacks to far more than its size.",

@@ -3,9 +3,11 @@ import { createRequire } from "node:module";
 import { reasonOf, StemmaError } from "./errors.js";
 import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
+import type { BackupOptions } from "./storage/contract.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
 import { openSqlStore } from "./storage/sql-store.js";
+import { backupFile } from "./storage/sqlite/backup.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
@@ -24,7 +26,7 @@ export interface SqliteOptions {
   /** How long a write waits for another process, in milliseconds. Default 5,000. */
   busyTimeout?: number;
   /** Index messages for search. Default true. With false, an append is cheaper and `search()` fails with `SEARCH_UNAVAILABLE`. */
-  search?: boolean;
+  search?: boolean | undefined;
 }
 
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
@@ -53,6 +55,8 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
     durable,
     isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(client),
+    backup: (path: string, given: BackupOptions = {}) =>
+      backupFile(connection, path, given, (copy) => sqlite(copy, { search: options.search })),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);

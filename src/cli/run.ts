@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { registerBackup } from "./commands/backup.js";
 import { registerCheck } from "./commands/check.js";
 import { registerCompact } from "./commands/compact.js";
+import { registerCopy } from "./commands/copy.js";
 import { registerDelete } from "./commands/delete.js";
 import { registerExport } from "./commands/export.js";
 import { registerFork } from "./commands/fork.js";
@@ -32,6 +34,8 @@ const COMMANDS: readonly Register[] = [
   registerDelete,
   registerImport,
   registerExport,
+  registerBackup,
+  registerCopy,
   registerCheck,
   registerMigrate,
 ];

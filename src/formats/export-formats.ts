@@ -1,10 +1,9 @@
 import { StemmaError } from "../errors.js";
-import type { SessionInfo, Store } from "../storage/contract.js";
+import type { MemoryOwner, SessionInfo, Store } from "../storage/contract.js";
 import { toHtml } from "./html.js";
 import { toMarkdown } from "./markdown.js";
 import { toOpenai } from "./openai-export.js";
 import { toPi } from "./pi-export.js";
-import type { MemoryOwner } from "./session-file.js";
 import { exportJsonl, exportMemory } from "./stemma-jsonl.js";
 import { readStoredSession } from "./stored-session.js";
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import type { SkillState } from "../model/skills.js";
-import type { NewCompaction, SessionDates, UsageRow } from "../storage/contract.js";
+import type { ImportedCompaction, MemoryOwner, SessionDates, UsageRow } from "../storage/contract.js";
 import type { KeptItem } from "../storage/kept-items.js";
 
 /**
@@ -26,7 +26,7 @@ export interface ParsedSession {
   usageRows?: readonly UsageRow[] | undefined;
   messages: ParsedMessage[];
   /** Oldest first. */
-  compactions: (NewCompaction & { createdAt?: string | undefined })[];
+  compactions: ImportedCompaction[];
   /** The message that the conversation continues from; null for none; the last one when absent. */
   activeLeafId?: string | null | undefined;
   /** What only our own files tell. */
@@ -62,16 +62,13 @@ export interface KeptPiece {
 
 /** A session of another store, beside its messages. */
 export interface SessionCopy {
-  /** Whose memory `items` is, where it is no session's; then there is nothing else. */
+  /** Whose memory `items` is, where it is no session's; then there is nothing else. A session's id here is one that none has. */
   owner?: MemoryOwner | undefined;
   dates: SessionDates;
   skills?: SkillState | undefined;
   usageRows: readonly UsageRow[];
   items: KeptItem[];
 }
-
-/** Who keeps memory outside of sessions. */
-export type MemoryOwner = { readonly user: string } | { readonly key: string };
 
 export interface ParsedMessage {
   message: SessionMessage;

@@ -3,21 +3,19 @@ import type { SessionMessage } from "../model/message.js";
 import { givenMetadata, mergeMetadata } from "../model/session-metadata.js";
 import type { SkillState } from "../model/skills.js";
 import { isoTime } from "../model/text.js";
-import type { SessionInfo, Store, UsageRow } from "../storage/contract.js";
+import type { MemoryOwner, SessionInfo, Store, UsageRow } from "../storage/contract.js";
 import { assertUserId } from "../storage/session-id.js";
-import { keptLines, readKeptLine } from "./kept-lines.js";
+import { readKeptLine } from "./kept-lines.js";
 import {
   costOf,
   type ImportFormat,
-  type MemoryOwner,
   type ParsedSession,
   type Position,
   type SessionCopy,
   type Skipped,
   tokensOf,
 } from "./session-file.js";
-
-const VERSION = 2;
+import { END, memoryHeader, memoryLines, sessionHeader, sessionLines } from "./store-lines.js";
 
 interface OpenSession {
   session: ParsedSession & { copy: SessionCopy };
@@ -30,9 +28,9 @@ interface OpenSession {
 /**
  * Our own lines. For each session a header `{ stemma: 2, session, activeLeafId, messages, compactions, skills, usage }` (of
  * messages and compactions the counts; usage by day and model), then `{ message, parentId, storedAt }` for each message,
- * `{ compaction }` for each summary, `{ kept }` for what is kept beside them, and `{ end: true }`. `createdAt: "Date"` beside a
+ * `{ compaction, coveredTokens }` for each summary, `{ kept }` for what is kept beside them, and `{ end: true }`. `createdAt: "Date"` beside a
  * message says that its `createdAt` is a `Date`, which JSON cannot. The memory of a user or a key has a header
- * `{ stemma: 2, memory: { user } }` or `{ key }` instead. Files of version 1 have neither `kept` nor `end`.
+ * `{ stemma: 2, memory: { user } }` or `{ key }` instead, that of an id without a session `{ session }`. Files of version 1 have neither `kept` nor `end`.
  */
 export const stemmaJsonl: ImportFormat = {
   name: "jsonl",
@@ -65,55 +63,33 @@ export const stemmaJsonl: ImportFormat = {
 
 /** The lines of a session: every message of every branch, the summaries, the active leaf, and all that is kept beside them. */
 export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
-  const stored = store.session(session.id);
-  const [messages, compactions, leaf, { loaded, unloaded }, usage] = await Promise.all([
-    stored.count(),
-    stored.compactions(),
-    stored.leaf(),
-    stored.skills(),
-    store.sessions.usageRows(session.id),
-  ]);
-  // The numbers in it are those of a store's rows; calls are known by their ids as well, which hold everywhere.
-  const skills = { loaded, unloaded: unloaded.map((skill) => ({ ...skill, through: 0 })) };
-  const header = {
-    stemma: VERSION,
-    session,
-    activeLeafId: leaf?.id ?? null,
-    messages,
-    compactions: compactions.length,
-  };
-  yield JSON.stringify({ ...header, skills, usage });
-  for await (const { message, parentId, createdAt } of stored.messages()) {
-    const dated = message.createdAt instanceof Date ? { createdAt: "Date" } : {};
-    // A message's own time may lie in the future; it was stored before the session last changed.
-    const storedAt = createdAt < session.updated_at ? createdAt : session.updated_at;
-    yield JSON.stringify({ message, parentId, storedAt, ...dated });
-  }
-  for (const compaction of compactions) yield JSON.stringify({ compaction });
-  for await (const line of keptLines(store, { sessionId: session.id })) yield JSON.stringify(line);
-  yield END;
+  yield JSON.stringify(await sessionHeader(store, session));
+  for await (const line of sessionLines(store, session.id)) yield JSON.stringify(line);
+  yield JSON.stringify(END);
 }
 
 /** The lines of what is remembered of a user, or under a key. */
 export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGenerator<string> {
-  const [target, scope] = "user" in owner ? ([store.forUser(owner.user), "user"] as const) : ([store, owner] as const);
-  yield JSON.stringify({ stemma: VERSION, memory: owner });
-  for await (const line of keptLines(target, { sessionId: "", scope })) yield JSON.stringify(line);
-  yield END;
+  yield JSON.stringify(memoryHeader(owner));
+  for await (const line of memoryLines(store, owner)) yield JSON.stringify(line);
+  yield JSON.stringify(END);
 }
 
-const END = JSON.stringify({ end: true });
+/** True for the first line of a session, or of what is remembered outside of sessions. */
+export const isHeader = (value: JsonObject): boolean =>
+  isJsonObject(value.session) || findOwner(value.memory) !== undefined;
 
-const isHeader = (value: JsonObject): boolean => isJsonObject(value.session) || findOwner(value.memory) !== undefined;
-
-function findOwner(value: unknown): MemoryOwner | undefined {
+/** Whose memory a header names. */
+export function findOwner(value: unknown): MemoryOwner | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { user, key } = value;
+  const { user, key, session } = value;
   if (typeof user === "string") return { user };
-  return typeof key === "string" ? { key } : undefined;
+  if (typeof key === "string") return { key };
+  return typeof session === "string" ? { session } : undefined;
 }
 
-function openSession(header: JsonObject, skipped: Skipped[], at: Position): OpenSession["session"] {
+/** A session as its header tells it; what of it cannot be stored is left out, and told. */
+export function openSession(header: JsonObject, skipped: Skipped[], at: Position): OpenSession["session"] {
   const { session: given, activeLeafId, memory, skills, usage } = header;
   const owner = findOwner(memory);
   const session = isJsonObject(given) ? given : {};
@@ -162,8 +138,11 @@ function givenUserId(userId: unknown): string {
   return userId;
 }
 
-const ownerName = (owner: MemoryOwner) =>
-  "user" in owner ? `memory of user ${owner.user}` : `memory of key ${owner.key}`;
+/** What the memory of an owner is called. */
+export function ownerName(owner: MemoryOwner): string {
+  const [[kind, name] = []] = Object.entries(owner);
+  return `memory of ${kind} ${name}`;
+}
 
 function isSkillState(value: unknown): value is SkillState {
   return isJsonObject(value) && Array.isArray(value.loaded) && Array.isArray(value.unloaded);
@@ -184,7 +163,7 @@ function isUsageRow(value: unknown): value is UsageRow {
 /** Why the line was left out, or null. */
 function addLine(open: OpenSession, value: JsonObject, at: Position): string | null {
   const { session } = open;
-  const { message, parentId, createdAt, storedAt, compaction, kept, end } = value;
+  const { message, parentId, createdAt, storedAt, compaction, coveredTokens, kept, end } = value;
   if (end === true) {
     open.isEnded = true;
     return null;
@@ -215,6 +194,7 @@ function addLine(open: OpenSession, value: JsonObject, at: Position): string | n
     fromMessageId: String(fromMessageId),
     toMessageId: String(toMessageId),
     createdAt: isoTime(findText(made)) ?? undefined,
+    coveredTokens: Number.isSafeInteger(coveredTokens) ? Number(coveredTokens) : undefined,
   });
   return null;
 }

@@ -39,8 +39,8 @@ export interface SessionListOptions {
   /** Only sessions whose metadata has each of these fields with just this value; null for a field that is not there. */
   metadata?: Record<string, MetadataValue> | undefined;
   /**
-   * By the latest change (the default), by all tokens counted, by cost, or by how many messages were written on all branches
-   * (`messages`, which looks at every session); the latest or highest first.
+   * By the latest change (the default), by all tokens counted, by cost, by how many messages were written on all branches
+   * (`messages`, which looks at every session), or as they were registered; the latest or highest first.
    */
   orderBy?: SessionOrder | undefined;
   /** Default 50. */

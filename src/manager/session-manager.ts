@@ -212,7 +212,7 @@ export class SessionManager {
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
     assertOptions(options, "listPage()");
     const { limit = 50, cursor, orderBy, userId, idPrefix, nameContains, metadata } = options;
-    if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost", "messages"], "orderBy");
+    if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost", "messages", "registered"], "orderBy");
     assertLimit(limit);
     assertOptionalId(cursor, "A cursor is the nextCursor of an earlier page, as it was given");
     if (userId !== undefined) assertUserId(userId);

@@ -3,6 +3,8 @@ import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import { digestMessage } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
+import type { Store } from "../storage/contract.js";
+import { observed } from "../storage/observed.js";
 import { type CompactionRun, CompactionRuns } from "./compaction-runs.js";
 import type { SessionEvents } from "./events.js";
 import type { SessionBackend } from "./provider.js";
@@ -14,6 +16,8 @@ import { TokenCount, type TokenCounter } from "./token-count.js";
 export type CompactionErrorHandler = (error: unknown) => void | Promise<void>;
 
 export interface CompactorOptions {
+  /** The store of the session; null where a provider of the host's keeps it. */
+  readonly store: Store | null;
   readonly compact: CompactFunction | null;
   /** How long the function may take, in milliseconds: when `compact()` is called, and after a write. */
   readonly timeout: { readonly called: number; readonly automatic: number };
@@ -67,7 +71,9 @@ export class Compactor {
   async run(leafId: string | undefined): Promise<CompactResult | null> {
     const { compact, timeout } = this.options;
     if (compact === null) throw notConfigured();
-    return (await this.#runs.share(leafId, (run) => this.#compact(run, compact, timeout.called, null))).stored;
+    return (
+      await this.#runs.share(leafId, (run) => this.#observed(() => this.#compact(run, compact, timeout.called, null)))
+    ).stored;
   }
 
   /** True when a write is followed by a look at the size of the visible history, as it is estimated. */
@@ -87,7 +93,9 @@ export class Compactor {
       if (compact === null) return await this.#tellOfNoFunction();
       // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
       if (this.#runs.any || this.#paused(tokens)) return;
-      const run = this.#runs.share(undefined, (run) => this.#compact(run, compact, timeout.automatic, tokens));
+      const run = this.#runs.share(undefined, (run) =>
+        this.#observed(() => this.#compact(run, compact, timeout.automatic, tokens)),
+      );
       const { stored, fruitless } = await run;
       if (stored !== null || fruitless) await this.#pauseWhenFruitless(fruitless, tokens, threshold);
     } catch (error) {
@@ -129,6 +137,10 @@ export class Compactor {
     if (this.#toldOfNoFunction) return;
     this.#toldOfNoFunction = true;
     await this.#fail(notConfigured());
+  }
+
+  #observed<T>(work: () => T): T {
+    return observed(this.options.store, { type: "compaction", name: "compact", sessionId: this.backend.id }, work);
   }
 
   // `counted` are the tokens before it, where the trigger counted them.

@@ -100,6 +100,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   };
   const timeout = config.compactTimeout ?? DEFAULT_COMPACTION_TIMEOUT;
   const compactor = new Compactor(kept?.store.whole ?? kept?.store ?? provider, backend, context, events, {
+    store: kept?.store ?? null,
     compact: config.compact,
     timeout: { called: timeout, automatic: config.automaticTimeout ?? timeout },
     threshold: config.threshold,

@@ -1,15 +1,20 @@
 import type { Queue } from "../queue.js";
+import type { BackupOptions, BackupReport } from "./contract/backup.js";
 import type { BlockStore, EntryStore } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
 import type { KeptWrite } from "./contract/kept-write.js";
+import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
 import type { SessionRegistry } from "./contract/sessions.js";
+import type { Connection } from "./engine/connection.js";
 
+export * from "./contract/backup.js";
 export * from "./contract/blocks.js";
 export * from "./contract/check.js";
 export * from "./contract/kept-write.js";
+export * from "./contract/observer.js";
 export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
@@ -46,7 +51,7 @@ export interface Store {
   /**
    * The same store for one user. What it writes to a session makes it that user's if it was nobody's. Another user's is
    * not there for the registry (`SESSION_NOT_FOUND`, null, or left out), nor is one of nobody; whatever else is asked of
-   * another user's session fails with `SESSION_OWNED`. Closing it closes the store; it cannot `check`.
+   * another user's session fails with `SESSION_OWNED`. Closing it closes the store; it can neither `check` nor `backup`.
    * Errors: `SESSION_OWNED` when it is confined to another user already.
    */
   forUser(userId: string): Store;
@@ -58,6 +63,17 @@ export interface Store {
    * `capabilities.check` is false. Errors: `SESSION_NOT_FOUND`.
    */
   check?(options?: CheckOptions): Promise<CheckReport>;
+  /**
+   * Copies the whole database to a new file at `path`, readable for its owner only: one state, with every call that resolved
+   * before, whoever writes meanwhile. The copy is checked, then put in place. To restore it is to copy it back.
+   * Errors: `FILE_EXISTS`, `STORE_DAMAGED` when the check finds something, `STORE_FAILED`; `STORE_UNSUPPORTED` where there is
+   * no file; `SESSION_OWNED` on a store of one user.
+   */
+  backup(path: string, options?: BackupOptions): Promise<BackupReport>;
+  /** Is told of what sessions on the store do: their turns and compactions. */
+  readonly observer?: Observer | undefined;
+  /** Puts another connection in the place of the one that further statements run on. Missing where a store has none of its own. */
+  observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
   /** What orders the calls of stores on one client. Missing where two stores have none in common. */
   readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */

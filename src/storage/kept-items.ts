@@ -83,6 +83,28 @@ export async function writeKept(store: Store, scope: MemoryScope, item: KeptItem
   return true;
 }
 
+/**
+ * Brings along the versions of an item whose present text is there already, as `known` says. Resolves to false where `known` is
+ * another text.
+ */
+export async function completeKept(
+  { blocks, entries }: Store,
+  scope: MemoryScope,
+  item: KeptItem,
+  known: KeptItem,
+): Promise<boolean> {
+  const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+  if (item.kind === "block" && known.kind === "block" && isSame(item.block, known.block)) {
+    await blocks.importVersions(blockKey(scope, item.block.label), item.versions);
+    return true;
+  }
+  if (item.kind === "entry" && known.kind === "entry" && isSame(item.entry, known.entry)) {
+    await entries.importVersions({ ...scope, label: item.label }, item.entry.key, item.versions);
+    return true;
+  }
+  return false;
+}
+
 async function writeEntry(
   { entries }: Store,
   scope: EntryScope,

@@ -7,7 +7,7 @@ import type { MemoryOwner } from "./contract/versions.js";
 export const UPGRADED_ROWS = "agents_before_upgrade";
 
 /** Begins what stands in the place of a session id for blocks and entries that belong to no session. No session's id begins so. */
-const SCOPES = "stemma:";
+export const SCOPES = "stemma:";
 
 /** What they begin with, by whose they are. */
 export const MEMORY_SCOPES = { user: `${SCOPES}user:`, key: `${SCOPES}key:` } as const;

@@ -9,6 +9,7 @@ import { claimSessions } from "./operations/claim.js";
 import { sumCompactions } from "./operations/compaction-sums.js";
 import * as fork from "./operations/fork.js";
 import { listSessions } from "./operations/list-sessions.js";
+import { listUnregistered } from "./operations/memory-lists.js";
 import { owned } from "./operations/owners.js";
 import * as sessions from "./operations/sessions.js";
 import { readUsage, readUsageRows } from "./operations/usage.js";
@@ -41,6 +42,9 @@ export function sqlRegistry(
     get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(id, userId))),
     list: (request) => runner.single(() => listSessions(sql, [request, { userId }], request)),
     count: () => runner.single(() => sessions.countSessions(userId)),
+    // What is no session's is not one user's business.
+    unregistered: async (options = {}) =>
+      userId === undefined ? runner.single(() => listUnregistered(sql, options)) : [],
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
     restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
     delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),

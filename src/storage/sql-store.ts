@@ -1,6 +1,6 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
-import { confining } from "./confine.js";
+import { confined, confining } from "./confine.js";
 import type { BlockKey, EntryScope, KeptWrite, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
@@ -21,6 +21,8 @@ export interface SqlStoreOptions {
   readonly transactions: boolean;
   /** Tells that the tables are there and of the present version, where one statement can. */
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
+  /** See `Store.backup`. Default: refused, for there is no file. */
+  readonly backup?: Store["backup"] | undefined;
   /** What stores on the same client share. Default: one of the store's own. */
   readonly order?: Queue | undefined;
 }
@@ -124,7 +126,14 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       },
       writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
+      backup: async (path, backupOptions) => {
+        if (userId !== undefined) throw confined("back up the whole database");
+        await runner.ready();
+        const { refuseBackup } = await import("./refuse-backup.js");
+        return (options.backup ?? refuseBackup(sql.name))(path, backupOptions);
+      },
       order,
+      observeStatements: runner.observe,
       migrate: runner.ready,
       close: runner.close,
     };

@@ -44,6 +44,7 @@ import { turns } from "./turns.js";
 import { undoing } from "./undoing.js";
 import { usage } from "./usage.js";
 import { versions } from "./versions.js";
+import { wholeCopies } from "./whole-copies.js";
 import { Workspace } from "./workspace.js";
 import { writingTogether } from "./writing-together.js";
 
@@ -82,6 +83,7 @@ const TOPICS: readonly Topic[] = [
   records,
   copying,
   exports,
+  wholeCopies,
   entryValues,
   writingTogether,
   search,

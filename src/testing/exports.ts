@@ -82,7 +82,8 @@ export const exports = defineTopic("exports", (it) => {
   });
 });
 
-async function keepBeside(store: Store, id: string, seed: number): Promise<void> {
+/** Writes all kinds of what is kept beside messages. */
+export async function keepBeside(store: Store, id: string, seed: number): Promise<void> {
   const facts = { sessionId: id, label: "facts" };
   const origin = { author: "model" as const, messageIds: ["m1"], toolCallId: `call ${seed}` };
   for (const key of ["a", "b", "c"]) {
@@ -101,7 +102,7 @@ async function keepBeside(store: Store, id: string, seed: number): Promise<void>
 }
 
 /** What the contract tells of a session. */
-async function readEverything(store: Store, id: string) {
+export async function readEverything(store: Store, id: string) {
   const session = store.session(id);
   const tree = await session.tree();
   const compactions = await session.compactions();

@@ -44,6 +44,32 @@ export const sessionLists = defineTopic("session lists", (it) => {
     );
   });
 
+  it("lists sessions as they were registered, the latest first, whatever is written to them", async ({ store }) => {
+    const ids = ["b", "a", "d", "c"];
+    for (const id of ids) {
+      await store.session(id).append([message("q")]);
+      // The clock goes on: not every store counts its sessions.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await store.session("b").append([message("later")]);
+    for (const limit of [1, 3, 10]) {
+      expect(idsOf(await paged(store, { orderBy: "registered", limit }))).toEqual([...ids].reverse());
+    }
+  });
+
+  it("lists the ids of no session under which something is kept", async ({ store }) => {
+    expect(await store.sessions.unregistered()).toEqual([]);
+    await store.session("a session").append([message("q")]);
+    for (const sessionId of ["", "Stemma:x", "a session", "other"]) {
+      await store.records.set({ sessionId, label: "marks" }, "k", Uint8Array.of(1));
+    }
+    await store.blocks.set({ sessionId: "", kind: "block", label: "shared" }, "tea");
+    await store.blocks.set({ sessionId: "", kind: "block", label: "of a key", scope: { key: "team" } }, "tea");
+    expect(await store.sessions.unregistered()).toEqual(["", "Stemma:x", "other"]);
+    expect(await store.sessions.unregistered({ after: "", limit: 1 })).toEqual(["Stemma:x"]);
+    expect(await store.forUser("ada").sessions.unregistered()).toEqual([]);
+  });
+
   it("lists sessions by how many messages they have on all branches, page by page", async ({ store }) => {
     for (const [id, messages] of Object.entries({ two: 2, none: 0, five: 5, three: 3 })) {
       await store.sessions.create({ id, name: id });

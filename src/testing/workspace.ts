@@ -38,6 +38,13 @@ export class Workspace {
     return new Workspace(this.target, await this.#reopen(), this.#opened);
   };
 
+  /** Another store, which holds nothing yet. From then on `store` is not used: an engine may have one database only. */
+  readonly openAnother = async (): Promise<Store> => {
+    const store = await this.target.open();
+    this.#opened.push(store);
+    return store;
+  };
+
   /** The same data after the store was closed and opened again. Needs `durable`. */
   readonly restart = async (): Promise<Workspace> => {
     await this.store.close();

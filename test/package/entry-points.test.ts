@@ -11,6 +11,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   "stemma/memory": NODE,
   "stemma/skills-node": NODE,
   "stemma/testing": NODE,
+  "stemma/copy-node": NODE,
   // Bundled, and loaded with the first archive.
   "stemma/formats": /^(node:|yauzl$|fzstd$)/,
   // These run a model or show its chat, and are the only ones that do: the AI SDK is an optional dependency.
@@ -21,6 +22,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   // Loaded with the first append to a session.
   "stemma/claude": /^@anthropic-ai\/claude-agent-sdk$/,
   "stemma/langgraph": /^@langchain\/langgraph-checkpoint$/,
+  "stemma/opentelemetry": /^@opentelemetry\/api$/,
   "stemma/react": /^(ai|react|@ai-sdk\/react)$/,
 };
 
@@ -57,6 +59,7 @@ async function reached(source: string): Promise<string[]> {
       "@langchain/*",
       "@openai/*",
       "@anthropic-ai/*",
+      "@opentelemetry/*",
       "yauzl",
       "fzstd",
       "node:*",

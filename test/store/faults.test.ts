@@ -64,7 +64,7 @@ const READS = new Set(
   [
     ["session", "message leaf branches parent siblings path stream recent rowStats length count tree messages search"],
     ["session", "compactions originals skills treePage change writes"],
-    ["sessions", "get list count usage usageRows compactionSums"],
+    ["sessions", "get list count unregistered usage usageRows compactionSums"],
     ["blocks", "get versions list owners"],
     ["entries", "count get search versions labels list removed"],
     ["records", "get list labels"],

@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { MemoryScope, Store } from "../../storage/contract.js";
 import { type KeptItem, writeKept } from "../../storage/kept-items.js";
 import type { SessionCopy, Skipped } from "../session-file.js";
+import { scopeOf } from "../store-lines.js";
 import type { ImportReport } from "./report.js";
 
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cost: 0 };
@@ -20,14 +21,11 @@ export async function completeCopy(
   await store.sessions.restore(sessionId, dates);
 }
 
-/** Writes the memory of a user or of a key, unless it is there. Errors: `SESSION_OWNED` for another user's on a store of one user. */
+/** Writes what is remembered outside of sessions, unless it is there. Errors: `SESSION_OWNED` for another user's on a store of one user. */
 export async function importMemory(store: Store, name: string, { owner, items }: SessionCopy): Promise<ImportReport> {
   const skipped: Skipped[] = [];
-  const [target, scope] =
-    owner !== undefined && "user" in owner
-      ? ([store.userId === owner.user ? store : store.forUser(owner.user), "user"] as const)
-      : ([store, { key: owner?.key ?? "" }] as const);
-  await writeItems(target, { sessionId: "", scope }, items, skipped);
+  const [target, scope] = scopeOf(store, owner ?? { session: "" });
+  await writeItems(target, scope, items, skipped);
   return { session: "", name, messages: 0, inserted: 0, updated: 0, compactions: 0, kept: {}, skipped };
 }
 

@@ -1,5 +1,6 @@
 import type { SessionMessage } from "../../model/message.js";
 import { appendText } from "../../model/text.js";
+import { observed } from "../../storage/observed.js";
 import type { SessionTools } from "../../tools/tool.js";
 import type { ContextExplanation } from "./explain.js";
 import type { TurnMemory, TurnParts } from "./prepare.js";
@@ -31,7 +32,13 @@ export class Turns {
   }
 
   /** See `Session.prepareTurn`. */
-  async prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+  prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
+    const { store, backend } = this.parts;
+    const turn = { type: "turn", name: "prepareTurn", sessionId: backend.id } as const;
+    return observed(store, turn, () => this.#prepare(options, asked));
+  }
+
+  async #prepare(options: PrepareTurnOptions, asked: Promise<SessionTools>): Promise<TurnRequest> {
     const answeredAt = this.#answeredAt;
     const [now, tools, { prepareTurn }] = await Promise.all([readPresent(this.parts, options), asked, load()]);
     return prepareTurn(this.parts, this.#memory, { options, answeredAt, now, tools });

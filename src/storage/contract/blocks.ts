@@ -58,7 +58,7 @@ export interface BlockStore {
   delete(key: BlockKey): Promise<void>;
   /** The blocks of a session, of its user or of a key, in the order of their labels; no prompts. */
   list(scope: MemoryScope): Promise<ListedBlock[]>;
-  /** The users, or the keys, that have blocks or entries, in the order of their UTF-8 bytes. One user's store knows only that user. */
+  /** The users, or the keys, that have blocks or entries, removed ones among them, in the order of their UTF-8 bytes. One user's store knows only that user. */
   owners(kind: "user" | "key", options?: ListOptions): Promise<string[]>;
   /** The versions that are kept, the newest first; the present one is among them. A prompt has none but that. */
   versions(key: BlockKey): Promise<StoredVersion[]>;

@@ -169,7 +169,7 @@ export interface UpsertResult {
 export interface ImportedTree {
   readonly messages: readonly ImportedMessage[];
   /** Oldest first; one whose id is already stored is left alone. */
-  readonly compactions?: readonly (NewCompaction & { readonly createdAt?: string | undefined })[] | undefined;
+  readonly compactions?: readonly ImportedCompaction[] | undefined;
   /** Null for none. Default: the last message. */
   readonly activeLeafId?: string | null | undefined;
   /** The session's registry entry, made when there is none yet. */
@@ -178,6 +178,13 @@ export interface ImportedTree {
   readonly skills?: SkillState | undefined;
   /** What the session has used, counted when nothing is counted yet. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
+}
+
+export interface ImportedCompaction extends NewCompaction {
+  /** ISO time. Default: now. */
+  readonly createdAt?: string | undefined;
+  /** What it covered when it was made elsewhere, in estimated tokens. Default: what it covers now. */
+  readonly coveredTokens?: number | undefined;
 }
 
 export interface ImportedMessage {
@@ -259,6 +266,8 @@ export interface StoredMessage {
   readonly parentId: string | null;
   /** ISO time: the message's own `createdAt`, else when it was stored. */
   readonly createdAt: string;
+  /** ISO time. */
+  readonly storedAt: string;
 }
 
 /** A summary laid over a range of one path. */

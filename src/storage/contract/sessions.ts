@@ -1,4 +1,5 @@
 import type { SessionMessage } from "../../model/message.js";
+import type { ListOptions } from "./blocks.js";
 import type { MetadataValue } from "./search.js";
 
 /** A registered session, as the documents name its fields. Times are ISO text in UTC with milliseconds. */
@@ -65,10 +66,11 @@ export interface SessionFilter {
 }
 
 /**
- * By the latest change, by all tokens that were counted, by cost, or by how many messages were written to it, on all
- * branches; the latest or highest first. `messages` looks at every session that the list could give; no index holds it.
+ * By the latest change, by all tokens that were counted, by cost, by how many messages were written to it, on all branches,
+ * or by when it was registered; the latest or highest first. `messages` looks at every session that the list could give; no
+ * index holds it. `registered` is the one order that nothing changes.
  */
-export type SessionOrder = "change" | "tokens" | "cost" | "messages";
+export type SessionOrder = "change" | "tokens" | "cost" | "messages" | "registered";
 
 /** A page of a list of sessions. */
 export interface SessionListRequest extends SessionFilter {
@@ -144,6 +146,11 @@ export interface SessionRegistry {
   /** Sessions in an order. `nextCursor` is null when there is no further page. Errors: `INVALID_ARGUMENT` for a cursor that is none of the order. */
   list(options: SessionListRequest): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }>;
   count(): Promise<number>;
+  /**
+   * The ids of no registered session under which blocks, entries or records are kept, in the order of their UTF-8 bytes: "" for
+   * what is shared, as a rule. A store of one user knows none.
+   */
+  unregistered(options?: ListOptions): Promise<string[]>;
   /** Resolves to the entry as it is then. Errors: `SESSION_NOT_FOUND`. */
   update(id: string, change: SessionChange): Promise<SessionInfo>;
   /** Dates a copy of a session from elsewhere, once all of it is written. Errors: `SESSION_NOT_FOUND`. */

@@ -15,6 +15,8 @@ export interface Runner {
   /** Runs `prepare` if it has not run yet. */
   ready(): Promise<void>;
   close(): Promise<void>;
+  /** Further statements run on what `wrap` makes of the connection. */
+  observe(wrap: <C extends Connection>(connection: C) => C): void;
 }
 
 export interface Preparation {
@@ -30,7 +32,8 @@ export function createRunner(connection: Connection, name: string, preparation: 
     : asyncRunner(connection, name, preparation);
 }
 
-function syncRunner(connection: SyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
+function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
+  let connection = given;
   let state: "new" | "ready" | "closed" = "new";
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
     connection.transaction(mode, () => driveSync(operation(), connection));
@@ -60,10 +63,14 @@ function syncRunner(connection: SyncConnection, name: string, { prepare, isPrepa
       state = "closed";
       connection.close();
     },
+    observe: (wrap) => {
+      connection = wrap(connection);
+    },
   };
 }
 
-function asyncRunner(connection: AsyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
+function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
+  let connection = given;
   let isClosed = false;
   let prepared: Promise<void> | undefined;
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
@@ -97,6 +104,9 @@ function asyncRunner(connection: AsyncConnection, name: string, { prepare, isPre
       if (isClosed) return;
       isClosed = true;
       await connection.close();
+    },
+    observe: (wrap) => {
+      connection = wrap(connection);
     },
   };
 }

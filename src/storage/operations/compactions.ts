@@ -3,7 +3,7 @@ import { digestMessage, digestRange } from "../../model/digest.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
-import type { CompactionGuard, NewCompaction, StoredCompaction } from "../contract.js";
+import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
@@ -47,7 +47,7 @@ export function* findCompaction(sessionId: string, id: string): Operation<Compac
 export function* addCompaction(
   sql: Dialect,
   sessionId: string,
-  compaction: NewCompaction & { createdAt?: string | undefined },
+  compaction: ImportedCompaction,
   guard?: CompactionGuard,
 ): Operation<StoredCompaction> {
   const head = yield* openSessionHead(sessionId);
@@ -78,7 +78,8 @@ export function* addCompaction(
     toMessageId: to.id,
     createdAt: compaction.createdAt ?? isoNow(),
   };
-  const covered = yield* tokensOf(sql, spansBetween(yield* visibleSpans(head.no, to), from.n, to.n));
+  const covered =
+    compaction.coveredTokens ?? (yield* tokensOf(sql, spansBetween(yield* visibleSpans(head.no, to), from.n, to.n)));
   yield* run(
     `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens, covered_tokens)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -9,7 +9,7 @@ import type {
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
-import { isScope, MEMORY_SCOPES, memoryOwner, UPGRADED_ROWS } from "../session-id.js";
+import { isScope, MEMORY_SCOPES, memoryOwner, SCOPES, UPGRADED_ROWS } from "../session-id.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
 import { inScope, upgradedBlocks } from "./upgraded-rows.js";
@@ -53,12 +53,29 @@ export function* listOwners(
   const rows = yield* all<{ session_id: string }>(
     `SELECT session_id FROM (
        SELECT session_id FROM cf_agents_context_blocks WHERE kind = 'block' UNION SELECT session_id FROM cf_agents_search_entries
+       UNION SELECT session_id FROM assistant_versions
      ) AS owners WHERE ${page.condition} ${page.order}`,
     ...page.values,
     page.limit,
   );
   const owners = rows.map(({ session_id }) => session_id.slice(scope.length));
   return only === undefined ? owners : owners.filter((owner) => owner === only);
+}
+
+/** See `SessionRegistry.unregistered`. */
+export function* listUnregistered(sql: Dialect, options: ListOptions): Operation<string[]> {
+  const page = orderedPage(sql, "session_id", options);
+  const rows = yield* all<{ session_id: string }>(
+    `SELECT session_id FROM (
+       SELECT session_id FROM cf_agents_context_blocks UNION SELECT session_id FROM cf_agents_search_entries
+       UNION SELECT session_id FROM assistant_versions UNION SELECT session_id FROM assistant_records
+     ) AS kept WHERE ${page.condition} AND substr(session_id, 1, ${SCOPES.length}) <> ?
+       AND NOT EXISTS (SELECT 1 FROM assistant_sessions s WHERE s.id = kept.session_id) ${page.order}`,
+    ...page.values,
+    SCOPES,
+    page.limit,
+  );
+  return rows.map(({ session_id }) => session_id);
 }
 
 /** See `EntryStore.labels`. */

@@ -2,7 +2,7 @@ import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { noMessage } from "../../model/tree-errors.js";
 import type { CorruptHandler } from "../engine/dialect.js";
 import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
-import { isScope } from "../session-id.js";
+import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-order.js";
@@ -101,7 +101,7 @@ export function* findSessionNumber(sessionId: string): Operation<number | null> 
  * is no session.
  */
 export function* dateSession(sessionId: string): Operation<void> {
-  if (isScope(sessionId)) return;
+  if (isScope(sessionId) || sessionId === UPGRADED_ROWS) return;
   // Who else registers it meanwhile, or deletes it, has ended before a row is made.
   for (let isThere = false; !isThere; ) {
     const values = [isoNow(), sessionId];

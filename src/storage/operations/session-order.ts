@@ -17,6 +17,7 @@ export const ORDERS: Readonly<Record<SessionOrder, string>> = {
   change: LATEST_CHANGE,
   tokens: "(input_tokens + output_tokens)",
   cost: "estimated_cost",
+  registered: "s.no",
   // The number that the newest message has in its session.
   messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
 };

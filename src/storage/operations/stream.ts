@@ -167,6 +167,7 @@ function* readStoredPage(sessionId: string, after: number): Operation<StoredPage
     message: read[index] as SessionMessage,
     parentId: parent_id,
     createdAt: dated_at ?? created_at,
+    storedAt: created_at,
   }));
   const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
   return { messages, next: last === undefined ? null : rowAfter(last.n, from) };

@@ -1,5 +1,6 @@
 import { confining } from "../../../storage/confine.js";
 import type { BlockScope, KeptWrite, Store } from "../../../storage/contract.js";
+import { refuseBackup } from "../../../storage/refuse-backup.js";
 import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { heldSession } from "./held-session.js";
@@ -62,6 +63,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
           await own.writeTogether(writes);
           for (const write of writes) if ("clear" in write) held.removed(write.session, null);
         }),
+      backup: refuseBackup("storage"),
       order: held.order,
       reload: (id) => held.reload(id),
       retain: (id) => held.retain(id),

@@ -180,11 +180,13 @@ export class HeldSessions {
         return nothing;
       }
     }
-    if (state !== null && sameJson(content, contentOf(state))) return nothing;
-    const before = undoable && state !== null ? structuredClone(state) : null;
     const now = Date.now();
     const createdAt = info === null ? (state?.createdAt ?? now) : Date.parse(info.created_at);
     const updatedAt = info === null ? now : Date.parse(info.updated_at);
+    // A copy of a session is dated back, and nothing else of it changes.
+    const isDatedBack = state !== null && (createdAt !== state.createdAt || updatedAt < state.updatedAt);
+    if (state !== null && !isDatedBack && sameJson(content, contentOf(state))) return nothing;
+    const before = undoable && state !== null ? structuredClone(state) : null;
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
     this.#use(id, { ...held, state: next, version: this.#versionOf(next) });

@@ -19,6 +19,7 @@ export function registryOf(held: HeldSessions, { sessions, session, userId }: St
         return pageOf(await Promise.all(listed), { limit, cursor, orderBy });
       }),
     count: () => readAll(() => sessions.count()),
+    unregistered: (options) => readAll(() => sessions.unregistered(options)),
     update: (id, change) => write([id], () => sessions.update(id, change)),
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),
     async delete(id) {

@@ -28,7 +28,13 @@ type Place = readonly [value: number, updatedAt: string, createdAt: string, id: 
 
 function placeOf(order: SessionOrder, { info, messages }: SessionToSort): Place {
   const tokens = info.input_tokens + info.output_tokens;
-  const value = { change: 0, tokens, cost: info.estimated_cost, messages }[order];
+  const value = {
+    change: 0,
+    tokens,
+    cost: info.estimated_cost,
+    messages,
+    registered: Date.parse(info.created_at),
+  }[order];
   return [value, info.updated_at, info.created_at, info.id];
 }
 

@@ -1,0 +1,105 @@
+import { statSync } from "node:fs";
+import type { Command } from "commander";
+import type { CopiedPart, CopyReport, CopySource, CopyTarget } from "../../copy/contract.js";
+import { copyStore } from "../../copy/copy-store.js";
+import { jsonlFiles } from "../../copy/jsonl-files.js";
+import { StemmaError } from "../../errors.js";
+import { ownerName } from "../../formats/stemma-jsonl.js";
+import type { MemoryOwner, Store } from "../../storage/contract.js";
+import { isStore } from "../../storage/store-of.js";
+import { writeJson } from "../context.js";
+import { hidePasswords, isUrl } from "../database-url.js";
+import type { Io } from "../io.js";
+import { isThere, openDatabase } from "../open-database.js";
+import { nonEmpty } from "../options.js";
+import { createProgress } from "../progress.js";
+import { count, oneLine } from "../text.js";
+import { exitCodeOf, stoppable } from "../until-stopped.js";
+
+/** Adds `stemma copy`. As JSON: a line for each session and memory, as `CopiedPart`, and `{ ok, sessions, messages }`. */
+export function registerCopy(program: Command, io: Io): void {
+  program
+    .command("copy")
+    .description(
+      "Copy a whole store to another one, and compare both. Called again it goes on, and adds nothing twice.",
+    )
+    .argument("<from>", "a SQLite file, postgres://…, a folder of JSONL or a .jsonl file", nonEmpty)
+    .argument(
+      "<to>",
+      "a SQLite file, postgres://…, or a folder for JSONL: one that is there, or a name that ends with /",
+      nonEmpty,
+    )
+    .addHelpText("after", "\nExit code 1 where something could not be copied, or the target holds something else.")
+    .action(async (from: string, to: string, _options: object, command: Command) => {
+      const { json = false, schema } = command.optsWithGlobals<{ json?: boolean; schema?: string }>();
+      io.saveMemory();
+      const opened: Store[] = [];
+      try {
+        const open = (place: string): JsonlOrStore => {
+          const found = openPlace(place, schema);
+          if (isStore(found)) opened.push(found);
+          return found;
+        };
+        if (!isPlace(from)) {
+          throw new StemmaError("INVALID_ARGUMENT", { from }, `There is no database or file "${hidePasswords(from)}".`);
+        }
+        await copy(io, json, open(from), open(to));
+      } finally {
+        for (const store of opened) await store.close();
+      }
+    });
+}
+
+type JsonlOrStore = Store | (CopySource & CopyTarget);
+
+async function copy(io: Io, json: boolean, from: JsonlOrStore, to: JsonlOrStore): Promise<void> {
+  const progress = createProgress(io);
+  let done = 0;
+  const onPart = (part: CopiedPart) => {
+    done += 1;
+    if (json) void writeJson(io, part);
+  };
+  const onProgress = (of: MemoryOwner, items: number) =>
+    progress.show(`${nameOf(of)}: ${items.toLocaleString("en")} lines, ${done.toLocaleString("en")} done before`);
+  try {
+    await stoppable(async (signal) => {
+      try {
+        await tell(io, json, await copyStore(from, to, { onPart, onProgress, signal }));
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        io.writeError(`stemma: Stopped by ${signal.reason}. What was copied stays; copy again to go on.\n`);
+        io.fail(exitCodeOf(signal));
+      }
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+async function tell(io: Io, json: boolean, { ok, sessions, messages, parts }: CopyReport): Promise<void> {
+  if (!ok) io.fail();
+  if (json) return writeJson(io, { ok, sessions, messages });
+  const failed = parts.filter(({ problem }) => problem !== undefined);
+  for (const { of, problem } of failed) io.writeError(`stemma: ${nameOf(of)}: ${oneLine(problem?.message ?? "")}\n`);
+  const present = parts.filter(({ state }) => state === "present").length;
+  const before =
+    present > 0 ? `, ${present.toLocaleString("en")} of ${parts.length.toLocaleString("en")} parts were there` : "";
+  await io.write(`${count(sessions, "session")} with ${count(messages, "message")} are equal on both sides${before}\n`);
+}
+
+function nameOf(of: MemoryOwner): string {
+  return "session" in of ? `session ${oneLine(of.session)}` : oneLine(ownerName(of));
+}
+
+function openPlace(place: string, schema: string | undefined): JsonlOrStore {
+  if (isJsonl(place)) return jsonlFiles(place);
+  return openDatabase(schema !== undefined && isUrl(place) ? { db: place, schema } : { db: place });
+}
+
+function isJsonl(place: string): boolean {
+  return /[/\\]$|\.jsonl$/i.test(place) || statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isPlace(place: string): boolean {
+  return isThere({ db: place }) || statSync(place, { throwIfNoEntry: false }) !== undefined;
+}

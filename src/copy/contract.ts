@@ -1,0 +1,71 @@
+import type { ErrorCode } from "../errors.js";
+import type { JsonObject } from "../model/json-object.js";
+import type { MemoryOwner } from "../storage/contract.js";
+
+/** What is copied together: a session with all that is kept for it, or what is remembered outside of sessions. */
+export interface Part {
+  /** The session, or whose memory it is. */
+  readonly of: MemoryOwner;
+  /** The first of its lines, as `stemma export` writes them. */
+  readonly header: JsonObject;
+  /** The others, without the last. They can be read once. */
+  lines(): AsyncIterable<JsonObject>;
+  /** True where it is not what it was when `header` was read. Missing where nothing tells. */
+  isChanged?(): Promise<boolean>;
+  /** Reads it anew. Null where it is gone. Missing where nobody writes to it. */
+  again?(): Promise<Part | null>;
+}
+
+/** What can be copied from. */
+export interface CopySource {
+  /** One after the other: each is read before the next is asked for. */
+  parts(): AsyncIterable<Part>;
+}
+
+/** What can be copied to. */
+export interface CopyTarget {
+  /** Called before the first part. */
+  begin?(): Promise<void>;
+  /** Writes what is missing of a part, behind its header. Resolves to whether anything was. Errors: `COPY_CONFLICT`. */
+  write(of: MemoryOwner, header: JsonObject, lines: AsyncIterable<JsonObject>): Promise<boolean>;
+  /** The lines that are there of a part, its header first. */
+  read(of: MemoryOwner): AsyncIterable<JsonObject>;
+  /** Called behind the last part. */
+  end?(parts: readonly CopiedPart[]): Promise<void>;
+}
+
+/** What became of one part. */
+export interface CopiedPart {
+  /** The session, or whose memory it is. */
+  readonly of: MemoryOwner;
+  /** `copied`: something was missing; `present`: nothing was; `failed`: see `problem`. */
+  readonly state: "copied" | "present" | "failed";
+  /** Messages on all branches. */
+  readonly messages: number;
+  /** Messages, summaries, blocks, entries and records. */
+  readonly items: number;
+  /** The same for both sides where it did not fail: a SHA-256 chained over all lines. */
+  readonly digest: string;
+  /** Missing where the part was copied, and is there as it was read. */
+  readonly problem?: { readonly code: ErrorCode; readonly message: string } | undefined;
+}
+
+export interface CopyReport {
+  /** True when everything is there. */
+  readonly ok: boolean;
+  /** Sessions that are there. */
+  readonly sessions: number;
+  /** Their messages, on all branches. */
+  readonly messages: number;
+  /** Every part, in the order in which they were copied. */
+  readonly parts: readonly CopiedPart[];
+}
+
+export interface CopyOptions {
+  /** Called with each part once it is done, and verified. */
+  readonly onPart?: ((part: CopiedPart) => void) | undefined;
+  /** Called while a part is copied, with the number of its items so far. */
+  readonly onProgress?: ((of: MemoryOwner, items: number) => void) | undefined;
+  /** Ends the copy between two lines; what was copied stays, and the next call goes on. */
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,138 @@
+import { StemmaError } from "../errors.js";
+import { files, paths, replaceFile } from "../files/replace-file.js";
+import type { JsonObject } from "../model/json-object.js";
+import { sha256 } from "../model/sha256.js";
+import type { MemoryOwner } from "../storage/contract.js";
+import { conflict } from "./conflict.js";
+import type { CopySource, CopyTarget } from "./contract.js";
+import { readParts, writePart } from "./jsonl-parts.js";
+
+/** A folder or a file of JSONL. */
+export interface JsonlPlace extends CopySource, CopyTarget {}
+
+/** Says in a folder which files belong to a copy, in the order in which they were written; without `isWhole` it was cut off. */
+const INDEX = "stemma-copy.json";
+
+interface Index {
+  readonly stemma: 2;
+  readonly isWhole: boolean;
+  readonly files: readonly string[];
+}
+
+/**
+ * JSONL to copy to or from with `copyStore`: a folder, with a file for each session. A path that ends with `.jsonl` is a file to
+ * copy from. Errors at the first use: `UNKNOWN_FORMAT`, and those of the file system.
+ */
+export function jsonlFiles(path: string): JsonlPlace {
+  if (/\.jsonl$/i.test(path)) return { ...refusingTarget(path), parts: () => readParts(bytesOf(path)) };
+  return { ...folderTarget(path), parts: () => readFolder(path) };
+}
+
+async function* readFolder(folder: string): ReturnType<CopySource["parts"]> {
+  const [{ readdir }, { join }] = await Promise.all([files(), paths()]);
+  const index = await readIndex(folder);
+  if (index?.isWhole === false) {
+    const message = `The copy in "${folder}" was cut off. Copy to it again, then from it.`;
+    throw new StemmaError("UNKNOWN_FORMAT", { folder }, message);
+  }
+  const names = index?.files ?? (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
+  for (const name of names) yield* readParts(bytesOf(join(folder, name)));
+}
+
+function folderTarget(folder: string): CopyTarget {
+  const pathOf = async (of: MemoryOwner) => (await paths()).join(folder, nameOf(of));
+  return {
+    async begin() {
+      const { mkdir } = await files();
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeIndex(folder, { stemma: 2, isWhole: false, files: [] });
+    },
+    async write(of, header, lines) {
+      const path = await pathOf(of);
+      if (!(await isThere(path))) {
+        await replaceFile(path, writePart(header, lines), { mode: 0o600 });
+        return true;
+      }
+      const stored = partLines(path)[Symbol.asyncIterator]();
+      const isNext = async (line: JsonObject | null): Promise<boolean> => {
+        const { value, done } = await stored.next();
+        return JSON.stringify(done === true ? null : value) === JSON.stringify(line);
+      };
+      try {
+        let isSame = await isNext(header);
+        for await (const line of lines) {
+          isSame &&= await isNext(line);
+          if (!isSame) break;
+        }
+        if (!isSame) throw conflict(of, `"${path}" is another state of it`);
+        return false;
+      } finally {
+        await stored.return?.(undefined);
+      }
+    },
+    async *read(of) {
+      yield* partLines(await pathOf(of));
+    },
+    async end(parts) {
+      const written: string[] = [];
+      for (const { of } of parts) if (await isThere(await pathOf(of))) written.push(nameOf(of));
+      await writeIndex(folder, { stemma: 2, isWhole: true, files: written });
+    },
+  };
+}
+
+function refusingTarget(path: string): CopyTarget {
+  const message = `"${path}" is a file: a copy goes to a folder, where it can go on when it was cut off. Name a folder, or use \`stemma export --all\`.`;
+  const refuse = (): never => {
+    throw new StemmaError("INVALID_ARGUMENT", { path }, message);
+  };
+  return { begin: async () => refuse(), write: async () => refuse(), read: refuse };
+}
+
+async function* partLines(path: string): AsyncGenerator<JsonObject> {
+  for await (const { header, lines } of readParts(bytesOf(path))) {
+    yield header;
+    yield* lines();
+  }
+}
+
+// Readable, and another one for each, also where names differ in case only.
+function nameOf(of: MemoryOwner): string {
+  const [[kind, name] = ["", ""]] = Object.entries(of) as [string, string][];
+  const readable = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 40);
+  return `${kind}-${readable}-${sha256(`${kind}:${name}`).slice(0, 16)}.jsonl`;
+}
+
+async function readIndex(folder: string): Promise<Index | null> {
+  const [{ readFile }, { join }] = await Promise.all([files(), paths()]);
+  const path = join(folder, INDEX);
+  return (await isThere(path)) ? (JSON.parse(await readFile(path, "utf8")) as Index) : null;
+}
+
+async function writeIndex(folder: string, index: Index): Promise<void> {
+  const { join } = await paths();
+  await replaceFile(join(folder, INDEX), `${JSON.stringify(index)}\n`, { mode: 0o600 });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  const { stat } = await files();
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  const { open } = await files();
+  const file = await open(path);
+  try {
+    const buffer = new Uint8Array(65_536);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}

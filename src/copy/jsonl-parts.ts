@@ -1,0 +1,91 @@
+import { StemmaError } from "../errors.js";
+import { decodeUtf8, readItems } from "../formats/json-items.js";
+import type { Item } from "../formats/session-file.js";
+import { findOwner, isHeader } from "../formats/stemma-jsonl.js";
+import { END } from "../formats/store-lines.js";
+import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { MemoryOwner } from "../storage/contract.js";
+import type { CopySource, Part } from "./contract.js";
+
+/** The parts that lines of ours hold, one after the other. Errors: `UNKNOWN_FORMAT`. */
+export async function* readParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
+  const items = readItems(decodeUtf8(bytes))[Symbol.asyncIterator]();
+  try {
+    for (let header = await nextLine(items); header !== null; ) {
+      if (!isHeader(header)) throw unknown("A line stands before the header of what it belongs to");
+      const rest = new Rest(items);
+      yield { of: ownerOf(header), header, lines: () => rest.lines() };
+      header = await rest.nextHeader();
+    }
+  } finally {
+    // Closes the file, also where nobody reads on.
+    await items.return?.(undefined);
+  }
+}
+
+/** All that a store holds, as lines of text. `jsonl()` reads them. */
+export async function* writeParts(source: CopySource): AsyncGenerator<string> {
+  for await (const part of source.parts()) yield* writePart(part.header, part.lines());
+}
+
+/** The same of one part. */
+export async function* writePart(header: JsonObject, lines: AsyncIterable<JsonObject>): AsyncGenerator<string> {
+  yield textOf(header);
+  for await (const line of lines) yield textOf(line);
+  yield textOf(END);
+}
+
+const textOf = (line: JsonObject) => `${JSON.stringify(line)}\n`;
+
+/** The lines behind a header, up to the next one. */
+class Rest {
+  #next: JsonObject | null = null;
+  #isDone = false;
+
+  constructor(private readonly items: AsyncIterator<Item>) {}
+
+  async *lines(): AsyncGenerator<JsonObject> {
+    let isEnded = false;
+    while (!this.#isDone) {
+      const line = await nextLine(this.items);
+      if (line === null || isHeader(line)) {
+        this.#next = line;
+        this.#isDone = true;
+      } else if (line.end === true) isEnded = true;
+      else yield line;
+    }
+    if (!isEnded) throw unknown("The file ends before all of a session that it begins");
+  }
+
+  /** Reads what nobody has read of this part, and gives the header of the next; null behind the last. */
+  async nextHeader(): Promise<JsonObject | null> {
+    try {
+      for await (const _line of this.lines());
+    } catch (error) {
+      if (!this.#isDone) throw error;
+    }
+    return this.#next;
+  }
+}
+
+async function nextLine(items: AsyncIterator<Item>): Promise<JsonObject | null> {
+  for (;;) {
+    const step = await items.next();
+    if (step.done === true) return null;
+    if (step.value.kind === "listEnd") continue;
+    if (step.value.kind === "value" && isJsonObject(step.value.value)) return step.value.value;
+    throw unknown(`Line ${step.value.at.line} is none of ours`);
+  }
+}
+
+function ownerOf({ stemma, memory, session }: JsonObject): MemoryOwner {
+  if (stemma !== 2) throw unknown("These lines are of another version");
+  const owner = findOwner(memory);
+  if (owner !== undefined) return owner;
+  return { session: String((session as JsonObject).id) };
+}
+
+function unknown(what: string): StemmaError {
+  const message = `${what}: only what \`stemma copy\` or \`stemma export\` writes as jsonl can be copied. \`stemma import\` reads other files.`;
+  return new StemmaError("UNKNOWN_FORMAT", {}, message);
+}

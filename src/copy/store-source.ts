@@ -1,0 +1,68 @@
+import { memoryHeader, memoryLines, sessionHeader, sessionLines } from "../formats/store-lines.js";
+import type { MemoryOwner, Store } from "../storage/contract.js";
+import type { CopySource, Part } from "./contract.js";
+
+const PAGE = 500;
+
+/** All that a store holds: sessions as they were registered, what no session has, then what is remembered of users and under keys. */
+export function storeSource(store: Store): CopySource {
+  return {
+    async *parts() {
+      for (const id of await sessionIds(store)) {
+        const part = await sessionPart(store, id);
+        if (part !== null) yield part;
+      }
+      // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
+      for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
+        yield memoryPart(store, { session });
+      }
+      for (const kind of ["user", "key"] as const) {
+        for await (const name of names((after) => store.blocks.owners(kind, { after, limit: PAGE }))) {
+          yield memoryPart(store, kind === "user" ? { user: name } : { key: name });
+        }
+      }
+    },
+  };
+}
+
+/** A session of a store; null where it is not registered. */
+async function sessionPart(store: Store, id: string): Promise<Part | null> {
+  const session = store.session(id);
+  const change = await session.change();
+  const info = await store.sessions.get(id);
+  if (info === null) return null;
+  return {
+    of: { session: id },
+    header: await sessionHeader(store, info),
+    lines: () => sessionLines(store, id),
+    isChanged: async () => (await session.change()) !== change,
+    again: () => sessionPart(store, id),
+  };
+}
+
+function memoryPart(store: Store, of: MemoryOwner): Part {
+  return {
+    of,
+    header: memoryHeader(of),
+    lines: () => memoryLines(store, of),
+    again: async () => memoryPart(store, of),
+  };
+}
+
+// Only ids are held, so that no session is passed over that changes its place meanwhile.
+async function sessionIds(store: Store): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await store.sessions.list({ orderBy: "registered", limit: PAGE, cursor });
+    for (const { id } of page.sessions) ids.push(id);
+    if (page.nextCursor === null) return ids.reverse();
+    cursor = page.nextCursor;
+  }
+}
+
+async function* names(list: (after?: string) => Promise<string[]>): AsyncGenerator<string> {
+  for (let page = await list(); page.length > 0; page = await list(page.at(-1))) {
+    yield* page;
+    if (page.length < PAGE) return;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Observed } from "../storage/contract.js";
+
+// Names of the OpenTelemetry semantic conventions: databases are stable, GenAI is "development", as of 1.41.
+
+export const ATTRIBUTES = {
+  operation: "gen_ai.operation.name",
+  provider: "gen_ai.provider.name",
+  conversation: "gen_ai.conversation.id",
+  model: "gen_ai.request.model",
+  tokenType: "gen_ai.token.type",
+  inputTokens: "gen_ai.usage.input_tokens",
+  outputTokens: "gen_ai.usage.output_tokens",
+  dbSystem: "db.system.name",
+  dbOperation: "db.operation.name",
+  dbCollection: "db.collection.name",
+  dbQuery: "db.query.text",
+  dbParameter: "db.query.parameter.",
+  error: "error.type",
+  /** Our own: the call as it is named in the contract of stores. */
+  call: "stemma.call",
+} as const;
+
+export const METRICS = {
+  operation: "gen_ai.client.operation.duration",
+  tokens: "gen_ai.client.token.usage",
+  statement: "db.client.operation.duration",
+} as const;
+
+const OPERATIONS: readonly (readonly [RegExp, string])[] = [
+  [/^(search|session\.search|entries\.search)$/, "search_memory"],
+  [/^session\.(append|appendSibling|importTree)$|^sessions\.(create|fork|split)$/, "create_memory"],
+  [/^session\.(update|setActiveLeaf|selectBranch|rewindTo)$|^sessions\.(update|restore|claim)$/, "update_memory"],
+  [
+    /^session\.(upsert|addCompaction|changeSkills)$|^(blocks|entries|records)\.(set|append|importVersions)$|^writeTogether$/,
+    "upsert_memory",
+  ],
+  [/^session\.(delete|clear|removeCompaction)$|^(sessions|blocks|entries|records)\.delete$/, "delete_memory"],
+];
+
+/** The GenAI name of what is observed; undefined for reads and for statements, which have none. */
+export function operationOf({ type, name }: Observed): string | undefined {
+  if (type === "compaction") return "compact";
+  if (type === "turn") return "prepare_turn";
+  return type === "call" ? OPERATIONS.find(([names]) => names.test(name))?.[1] : undefined;
+}
+
+/** The table that a statement is about, as far as its text tells. */
+export function tableOf(sql: string): string | undefined {
+  return /\b(?:FROM|INTO|UPDATE|TABLE)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"?([A-Za-z_]\w*)/i.exec(sql)?.[1];
+}

@@ -1,0 +1,73 @@
+import type { Observer, Store } from "../storage/contract.js";
+import { observeConnection } from "./observe-connection.js";
+
+export interface ObserveOptions {
+  /** Tell of every statement that the store runs too. */
+  readonly statements: boolean;
+}
+
+type Method = (...values: unknown[]) => unknown;
+
+/**
+ * The same store, which tells an observer of each call, and of the turns and compactions of sessions on it. Statements are told
+ * of whichever object asked for them.
+ */
+export function observeStore(store: Store, observer: Observer, { statements }: ObserveOptions): Store {
+  if (statements) store.observeStatements?.((connection) => observeConnection(connection, observer, store.name));
+  return withObserver(store, observer);
+}
+
+function withObserver<S extends Store>(store: S, observer: Observer, whole?: Store): S {
+  // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
+  const telling = <T extends object>(family: string, methods: T, sessionId?: string): T => {
+    const told = Object.entries(methods).map(([key, method]) => {
+      if (typeof method !== "function" || UNTOLD.has(key)) return [key, method];
+      const name = family === "" ? key : `${family}.${key}`;
+      const call = (...values: unknown[]) =>
+        observer(
+          { type: "call", name, store: store.name, sessionId: sessionId ?? sessionOf(family, values), values },
+          () => (method as Method)(...values),
+        );
+      return [key, call];
+    });
+    return { ...methods, ...Object.fromEntries(told) } as T;
+  };
+  const { sessions, blocks, entries, records } = store;
+  const observed: S = {
+    ...telling("", { ...store }),
+    observer,
+    session: (id: string) => telling("session", store.session(id), id),
+    sessions: telling("sessions", sessions),
+    blocks: telling("blocks", blocks),
+    entries: telling("entries", entries),
+    records: telling("records", records),
+    forUser: (userId: string) => withObserver(store.forUser(userId), observer, whole ?? observed),
+    ...(whole === undefined ? {} : { whole }),
+    ...("withEmbedder" in store
+      ? {
+          withEmbedder: (...values: unknown[]) =>
+            withObserver((store.withEmbedder as Method)(...values) as Store, observer),
+        }
+      : {}),
+  };
+  return observed;
+}
+
+/** What runs on when it was called, or nothing at all: pages of it run statements, which are told. */
+const UNTOLD: ReadonlySet<string> = new Set([
+  "stream",
+  "messages",
+  "observer",
+  "observeStatements",
+  "forUser",
+  // Each call of a session begins with it; what it runs, it runs once.
+  "migrate",
+  "session",
+]);
+
+function sessionOf(family: string, [first]: unknown[]): string | undefined {
+  if (family === "sessions" && typeof first === "string") return first;
+  const { sessionId, id } = (typeof first === "object" && first !== null ? first : {}) as Record<string, unknown>;
+  const named = sessionId ?? (family === "sessions" ? id : undefined);
+  return typeof named === "string" ? named : undefined;
+}

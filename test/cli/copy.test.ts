@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { linesOf, run, temporaryFolder } from "./run.js";
+
+const folder = temporaryFolder();
+const at = (name: string) => join(folder, name);
+const ok = async (...args: string[]) => {
+  const { code, out, err } = await run(args);
+  if (code !== 0) throw new RangeError(`stemma ${args.join(" ")} ended with ${code}: ${err}`);
+  return out;
+};
+
+const message = (id: string, parentId: string | null) => ({
+  message: { id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] },
+  parentId,
+});
+const lines = [{ stemma: 1, session: { id: "s", name: "The session" } }, message("a", null), message("b", "a")];
+
+describe("stemma copy", () => {
+  it("copies a file to a folder and from there to another file, and the second time nothing", async () => {
+    writeFileSync(at("s.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+    await ok("--db", at("one.db"), "import", at("s.jsonl"));
+    expect(await ok("copy", at("one.db"), at("lines/"))).toBe("1 session with 2 messages are equal on both sides\n");
+    expect(await ok("copy", at("lines"), at("two.db"))).toBe("1 session with 2 messages are equal on both sides\n");
+    expect(await ok("--db", at("two.db"), "show", "s")).toContain("text of b");
+    expect(await ok("copy", at("one.db"), at("two.db"))).toContain(", 1 of 1 parts were there\n");
+    await ok("--db", at("one.db"), "export", "--all", "--output", at("all.jsonl"));
+    expect(await ok("copy", at("all.jsonl"), at("two.db"))).toContain(", 1 of 1 parts were there\n");
+    const told = linesOf(await ok("--json", "copy", at("one.db"), at("three.db")));
+    expect(told).toEqual([
+      { of: { session: "s" }, state: "copied", messages: 2, items: 2, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      { ok: true, sessions: 1, messages: 2 },
+    ]);
+  });
+
+  it("ends with 1 where the target has something else, and where there is nothing to copy", async () => {
+    writeFileSync(at("t.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+    await ok("--db", at("from.db"), "import", at("t.jsonl"));
+    writeFileSync(at("u.jsonl"), `${JSON.stringify(lines[0])}\n${JSON.stringify(message("x", null))}`);
+    await ok("--db", at("to.db"), "import", at("u.jsonl"));
+    const { code, err } = await run(["copy", at("from.db"), at("to.db")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("session s: The target holds something else")]);
+    expect(await run(["copy", at("none.db"), at("to.db")])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("There is no database or file"),
+    });
+    mkdirSync(at("plain"));
+    writeFileSync(at("plain/x.jsonl"), "{}\n");
+    expect((await run(["copy", at("plain"), at("to.db")])).err).toContain("stemma import");
+  });
+});

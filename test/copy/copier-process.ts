@@ -1,0 +1,10 @@
+import { copyStore } from "../../src/copy.js";
+import { jsonlFiles } from "../../src/copy-node.js";
+import { sqlite } from "../../src/sqlite.js";
+
+// Copies in a process of its own, whose memory is bounded.
+
+const [from = "", to = ""] = process.argv.slice(2);
+const open = (path: string) => (path.endsWith("/") ? jsonlFiles(path) : sqlite(path, { synchronous: "normal" }));
+const { ok, sessions, messages } = await copyStore(open(from), open(to));
+process.stdout.write(JSON.stringify({ ok, sessions, messages }));
