@@ -5,7 +5,7 @@ import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
-import { openSqlStore } from "./storage/sql-store.js";
+import { openSqlStore, type SqlStoreOptions } from "./storage/sql-store.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
@@ -48,11 +48,12 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
   const connection = connectClient(client, watchFile(client) ?? undefined);
-  const opening = {
+  const opening: SqlStoreOptions = {
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(client),
+    scrub: async (...given) => (await import("./storage/sqlite/scrub.js")).scrubFile(...given),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);

@@ -7,6 +7,7 @@ import type { Runner } from "./engine/runner.js";
 import type { Turns } from "./engine/turns.js";
 import { claimSessions } from "./operations/claim.js";
 import { sumCompactions } from "./operations/compaction-sums.js";
+import { deleteSession } from "./operations/erase.js";
 import * as fork from "./operations/fork.js";
 import { listSessions } from "./operations/list-sessions.js";
 import { owned } from "./operations/owners.js";
@@ -43,7 +44,12 @@ export function sqlRegistry(
     count: () => runner.single(() => sessions.countSessions(userId)),
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
     restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
-    delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
+    delete: (id) => write([id], () => deleteSession(sql, id, userId)),
+    prune: async (id, request) => {
+      const { pruneSession } = await import("./operations/prune.js");
+      const prune = () => pruneSession(sql, id, request, userId);
+      return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
+    },
     addUsage: (id, input, output, cost, model) =>
       write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
     usageRows: (id) =>

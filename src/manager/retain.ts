@@ -1,0 +1,118 @@
+import { StemmaError } from "../errors.js";
+import { assertOptions } from "../session/arguments.js";
+import { assertSessionMetadata } from "../session/search-options.js";
+import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
+import { assertUserId } from "../storage/session-id.js";
+import { residueOf, sumOf } from "./erase.js";
+import type { RetainOptions, RetentionReceipt } from "./options.js";
+
+/** How long a step is to take, in milliseconds: well below what a writer is to wait, 50. */
+const STEP = 15;
+/** The rows of a first step. What they weigh is not known before. */
+const FIRST_ROWS = 32;
+const MOST_ROWS = 2000;
+
+/** Does a step, or counts what all of them would remove. */
+type Step = (step: { readonly limit: number; readonly dryRun: boolean }) => Promise<Pruned>;
+
+/** See `SessionManager.retain`. */
+export async function retain(
+  whole: Store,
+  options: RetainOptions,
+  removed: (sessionId: string) => void,
+): Promise<RetentionReceipt> {
+  const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = given(options);
+  const store = userId === undefined ? whole : whole.forUser(userId);
+  const changedBefore = olderThan === undefined ? undefined : timeOf(olderThan);
+  const found: Partial<RowCounts>[] = [];
+  const prune = async (step: Step): Promise<void> => {
+    const { deleted } = await step({ limit: FIRST_ROWS, dryRun: true });
+    // Most sessions have nothing to lose, and no writer waits for a look.
+    if (Object.values(deleted).every((rows) => rows === 0)) return;
+    if (dryRun) found.push(deleted);
+    else for await (const rows of steps(step)) found.push(rows);
+  };
+  const pruneVersions = async (own: Store, scope: MemoryScope): Promise<void> => {
+    if (keepVersions !== undefined) await prune((step) => own.pruneVersions(scope, { keep: keepVersions, ...step }));
+  };
+  for await (const { id, updated_at } of sessionsOf(store, metadata)) {
+    const isOld = changedBefore !== undefined && updated_at < changedBefore;
+    if (isOld || keepMessages !== undefined) {
+      await prune((step) => store.sessions.prune(id, { changedBefore, keepMessages, ...step }));
+    }
+    if (isOld && !dryRun) removed(id);
+    else if (!isOld) await pruneVersions(store, { sessionId: id });
+  }
+  // What is kept for users and keys has no metadata.
+  for await (const owner of metadata === undefined ? ownersOf(store) : []) {
+    if ("key" in owner) await pruneVersions(store, { sessionId: "", scope: owner });
+    else await pruneVersions(store.forUser(owner.user), { sessionId: "", scope: "user" });
+  }
+  return { dryRun, deleted: sumOf(found), residue: residueOf(store) };
+}
+
+async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
+  for (let limit = FIRST_ROWS, done = false; !done; ) {
+    const begun = performance.now();
+    const pruned = await step({ limit, dryRun: false });
+    const taken = performance.now() - begun;
+    yield pruned.deleted;
+    ({ done } = pruned);
+    limit = taken > STEP ? Math.max(1, Math.floor(limit / 2)) : Math.min(MOST_ROWS, limit * 2);
+    // Whoever waits to write has as long as this took to come in between.
+    await new Promise((resolve) => setTimeout(resolve, taken));
+  }
+}
+
+const PAGE = 100;
+
+async function* sessionsOf(
+  { sessions }: Store,
+  metadata: RetainOptions["metadata"],
+): AsyncIterable<{ readonly id: string; readonly updated_at: string }> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await sessions.list({ metadata, limit: PAGE, cursor });
+    yield* page.sessions;
+    if (page.nextCursor === null) return;
+    cursor = page.nextCursor;
+  }
+}
+
+async function* ownersOf({
+  blocks,
+  userId,
+}: Store): AsyncIterable<{ readonly user: string } | { readonly key: string }> {
+  if (userId !== undefined) return yield { user: userId };
+  for (const kind of ["user", "key"] as const) {
+    for (let after: string | undefined; ; ) {
+      const names = await blocks.owners(kind, { after, limit: PAGE });
+      for (const name of names) yield kind === "user" ? { user: name } : { key: name };
+      after = names.at(-1);
+      if (names.length < PAGE) break;
+    }
+  }
+}
+
+function timeOf(olderThan: number | Date): string {
+  const time = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
+  const date = new Date(time);
+  if (!Number.isNaN(date.getTime())) return date.toISOString();
+  throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan is an age in milliseconds, or a Date.");
+}
+
+function given(options: RetainOptions): RetainOptions {
+  assertOptions(options, "retain()");
+  const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
+  for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
+    if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;
+    throw new StemmaError("INVALID_ARGUMENT", { [name]: number }, `${name} is a whole number above 0.`);
+  }
+  if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
+    const message = "retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.";
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) timeOf(Number.NaN);
+  if (userId !== undefined) assertUserId(userId);
+  if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
+  return options;
+}
