@@ -7,6 +7,7 @@ import { registerFork } from "./commands/fork.js";
 import { registerImport } from "./commands/import.js";
 import { registerMcp } from "./commands/mcp.js";
 import { registerMigrate } from "./commands/migrate.js";
+import { registerPrune } from "./commands/prune.js";
 import { registerSearch } from "./commands/search.js";
 import { registerSessions } from "./commands/sessions.js";
 import { registerShow } from "./commands/show.js";
@@ -30,6 +31,7 @@ const COMMANDS: readonly Register[] = [
   registerFork,
   registerCompact,
   registerDelete,
+  registerPrune,
   registerImport,
   registerExport,
   registerCheck,

@@ -6,10 +6,10 @@ import { assertUserId } from "../storage/session-id.js";
 import { residueOf, sumOf } from "./erase.js";
 import type { RetainOptions, RetentionReceipt } from "./options.js";
 
-/** How long a step is to take, in milliseconds: well below what a writer is to wait, 50. */
-const STEP = 15;
-/** The rows of a first step. What they weigh is not known before. */
-const FIRST_ROWS = 32;
+/** How long a step is to take, in milliseconds: a writer is not to wait for more than 50. */
+const STEP = 20;
+/** The rows of a first step, which takes that long nowhere. Where a round trip does, fewer rows would not help. */
+const FEWEST_ROWS = 32;
 const MOST_ROWS = 2000;
 
 /** Does a step, or counts what all of them would remove. */
@@ -26,7 +26,7 @@ export async function retain(
   const changedBefore = olderThan === undefined ? undefined : timeOf(olderThan);
   const found: Partial<RowCounts>[] = [];
   const prune = async (step: Step): Promise<void> => {
-    const { deleted } = await step({ limit: FIRST_ROWS, dryRun: true });
+    const { deleted } = await step({ limit: FEWEST_ROWS, dryRun: true });
     // Most sessions have nothing to lose, and no writer waits for a look.
     if (Object.values(deleted).every((rows) => rows === 0)) return;
     if (dryRun) found.push(deleted);
@@ -52,13 +52,13 @@ export async function retain(
 }
 
 async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
-  for (let limit = FIRST_ROWS, done = false; !done; ) {
+  for (let limit = FEWEST_ROWS, done = false; !done; ) {
     const begun = performance.now();
     const pruned = await step({ limit, dryRun: false });
     const taken = performance.now() - begun;
     yield pruned.deleted;
     ({ done } = pruned);
-    limit = taken > STEP ? Math.max(1, Math.floor(limit / 2)) : Math.min(MOST_ROWS, limit * 2);
+    limit = taken > STEP ? Math.max(FEWEST_ROWS, Math.floor(limit / 2)) : Math.min(MOST_ROWS, limit * 2);
     // Whoever waits to write has as long as this took to come in between.
     await new Promise((resolve) => setTimeout(resolve, taken));
   }
