@@ -6,8 +6,8 @@ import { assertUserId } from "../storage/session-id.js";
 import { residueOf, sumOf } from "./erase.js";
 import type { RetainOptions, RetentionReceipt } from "./options.js";
 
-/** How long a step is to take, in milliseconds: a writer is not to wait for more than 50. */
-const STEP = 20;
+/** How long a step is to take, in milliseconds: well below the 50 that a writer may wait, for machines that are busy. */
+const STEP = { least: 5, most: 12 } as const;
 /** The rows of a first step, which takes that long nowhere. Where a round trip does, fewer rows would not help. */
 const FEWEST_ROWS = 32;
 const MOST_ROWS = 2000;
@@ -58,7 +58,8 @@ async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
     const taken = performance.now() - begun;
     yield pruned.deleted;
     ({ done } = pruned);
-    limit = taken > STEP ? Math.max(FEWEST_ROWS, Math.floor(limit / 2)) : Math.min(MOST_ROWS, limit * 2);
+    if (taken < STEP.least) limit = Math.min(MOST_ROWS, limit * 2);
+    if (taken > STEP.most) limit = Math.max(FEWEST_ROWS, Math.floor(limit / 2));
     // Whoever waits to write has as long as this took to come in between.
     await new Promise((resolve) => setTimeout(resolve, taken));
   }
