@@ -60,8 +60,8 @@ async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
     ({ done } = pruned);
     if (taken < STEP.least) limit = Math.min(MOST_ROWS, limit * 2);
     if (taken > STEP.most) limit = Math.max(FEWEST_ROWS, Math.floor(limit / 2));
-    // Whoever waits to write has as long as this took to come in between.
-    await new Promise((resolve) => setTimeout(resolve, taken));
+    // Whoever waits to write looks again now and then: there is twice as long for it as this took.
+    await new Promise((resolve) => setTimeout(resolve, 2 * taken));
   }
 }
 
