@@ -52,6 +52,8 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     transactions: true,
     durable: true,
     order: queueOf(ctx),
+    scrub: async (runner, sql, options) =>
+      (await import("./storage/sqlite/scrub.js")).scrubObject(runner, sql, options),
   });
   return embeddable(
     checkable(open, sqliteCheck({ schema: "main", integrity: false })),

@@ -34,9 +34,13 @@ export type { ExtractRequest, LearnFunction, LearnOptions } from "./learning/lea
 export { createLearnFunction } from "./learning/learn.js";
 export type { TitleFunction } from "./learning/title.js";
 export type {
+  EraseOptions,
+  ErasureReceipt,
   ManagedContextOptions,
   NewSessionOptions,
   ProviderForSession,
+  RetainOptions,
+  RetentionReceipt,
   SessionListOptions,
   SessionManagerOptions,
   SessionUpdate,

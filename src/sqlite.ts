@@ -6,8 +6,7 @@ import { checkable } from "./storage/check/store-check.js";
 import type { BackupOptions } from "./storage/contract.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
-import { openSqlStore } from "./storage/sql-store.js";
-import { backupFile } from "./storage/sqlite/backup.js";
+import { openSqlStore, type SqlStoreOptions } from "./storage/sql-store.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { connectClient, isSqliteClient, type SqliteClient, sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
@@ -50,13 +49,16 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
   const connection = connectClient(client, watchFile(client) ?? undefined);
-  const opening = {
+  const opening: SqlStoreOptions = {
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(client),
-    backup: (path: string, given: BackupOptions = {}) =>
-      backupFile(connection, path, given, (copy) => sqlite(copy, { search: options.search })),
+    backup: async (path: string, given: BackupOptions = {}) =>
+      (await import("./storage/sqlite/backup.js")).backupFile(connection, path, given, (copy) =>
+        sqlite(copy, { search: options.search }),
+      ),
+    scrub: async (...given) => (await import("./storage/sqlite/scrub.js")).scrubFile(...given),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);

@@ -17,6 +17,7 @@ export const GUIDE = [
       { text: "Learning", link: "/learning" },
       { text: "Compaction", link: "/compaction" },
       { text: "Session manager", link: "/session-manager" },
+      { text: "Erasing and retention", link: "/erasing" },
       { text: "Search", link: "/search" },
       { text: "Embeddings", link: "/embeddings" },
       { text: "Errors", link: "/errors" },

@@ -9,6 +9,7 @@ import { registerFork } from "./commands/fork.js";
 import { registerImport } from "./commands/import.js";
 import { registerMcp } from "./commands/mcp.js";
 import { registerMigrate } from "./commands/migrate.js";
+import { registerPrune } from "./commands/prune.js";
 import { registerSearch } from "./commands/search.js";
 import { registerSessions } from "./commands/sessions.js";
 import { registerShow } from "./commands/show.js";
@@ -32,6 +33,7 @@ const COMMANDS: readonly Register[] = [
   registerFork,
   registerCompact,
   registerDelete,
+  registerPrune,
   registerImport,
   registerExport,
   registerBackup,

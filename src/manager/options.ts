@@ -1,6 +1,6 @@
 import type { ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
-import type { MetadataValue, SessionOrder } from "../storage/contract.js";
+import type { MetadataValue, Residue, RowCounts, SessionOrder } from "../storage/contract.js";
 
 /** Makes the provider of one session. */
 export type ProviderForSession<P extends ContextBlockProvider = ContextBlockProvider> = (sessionId: string) => P;
@@ -54,4 +54,50 @@ export interface SessionUpdate {
   name?: string | undefined;
   /** Fields that are written over those of the same name, each as a whole; null removes one. */
   metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** How something is erased. */
+export interface EraseOptions {
+  /**
+   * Whether the database is rewritten at once, so that nothing of the text is left in its files; see `SessionManager.scrub`.
+   * Default: if it has at most 16 MB.
+   */
+  scrub?: boolean | undefined;
+}
+
+/** What was erased. */
+export interface ErasureReceipt {
+  readonly deleted: RowCounts;
+  /** What is left of it, read back in the same transaction: all 0, unless the store is damaged. */
+  readonly remaining: RowCounts;
+  /** What is left of the text in the database's files. */
+  readonly residue: Residue;
+}
+
+/** What is kept, and of which sessions. At least one of `olderThan`, `keepMessages` and `keepVersions` is given. */
+export interface RetainOptions {
+  /** Sessions that did not change for so many milliseconds, or since a `Date`, are removed. */
+  olderThan?: number | Date | undefined;
+  /**
+   * How many messages a session keeps, of all branches, the newest. The active leaf, and what was written after it, stays too.
+   * Messages whose parent is removed become roots.
+   */
+  keepMessages?: number | undefined;
+  /** How many versions each block and entry keeps, the present one among them. */
+  keepVersions?: number | undefined;
+  /** Only this user's sessions and memory. */
+  userId?: string | undefined;
+  /** Only sessions whose metadata has these fields with these values; then nothing that is kept for users and keys. */
+  metadata?: Readonly<Record<string, MetadataValue>> | undefined;
+  /** Only count what would be removed. Default false. */
+  dryRun?: boolean | undefined;
+}
+
+/** What retention removed, or would remove. */
+export interface RetentionReceipt {
+  readonly dryRun: boolean;
+  /** Only kinds of which there is something to count. */
+  readonly deleted: Partial<RowCounts>;
+  /** What is left of the removed text in the database's files. */
+  readonly residue: Residue;
 }

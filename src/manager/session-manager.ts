@@ -32,7 +32,9 @@ import {
 import type { Session } from "../session/session.js";
 import type {
   AppendMessageOptions,
+  Erased,
   NewSession,
+  Residue,
   SearchHit,
   SessionInfo,
   Store,
@@ -45,9 +47,13 @@ import { storeOf } from "../storage/store-of.js";
 import type { SessionTool, SessionTools } from "../tools/tool.js";
 import { ManagedSession } from "./managed-session.js";
 import type {
+  EraseOptions,
+  ErasureReceipt,
   ManagedContextOptions,
   NewSessionOptions,
   ProviderForSession,
+  RetainOptions,
+  RetentionReceipt,
   SessionListOptions,
   SessionManagerOptions,
   SessionUpdate,
@@ -262,16 +268,47 @@ export class SessionManager {
   }
 
   /**
-   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, index; what belongs to its user or
-   * a key stays. An unknown id does nothing. A `Session` object of this manager stays usable, and starts afresh. Errors:
-   * only those of the store.
+   * Removes a session and everything stored for it: messages, summaries, blocks, prompt, entries, versions, records, index;
+   * what belongs to its user or a key stays. An unknown id does nothing. Resolves to a receipt. A `Session` object of this
+   * manager stays usable, and starts afresh. Errors: only those of the store.
    */
-  async delete(sessionId: string): Promise<void> {
+  async delete(sessionId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertText(sessionId, ID);
-    const deleted = this.#store.sessions.delete(sessionId);
-    // Now, in the order of the calls.
-    this.#sessions.reset(sessionId);
-    await deleted;
+    assertOptions(options, "delete()");
+    const [erased, { receiptOf }] = await Promise.all([this.#deleteSession(sessionId), import("./erase.js")]);
+    return receiptOf(this.#store, erased, options);
+  }
+
+  /**
+   * Removes everything that is kept for a user: the sessions, each in one transaction, then the blocks and entries with
+   * `scope: "user"` and their versions. If it is cut off, a second call finishes. What it cannot know is the user's, such as
+   * what is kept under a key, stays. Resolves to a receipt.
+   * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
+    assertUserId(userId);
+    assertOptions(options, "eraseUser()");
+    const store = this.#store.forUser(userId);
+    const { eraseUser, receiptOf } = await import("./erase.js");
+    return receiptOf(store, await eraseUser(store, userId, (id) => this.#deleteSession(id)), options);
+  }
+
+  /**
+   * Removes what is too old, in steps for which no writer waits for more than 50 ms; see `RetainOptions`. Resolves to what was
+   * removed. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
+   */
+  async retain(options: RetainOptions): Promise<RetentionReceipt> {
+    const { retain } = await import("./retain.js");
+    return retain(this.#store, options, (id) => this.#sessions.reset(id));
+  }
+
+  /**
+   * Rewrites the database, so that its files hold nothing that was deleted. Writers wait meanwhile: a gigabyte takes about a
+   * minute, and as much room again. Resolves to what is left: `none`; `pending` where a reader or a writer stood in the way,
+   * call again; `unknown` where the store cannot rewrite its files.
+   */
+  async scrub(): Promise<Residue> {
+    return (await this.#store.scrub?.()) ?? "unknown";
   }
 
   /**
@@ -509,6 +546,13 @@ export class SessionManager {
   async tools(): Promise<SessionTools & { session_search: SessionTool }> {
     const { createSessionSearchTool } = await import("../tools/session-search.js");
     return { session_search: createSessionSearchTool((query) => this.search(query)) };
+  }
+
+  #deleteSession(id: string): Promise<Erased> {
+    const deleted = this.#store.sessions.delete(id);
+    // Now, in the order of the calls.
+    this.#sessions.reset(id);
+    return deleted;
   }
 
   #with(configure: Configure): this {

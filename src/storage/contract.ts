@@ -1,7 +1,8 @@
 import type { Queue } from "../queue.js";
 import type { BackupOptions, BackupReport } from "./contract/backup.js";
-import type { BlockStore, EntryStore } from "./contract/blocks.js";
+import type { BlockStore, EntryStore, MemoryScope } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
+import type { Erased, Pruned, PruneVersionsRequest, Residue, ScrubOptions } from "./contract/erasing.js";
 import type { KeptWrite } from "./contract/kept-write.js";
 import type { Observer } from "./contract/observer.js";
 import type { RecordStore } from "./contract/records.js";
@@ -13,6 +14,7 @@ import type { Connection } from "./engine/connection.js";
 export * from "./contract/backup.js";
 export * from "./contract/blocks.js";
 export * from "./contract/check.js";
+export * from "./contract/erasing.js";
 export * from "./contract/kept-write.js";
 export * from "./contract/observer.js";
 export * from "./contract/records.js";
@@ -44,6 +46,19 @@ export interface Store {
    * of the single writes.
    */
   writeTogether(writes: readonly KeptWrite[]): Promise<void>;
+  /**
+   * Removes every block and entry that is kept for a user, for a key or for a session, with their versions and index rows.
+   * Errors: `USER_REQUIRED` for a user's where there is no user.
+   */
+  deleteMemory(scope: MemoryScope): Promise<Erased>;
+  /** One step of removing old versions of the blocks and entries of a scope. Errors: `USER_REQUIRED`. */
+  pruneVersions(scope: MemoryScope, request: PruneVersionsRequest): Promise<Pruned>;
+  /**
+   * Rewrites the database without what was deleted. Writers wait for it, and it takes as much room again. `pending` where
+   * another connection stands in the way: a later call is to finish. Missing where the store cannot do so.
+   * Errors: `STORE_FAILED`, as for a full disk.
+   */
+  scrub?(options?: ScrubOptions): Promise<Residue>;
   /** The user that the store is confined to. */
   readonly userId?: string | undefined;
   /** The store of which it is one user's part. */

@@ -24,6 +24,8 @@ export interface SqlCalls {
   searchKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** Reads of all that is kept for a session or in another scope. */
   listKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
+  /** Removes some or all of it. */
+  eraseKept<T>(scope: MemoryScope, operation: (scope: MemoryScope) => Operation<T>): Promise<T>;
   writeKept<K extends Kept, T>(kind: string, key: K, operation: (key: K) => Operation<T>): Promise<T>;
   /** The same for an operation of single statements, each of which is atomic and may be repeated. */
   writeRecord<K extends Kept, T>(key: K, operation: (key: K) => Operation<T>): Promise<T>;
@@ -108,6 +110,8 @@ export function sqlCalls(
       // Of no session, it waits for the writes to each part.
       return scope.sessionId === "" ? turns.hold({ write: [""] }, work) : turns.read(scope.sessionId, work);
     },
+    eraseKept: (scope, operation) =>
+      turns.write(scope.sessionId, () => runner.write(readingKept({ ...scope, label: "" }, operation))),
     writeKept: (kind, key, operation) =>
       turns.writePart(partOf(key, kind), () => runner.write(writingKept(kind, key, operation))),
     writeRecord: (key, operation) => {

@@ -6,13 +6,13 @@ import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Turns } from "./engine/turns.js";
 import { claimSessions } from "./operations/claim.js";
-import { sumCompactions } from "./operations/compaction-sums.js";
+import { deleteSession } from "./operations/erase.js";
 import * as fork from "./operations/fork.js";
 import { listSessions } from "./operations/list-sessions.js";
 import { listUnregistered } from "./operations/memory-lists.js";
 import { owned } from "./operations/owners.js";
 import * as sessions from "./operations/sessions.js";
-import { readUsage, readUsageRows } from "./operations/usage.js";
+import { readUsageRows } from "./operations/usage.js";
 import { userScope } from "./session-id.js";
 
 /** The registry of a SQL store, for a user where there is one. */
@@ -47,7 +47,12 @@ export function sqlRegistry(
       userId === undefined ? runner.single(() => listUnregistered(sql, options)) : [],
     update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
     restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
-    delete: (id) => write([id], () => sessions.deleteSession(sql, id, userId)),
+    delete: (id) => write([id], () => deleteSession(sql, id, userId)),
+    prune: async (id, request) => {
+      const { pruneSession } = await import("./operations/prune.js");
+      const prune = () => pruneSession(sql, id, request, userId);
+      return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
+    },
     addUsage: (id, input, output, cost, model) =>
       write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
     usageRows: (id) =>
@@ -60,10 +65,12 @@ export function sqlRegistry(
     importUsage: (id, total, rows) => write([id], () => sessions.importUsage(id, total, { rows, userId })),
     usage: async (request) => {
       if (isOfAnother(request)) return [];
+      const { readUsage } = await import("./operations/usage-sums.js");
       return runner.single(() => readUsage({ ...request, userId: request.userId ?? userId }));
     },
     compactionSums: async (request) => {
       if (isOfAnother(request)) return [];
+      const { sumCompactions } = await import("./operations/compaction-sums.js");
       return runner.single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
     },
     fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),

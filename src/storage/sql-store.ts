@@ -1,13 +1,25 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
 import { confined, confining } from "./confine.js";
-import type { BlockKey, EntryScope, KeptWrite, SearchHit, SearchRequest, Store, VersionOptions } from "./contract.js";
+import type {
+  BlockKey,
+  EntryScope,
+  KeptWrite,
+  MemoryScope,
+  Residue,
+  ScrubOptions,
+  SearchHit,
+  SearchRequest,
+  Store,
+  VersionOptions,
+} from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { createRunner, type Runner } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
+import { deleteMemory } from "./operations/erase.js";
 import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
@@ -25,7 +37,11 @@ export interface SqlStoreOptions {
   readonly backup?: Store["backup"] | undefined;
   /** What stores on the same client share. Default: one of the store's own. */
   readonly order?: Queue | undefined;
+  /** Rewrites the database without what was deleted. See `Store.scrub`. */
+  readonly scrub?: Scrub | undefined;
 }
+
+type Scrub = (runner: Runner, sql: Dialect, options: ScrubOptions) => Promise<Residue>;
 
 /** A store, and what it runs operations with. */
 export interface OpenStore {
@@ -45,7 +61,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
-  const { durable, transactions, isPrepared, order = new Queue() } = options;
+  const { durable, transactions, isPrepared, scrub, order = new Queue() } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
@@ -57,7 +73,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
     const calls = sqlCalls({ runner, turns, sql }, searchText, userId);
-    const { listKept, readKept, searchKept, writeKept, writeRecord, writeAllKept } = calls;
+    const { eraseKept, listKept, readKept, searchKept, writeKept, writeRecord, writeAllKept } = calls;
     return {
       name: sql.name,
       userId,
@@ -124,6 +140,13 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
       },
+      deleteMemory: (scope) => eraseKept(scope, (place) => deleteMemory(sql, place)),
+      pruneVersions: async (scope, request) => {
+        const { pruneVersions } = await import("./operations/prune.js");
+        const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
+        return request.dryRun === true ? listKept(scope, prune) : eraseKept(scope, prune);
+      },
+      ...(scrub === undefined ? {} : { scrub: (scrubOptions = {}) => scrub(runner, sql, scrubOptions) }),
       writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
       backup: async (path, backupOptions) => {

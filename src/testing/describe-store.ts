@@ -13,6 +13,7 @@ import { copying } from "./copying.js";
 import { deleting } from "./deleting.js";
 import { embeddings } from "./embeddings.js";
 import { entryValues } from "./entry-values.js";
+import { erasing } from "./erasing.js";
 import { explanations } from "./explanations.js";
 import { exports } from "./exports.js";
 import { faults } from "./faults.js";
@@ -30,6 +31,7 @@ import { owners } from "./owners.js";
 import { paging } from "./paging.js";
 import { recall } from "./recall.js";
 import { records } from "./records.js";
+import { retaining } from "./retaining.js";
 import { schemaBlocks } from "./schema-blocks.js";
 import { search } from "./search.js";
 import { searchOptions } from "./search-options.js";
@@ -76,6 +78,8 @@ const TOPICS: readonly Topic[] = [
   learning,
   titles,
   sessions,
+  erasing,
+  retaining,
   forks,
   owners,
   metadata,

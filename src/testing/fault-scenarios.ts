@@ -350,7 +350,52 @@ export const SCENARIOS: readonly Scenario[] = [
     call:
       async ({ manager }) =>
       () =>
-        manager.delete("main"),
+        manager.delete("main", { scrub: false }),
+  },
+  {
+    title: "a deletion of a user's memory",
+    prepare: async ({ store }) => {
+      const ada = store.forUser("ada");
+      await ada.blocks.set({ ...OF_USER, kind: "block", label: "memory" }, "tea");
+      await ada.entries.set({ ...OF_USER, label: "facts" }, { key: "sky", content: "blue" });
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.forUser("ada").deleteMemory(OF_USER),
+  },
+  {
+    title: "a step of retention that removes messages",
+    prepare: async (workspace) => {
+      await workspace.session.appendMessage(imageMessage("i", 1));
+      await twoBranches(workspace);
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.sessions.prune("main", { keepMessages: 2, limit: 1000 }),
+  },
+  {
+    title: "a step of retention that removes a session",
+    prepare: async (workspace) => {
+      await twoBranches(workspace);
+      await withEverything(workspace);
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.sessions.prune("main", { changedBefore: "9999-01-01T00:00:00.000Z", limit: 1000 }),
+  },
+  {
+    title: "a step of retention that removes versions",
+    prepare: async ({ store }) => {
+      const key = { sessionId: "main", kind: "block", label: "memory" } as const;
+      for (const content of ["one", "two", "three"]) await store.blocks.set(key, content);
+    },
+    call:
+      async ({ store }) =>
+      () =>
+        store.pruneVersions({ sessionId: "main" }, { keep: 1, limit: 100 }),
   },
   {
     title: "a first block",
@@ -597,6 +642,8 @@ const ELSEWHERE: readonly StoredVersion[] = [7, 8].map((version) => ({
   messageIds: ["m"],
   toolCallId: null,
 }));
+
+const OF_USER = { sessionId: "", scope: "user" } as const;
 
 const RECORDS = { sessionId: "main", label: "runs" };
 

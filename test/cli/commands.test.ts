@@ -332,6 +332,26 @@ describe("stemma fork, compact and delete", () => {
   });
 });
 
+describe("stemma prune", () => {
+  it("removes what is too old, when it is told to", async () => {
+    const own = await filled("prune.db");
+    const sessions = async () => (await own.json<{ sessions: unknown[] }>("sessions")).sessions.length;
+    const planned = await own.json("prune", "--older-than", "2000-01-01", "--keep-messages", "1", "--dry-run");
+    expect(planned).toMatchObject({ dryRun: true, deleted: { messages: expect.any(Number) } });
+    const asked = await run(["--db", own.db, "prune", "--keep-messages", "1"], { answering: true, input: "n\n" });
+    expect(asked).toMatchObject({ code: 1, err: expect.stringContaining("Nothing was removed") });
+    expect(await own.json("prune", "--keep-messages", "1", "--yes")).toMatchObject({ residue: "pending" });
+    expect(await own.jsonLines("show", "garden-1")).toHaveLength(1);
+    expect(await own.ok("prune")).toContain("Nothing that was deleted is left");
+    expect(await own.json("prune", "--older-than", "1d", "--yes")).toMatchObject({ deleted: {} });
+    expect(await sessions()).toBe(2);
+    const rest = await own.json("prune", "--older-than", "2999-01-01", "--metadata", "{}", "--yes", "--scrub");
+    expect(rest).toMatchObject({ dryRun: false, deleted: { sessions: 2 }, residue: "none" });
+    expect(await sessions()).toBe(0);
+    expect(await own.run("prune", "--metadata", "none")).toMatchObject({ code: 2 });
+  });
+});
+
 describe("the command line", () => {
   it("ends with 2 when it is called the wrong way, and says what is wrong", async () => {
     for (const args of [

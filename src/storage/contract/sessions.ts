@@ -1,5 +1,6 @@
 import type { SessionMessage } from "../../model/message.js";
 import type { ListOptions } from "./blocks.js";
+import type { Erased, Pruned, PruneRequest } from "./erasing.js";
 import type { MetadataValue } from "./search.js";
 
 /** A registered session, as the documents name its fields. Times are ISO text in UTC with milliseconds. */
@@ -155,8 +156,13 @@ export interface SessionRegistry {
   update(id: string, change: SessionChange): Promise<SessionInfo>;
   /** Dates a copy of a session from elsewhere, once all of it is written. Errors: `SESSION_NOT_FOUND`. */
   restore(id: string, dates: SessionDates): Promise<void>;
-  /** Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, index rows. */
-  delete(id: string): Promise<void>;
+  /**
+   * Removes the session and everything kept for it: messages, compactions, media, blocks, prompt, entries, versions, records,
+   * usage, vectors, index rows. Resolves to how much that was; of an unknown id it is nothing.
+   */
+  delete(id: string): Promise<Erased>;
+  /** One step of retention, which nobody's write waits for long; an unknown id is done. */
+  prune(id: string, request: PruneRequest): Promise<Pruned>;
   /**
    * Counts one request: adds to the session's counters, and to those of the session, the present day (UTC) and the model, ""
    * where it is not known. Tokens stop at plus or minus `Number.MAX_SAFE_INTEGER`. Errors: `SESSION_NOT_FOUND`.

@@ -105,6 +105,8 @@ export interface PathOptions {
 export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: unknown }) => void) | undefined;
 
 export interface SearchDialect {
+  /** A table for each index with a column `n`: the rows that are indexed. */
+  readonly rows: Readonly<Record<SearchIndex, string>>;
   /** The statement that indexes the document of row `n` of messages or of entries, which is not indexed yet. */
   add(index: SearchIndex, rowId: number, document: string): Statement;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */

@@ -5,7 +5,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { all, count, first, type Operation, run, tuples } from "../engine/operation.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView } from "./history.js";
 import { tokensOf } from "./measures.js";
@@ -163,15 +163,31 @@ export function* shrinkCompactions(
         rowId,
       );
     } else {
-      const next = yield* followOnPath(sessionNumber, to_n as number, place.n);
-      yield* run(
-        "UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?",
-        next.n,
-        next.id,
-        rowId,
-      );
+      yield* beginBehind(sessionNumber, rowId, to_n as number, place.n);
     }
   }
+}
+
+/**
+ * Keeps compactions on the messages that are left when all up to row `cut` are about to be removed. Gives how many were of none
+ * that is left, and go.
+ */
+export function* shrinkToBehind(sessionNumber: number, cut: number): Operation<number> {
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber), cut] as const;
+  const gone = yield* count("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ? AND to_n <= ?", range);
+  const cutOff = yield* all<CompactionRow>(
+    `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND from_n <= ?`,
+    ...range,
+  );
+  for (const { n: rowId, to_n } of cutOff) yield* beginBehind(sessionNumber, rowId, to_n as number, cut);
+  return gone;
+}
+
+// A range begins with the first message of its path behind the row `cut`.
+function* beginBehind(sessionNumber: number, rowId: number, to: number, cut: number): Operation<void> {
+  const next = yield* followOnPath(sessionNumber, to, cut);
+  const update = "UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?";
+  yield* run(update, next.n, next.id, rowId);
 }
 
 // The message after `n` on the path to the row `to`.

@@ -64,23 +64,27 @@ export function* storePieces(sql: Dialect, sessionNumber: number, hash: string, 
 
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
 
-/** Removes what stands outside the row `n` and belongs to no other row. */
-export function* dropContent(sessionNumber: number, rowId: number): Operation<void> {
+/** Removes what stands outside the rows from `lo` to `hi` and belongs to no other row. Gives how many contents that were. */
+export function* dropContent(sessionNumber: number, lo: number, hi: number = lo): Operation<number> {
+  const range = [sessionNumber, lo, hi] as const;
   const refs = yield* all<{ hash: string }>(
-    "SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?",
-    sessionNumber,
-    rowId,
+    "SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?",
+    ...range,
   );
-  if (refs.length === 0) return;
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, rowId);
+  if (refs.length === 0) return 0;
+  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?", ...range);
+  let dropped = 0;
   for (const { hash } of refs) {
     const used = yield* first(
       "SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1",
       sessionNumber,
       hash,
     );
-    if (used === undefined) yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, hash);
+    if (used !== undefined) continue;
+    yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, hash);
+    dropped += 1;
   }
+  return dropped;
 }
 
 export interface ContentRow {

@@ -265,7 +265,8 @@ export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "c
   return value === null ? `${key.replace(/[-_/]+/g, " ")}\n${content}` : content;
 }
 
-function* removeEntry(sql: Dialect, rowId: number): Operation<void> {
+/** Removes the entry of a row, without a word of it in its history. */
+export function* removeEntry(sql: Dialect, rowId: number): Operation<void> {
   if (sql.search !== null) yield* sql.search.remove("entries", rowId, rowId);
   yield* run("DELETE FROM cf_agents_search_entries WHERE n = ?", rowId);
 }

@@ -3,19 +3,12 @@ import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
-import { isScope, UPGRADED_ROWS } from "../session-id.js";
-import { removeEntries } from "./entries.js";
-import { removeRows } from "./messages.js";
-import { adoptSession, ownerOf } from "./owners.js";
-import { removeRecords } from "./records.js";
+import { adoptSession } from "./owners.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
-import { removeUpgradedBlocks } from "./upgraded-rows.js";
-import { countRequest, exactSum, insertUsageRows, removeUsage } from "./usage.js";
-import { removeAllVersions } from "./versions.js";
+import { countRequest, exactSum, insertUsageRows } from "./usage.js";
 
 // A plain append seldom touches the session's row: where it may have been the latest change, the newest message tells.
 const CHANGED = `CASE WHEN appended_until > updated_at THEN
@@ -152,21 +145,6 @@ function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Op
     isoNow(),
     id,
   );
-}
-
-/** See `SessionRegistry.delete`. */
-export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<void> {
-  if (id === UPGRADED_ROWS || isScope(id)) return;
-  if (userId !== undefined && (yield* ownerOf(id)) !== userId) return;
-  const head = yield* findSessionHead(id);
-  if (head !== null) yield* removeRows(sql, head.no);
-  yield* removeEntries(sql, id);
-  yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
-  yield* removeUpgradedBlocks(id);
-  yield* removeAllVersions(id);
-  yield* removeRecords(id);
-  yield* removeUsage(id);
-  yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
 }
 
 /** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */

@@ -50,17 +50,18 @@ function nameOf(upgraded: string, sessionId: string): string {
 
 /**
  * Removes what `agents` kept for a session. A label can be the name of a block of several sessions: each of the others takes
- * it over before.
+ * it over before. Gives how many there were.
  */
-export function* removeUpgradedBlocks(sessionId: string): Operation<void> {
+export function* removeUpgradedBlocks(sessionId: string): Operation<number> {
   const labels = yield* labelsOf(sessionId);
-  if (labels.length === 0) return;
+  if (labels.length === 0) return 0;
   const others = yield* namedSessions();
   others.delete(sessionId);
   for (const label of labels) {
     for (const other of owners(label, others)) yield* adopt(label, other);
     yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ? AND label = ?", UPGRADED_ROWS, label);
   }
+  return labels.length;
 }
 
 // The labels that a session's id ends; of the unnamed session those that no session's id ends.

@@ -14,6 +14,8 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 const SAMPLE = 10_000;
 
 export const postgresSearch: SearchDialect = {
+  rows: TABLES,
+
   add(index, rowId, document) {
     const terms = documentTerms(document);
     return {

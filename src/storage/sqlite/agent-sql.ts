@@ -35,6 +35,7 @@ export function agentStore(host: SqlHost): Store {
     transactions: transactionOf(host) !== null,
     durable: true,
     order: queueOf(host),
+    scrub: async (runner, sql, options) => (await import("./scrub.js")).scrubObject(runner, sql, options),
   });
 }
 

@@ -2,13 +2,19 @@ import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
-import { all, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
+import { all, column, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
 import { fitTerms } from "./fit-terms.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${TABLES.messages} (rowid, terms) VALUES (?, ?)`,
   entries: `INSERT INTO ${TABLES.entries} (rowid, terms) VALUES (?, ?)`,
+};
+
+// Each index notes the length of every document in a table.
+const ROWS: Record<SearchIndex, string> = {
+  messages: `(SELECT id AS n FROM ${TABLES.messages}_docsize)`,
+  entries: `(SELECT id AS n FROM ${TABLES.entries}_docsize)`,
 };
 
 // Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids.
@@ -31,7 +37,7 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
     if (first !== undefined && last !== undefined) yield* remove(index, first.n, last.n);
     for (const { n: rowId, document } of documents) if (document !== "") yield add(index, rowId, document);
   }
-  return { add, replace, remove, matches, holding, entries };
+  return { rows: ROWS, add, replace, remove, matches, holding, entries };
 }
 
 function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
@@ -169,6 +175,24 @@ export function* createSearchTables(): Operation<void> {
       yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
     }
   }
+}
+
+/** How many pages of an index are merged at once. */
+const MERGED_PAGES = 100;
+
+/** The names of the indexes' tables. */
+export const SEARCH_TABLES = Object.values(TABLES);
+
+/** Makes a step towards an index in one part, which holds no term of what was removed. False when none is left. */
+export function* mergeSearchTable(table: string, begins: boolean): Operation<boolean> {
+  const changes = "SELECT total_changes() AS changes";
+  const [before = 0] = yield* column<number>(changes);
+  // With a number below 0 all parts are to be merged, not only small ones.
+  const pages = begins ? -MERGED_PAGES : MERGED_PAGES;
+  yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${INTEGER})`, pages);
+  const [after = 0] = yield* column<number>(changes);
+  // The statement itself counts as one.
+  return after - before > 1;
 }
 
 export function* dropSearchTables(): Operation<void> {

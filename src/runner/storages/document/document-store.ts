@@ -58,6 +58,8 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       blocks: blocksOf(places, held, own),
       entries: entriesOf(places, own),
       records: recordsOf(held, own),
+      deleteMemory: (scope) => places.write(scope, () => own.deleteMemory(scope)),
+      pruneVersions: (scope, request) => places.write(scope, () => own.pruneVersions(scope, request)),
       writeTogether: (writes) =>
         places.writeAll(writes.map(keyOf), async () => {
           await own.writeTogether(writes);

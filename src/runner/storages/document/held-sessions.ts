@@ -2,7 +2,7 @@
 import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";
-import type { Store } from "../../../storage/contract.js";
+import type { Erased, Store } from "../../../storage/contract.js";
 import { isScope } from "../../../storage/session-id.js";
 import type { SessionState, SessionStorage } from "../../types.js";
 import { invalidId, isScopeKey, scopeKey } from "../session-id.js";
@@ -76,12 +76,20 @@ export class HeldSessions {
     });
   }
 
-  /** Removes a session from the storage. */
-  remove(id: string): Promise<void> {
+  /** Removes a session from the storage. What cannot be read is removed all the same, and not counted. */
+  remove(id: string): Promise<Erased> {
     return this.order.write(id, async () => {
       this.assertOpen();
-      await this.storage.delete(keyOf(id));
-      await this.#forget(id);
+      await this.#load(id).catch((error: unknown) => {
+        if (!StemmaError.isInstance(error, "CORRUPT_STATE")) throw error;
+      });
+      try {
+        const erased = await this.inner.sessions.delete(id);
+        await this.storage.delete(keyOf(id));
+        return erased;
+      } finally {
+        await this.#forget(id);
+      }
     });
   }
 

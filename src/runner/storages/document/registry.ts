@@ -23,8 +23,15 @@ export function registryOf(held: HeldSessions, { sessions, session, userId }: St
     update: (id, change) => write([id], () => sessions.update(id, change)),
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),
     async delete(id) {
-      if (userId !== undefined && (await read(id, () => sessions.get(id))) === null) return;
-      await held.remove(id);
+      const isOther = userId !== undefined && (await read(id, () => sessions.get(id))) === null;
+      return isOther ? sessions.delete(id) : held.remove(id);
+    },
+    async prune(id, request) {
+      if (request.dryRun === true) return read(id, () => sessions.prune(id, request));
+      const pruned = await write([id], () => sessions.prune(id, request));
+      // A session that is gone from memory is not gone from the storage.
+      if (pruned.deleted.sessions === 1) await held.remove(id);
+      return pruned;
     },
     addUsage: (id, input, output, cost, model) => write([id], () => sessions.addUsage(id, input, output, cost, model)),
     usageRows: (id) => read(id, () => sessions.usageRows(id)),

@@ -1,0 +1,119 @@
+import { StemmaError } from "../errors.js";
+import { assertOptions } from "../session/arguments.js";
+import { assertSessionMetadata } from "../session/search-options.js";
+import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
+import { assertUserId } from "../storage/session-id.js";
+import { residueOf, sumOf } from "./erase.js";
+import type { RetainOptions, RetentionReceipt } from "./options.js";
+
+/** How long a step is to take, in milliseconds: well below the 50 that a writer may wait, for machines that are busy. */
+const STEP = { least: 5, most: 12 } as const;
+/** The rows of a first step, which takes that long nowhere. Where a round trip does, fewer rows would not help. */
+const FEWEST_ROWS = 32;
+const MOST_ROWS = 2000;
+
+/** Does a step, or counts what all of them would remove. */
+type Step = (step: { readonly limit: number; readonly dryRun: boolean }) => Promise<Pruned>;
+
+/** See `SessionManager.retain`. */
+export async function retain(
+  whole: Store,
+  options: RetainOptions,
+  removed: (sessionId: string) => void,
+): Promise<RetentionReceipt> {
+  const { olderThan, keepMessages, keepVersions, userId, metadata, dryRun = false } = given(options);
+  const store = userId === undefined ? whole : whole.forUser(userId);
+  const changedBefore = olderThan === undefined ? undefined : timeOf(olderThan);
+  const found: Partial<RowCounts>[] = [];
+  const prune = async (step: Step): Promise<void> => {
+    const { deleted } = await step({ limit: FEWEST_ROWS, dryRun: true });
+    // Most sessions have nothing to lose, and no writer waits for a look.
+    if (Object.values(deleted).every((rows) => rows === 0)) return;
+    if (dryRun) found.push(deleted);
+    else for await (const rows of steps(step)) found.push(rows);
+  };
+  const pruneVersions = async (own: Store, scope: MemoryScope): Promise<void> => {
+    if (keepVersions !== undefined) await prune((step) => own.pruneVersions(scope, { keep: keepVersions, ...step }));
+  };
+  for await (const { id, updated_at } of sessionsOf(store, metadata)) {
+    const isOld = changedBefore !== undefined && updated_at < changedBefore;
+    if (isOld || keepMessages !== undefined) {
+      await prune((step) => store.sessions.prune(id, { changedBefore, keepMessages, ...step }));
+    }
+    if (isOld && !dryRun) removed(id);
+    else if (!isOld) await pruneVersions(store, { sessionId: id });
+  }
+  // What is kept for users and keys has no metadata.
+  for await (const owner of metadata === undefined ? ownersOf(store) : []) {
+    if ("key" in owner) await pruneVersions(store, { sessionId: "", scope: owner });
+    else await pruneVersions(store.forUser(owner.user), { sessionId: "", scope: "user" });
+  }
+  return { dryRun, deleted: sumOf(found), residue: residueOf(store) };
+}
+
+async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
+  for (let limit = FEWEST_ROWS, done = false; !done; ) {
+    const begun = performance.now();
+    const pruned = await step({ limit, dryRun: false });
+    const taken = performance.now() - begun;
+    yield pruned.deleted;
+    ({ done } = pruned);
+    if (taken < STEP.least) limit = Math.min(MOST_ROWS, limit * 2);
+    if (taken > STEP.most) limit = Math.max(FEWEST_ROWS, Math.floor(limit / 2));
+    // Whoever waits to write looks again now and then: there is twice as long for it as this took.
+    await new Promise((resolve) => setTimeout(resolve, 2 * taken));
+  }
+}
+
+const PAGE = 100;
+
+async function* sessionsOf(
+  { sessions }: Store,
+  metadata: RetainOptions["metadata"],
+): AsyncIterable<{ readonly id: string; readonly updated_at: string }> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await sessions.list({ metadata, limit: PAGE, cursor });
+    yield* page.sessions;
+    if (page.nextCursor === null) return;
+    cursor = page.nextCursor;
+  }
+}
+
+async function* ownersOf({
+  blocks,
+  userId,
+}: Store): AsyncIterable<{ readonly user: string } | { readonly key: string }> {
+  if (userId !== undefined) return yield { user: userId };
+  for (const kind of ["user", "key"] as const) {
+    for (let after: string | undefined; ; ) {
+      const names = await blocks.owners(kind, { after, limit: PAGE });
+      for (const name of names) yield kind === "user" ? { user: name } : { key: name };
+      after = names.at(-1);
+      if (names.length < PAGE) break;
+    }
+  }
+}
+
+function timeOf(olderThan: number | Date): string {
+  const time = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
+  const date = new Date(time);
+  if (!Number.isNaN(date.getTime())) return date.toISOString();
+  throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan is an age in milliseconds, or a Date.");
+}
+
+function given(options: RetainOptions): RetainOptions {
+  assertOptions(options, "retain()");
+  const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
+  for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
+    if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;
+    throw new StemmaError("INVALID_ARGUMENT", { [name]: number }, `${name} is a whole number above 0.`);
+  }
+  if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
+    const message = "retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.";
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  }
+  if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) timeOf(Number.NaN);
+  if (userId !== undefined) assertUserId(userId);
+  if (metadata !== undefined) assertSessionMetadata(metadata, "metadata");
+  return options;
+}

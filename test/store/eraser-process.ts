@@ -1,0 +1,10 @@
+// Erases the user "ada" of a database. Says when it begins.
+import { writeSync } from "node:fs";
+import { SessionManager } from "../../src/manager/session-manager.js";
+import { sqlite } from "../../src/sqlite.js";
+
+const manager = SessionManager.create(sqlite(process.argv[2] as string));
+await manager.store.migrate();
+writeSync(1, "begin\n");
+await manager.eraseUser("ada");
+await manager.store.close();
