@@ -6,7 +6,7 @@ import { studioPage } from "./studio-page.mjs";
 
 /** Where the package is to get, and above what this check fails. */
 const GOAL = 30_000;
-const LIMIT = 74_000;
+const LIMIT = 75_000;
 /** Of all files of the studio's page together. */
 const PAGE_LIMIT = 80_000;
 
