@@ -160,18 +160,35 @@ describe("what was erased", () => {
     await manager.store.close();
   });
 
+  it("is gone from every table where the host keeps the files", async () => {
+    const database = new Database(":memory:");
+    const sql = (strings: TemplateStringsArray, ...values: unknown[]) => {
+      const statement = database.prepare(strings.join("?"));
+      return statement.reader ? statement.all(...values) : [statement.run(...values)].slice(1);
+    };
+    const manager = SessionManager.create({ sql, transactionSync: <T>(work: () => T) => work() });
+    for (const id of ["a", "b"]) await manager.append(id, message("m", `kanarienvogel ${id}`));
+    await manager.delete("b", { scrub: false });
+    const terms = database
+      .prepare("SELECT count(*) FROM assistant_fts_data WHERE instr(block, 'kanarienvogel')")
+      .pluck();
+    expect((await manager.delete("a")).residue).toBe("unknown");
+    expect(terms.get()).toBe(0);
+  });
+
   it("is erased as a whole by a second call, wherever the first was killed", async () => {
     for (const delay of [0, 10, 30, 70, 150]) {
       const path = newPath();
       const { manager, words } = await filled(path);
       const mine = manager.forUser("ada");
       for (let chat = 0; chat < 30; chat += 1) await mine.append(`ada-${chat}`, message("m", words[chat]));
+      const messages = await manager.store.session("ada").count();
       await manager.store.close();
       await killed(path, delay);
       const after = managerOf(path);
       // A session is there as a whole, or not at all.
       const left = (await after.listPage({ userId: "ada", limit: 100 })).sessions;
-      for (const { id } of left) expect(await after.store.session(id).count()).toBe(id === "ada" ? 81 : 1);
+      for (const { id } of left) expect(await after.store.session(id).count()).toBe(id === "ada" ? messages : 1);
       expect((await after.eraseUser("ada")).residue).toBe("none");
       expect(hits(path, words)).toEqual({ file: 0, "-wal": 0 });
       expect((await after.store.check?.())?.problems).toEqual([]);

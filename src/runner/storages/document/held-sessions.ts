@@ -76,13 +76,17 @@ export class HeldSessions {
     });
   }
 
-  /** Removes a session from the storage. What cannot be read is removed all the same, and not counted. */
-  remove(id: string): Promise<Erased> {
+  /**
+   * Removes a session from the storage, where `isWanted` says so. What cannot be read is removed all the same, and not counted.
+   * Null where it stays.
+   */
+  remove(id: string, isWanted = async (): Promise<boolean> => true): Promise<Erased | null> {
     return this.order.write(id, async () => {
       this.assertOpen();
       await this.#load(id).catch((error: unknown) => {
         if (!StemmaError.isInstance(error, "CORRUPT_STATE")) throw error;
       });
+      if (!(await isWanted())) return null;
       try {
         const erased = await this.inner.sessions.delete(id);
         await this.storage.delete(keyOf(id));

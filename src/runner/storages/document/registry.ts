@@ -24,14 +24,18 @@ export function registryOf(held: HeldSessions, { sessions, session, userId }: St
     restore: (id, dates) => write([id], () => sessions.restore(id, dates)),
     async delete(id) {
       const isOther = userId !== undefined && (await read(id, () => sessions.get(id))) === null;
-      return isOther ? sessions.delete(id) : held.remove(id);
+      return (isOther ? null : await held.remove(id)) ?? sessions.delete(id);
     },
     async prune(id, request) {
-      if (request.dryRun === true) return read(id, () => sessions.prune(id, request));
-      const pruned = await write([id], () => sessions.prune(id, request));
-      // A session that is gone from memory is not gone from the storage.
-      if (pruned.deleted.sessions === 1) await held.remove(id);
-      return pruned;
+      const { changedBefore, dryRun = false } = request;
+      if (dryRun) return read(id, () => sessions.prune(id, request));
+      if (changedBefore !== undefined) {
+        // A state is removed as a whole, however large it is.
+        const isOld = async () => ((await sessions.get(id))?.updated_at ?? changedBefore) < changedBefore;
+        const erased = await held.remove(id, isOld);
+        if (erased !== null) return { deleted: erased.deleted, done: true };
+      }
+      return write([id], () => sessions.prune(id, request));
     },
     addUsage: (id, input, output, cost, model) => write([id], () => sessions.addUsage(id, input, output, cost, model)),
     usageRows: (id) => read(id, () => sessions.usageRows(id)),
