@@ -1,6 +1,10 @@
+import { damagedLogs } from "../rows/damaged-logs.js";
 import { faultsRow } from "../rows/faults.js";
 import { kills } from "../rows/kills.js";
+import { appendCost, coldOpen, completeHistory } from "../rows/long-sessions.js";
+import { randomQueries } from "../rows/random-queries.js";
 import { eightProcesses, fullWriters } from "../rows/several-processes.js";
+import { shapes } from "../rows/shapes.js";
 import { terminatedConnections } from "../rows/terminated-connections.js";
 import { blockAppends, editsDuringCompaction, parallelAppends } from "../rows/together.js";
 import type { Row } from "./row.js";
@@ -8,6 +12,7 @@ import type { Row } from "./row.js";
 /** In the order in which they run, and stand in the table. */
 export const ROWS: readonly Row[] = [
   kills,
+  damagedLogs,
   faultsRow,
   terminatedConnections,
   eightProcesses,
@@ -15,4 +20,9 @@ export const ROWS: readonly Row[] = [
   blockAppends,
   fullWriters,
   editsDuringCompaction,
+  randomQueries,
+  shapes,
+  appendCost,
+  coldOpen,
+  completeHistory,
 ];
