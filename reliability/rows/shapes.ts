@@ -13,13 +13,11 @@ const text = fc.oneof(
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
-    text,
-    fc.double(),
-    fc.integer(),
-    fc.boolean(),
-    fc.constantFrom<unknown>(null, undefined, 0, -0, 1e308, new Date(0), new Uint8Array(3), 10n, Number.NaN),
-    fc.array(tie("any"), { maxLength: 4 }),
-    fc.dictionary(text, tie("any"), { maxKeys: 4 }),
+    { weight: 20, arbitrary: text },
+    { weight: 20, arbitrary: fc.constantFrom<unknown>(null, 0, -0, 1e308, true, 0.1, -7) },
+    { weight: 10, arbitrary: fc.array(tie("any"), { maxLength: 4 }) },
+    { weight: 10, arbitrary: fc.dictionary(text, tie("any"), { maxKeys: 4 }) },
+    { weight: 1, arbitrary: fc.constantFrom<unknown>(undefined, new Date(0), new Uint8Array(3), 10n, Number.NaN) },
   ),
 })).any;
 const part = fc.oneof(

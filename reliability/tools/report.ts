@@ -38,8 +38,7 @@ export function saveFigures(figures: readonly Figure[]): void {
 /** Puts figures in the place of the older ones of the same row and engine, and all of them into the page. */
 export function publishFigures(figures: readonly Figure[]): void {
   const older = existsSync(PUBLISHED) ? (JSON.parse(readFileSync(PUBLISHED, "utf8")) as Figure[]) : [];
-  const isNew = (figure: Figure) =>
-    figures.some(({ number, engine }) => number === figure.number && engine === figure.engine);
+  const isNew = (old: Figure) => figures.some((figure) => figure.title === old.title && figure.engine === old.engine);
   const all = [...older.filter((figure) => !isNew(figure)), ...figures].sort((a, b) => a.number - b.number);
   write(
     PUBLISHED,

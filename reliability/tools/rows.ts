@@ -2,6 +2,7 @@ import { damagedLogs } from "../rows/damaged-logs.js";
 import { faultsRow } from "../rows/faults.js";
 import { kills } from "../rows/kills.js";
 import { appendCost, coldOpen, completeHistory } from "../rows/long-sessions.js";
+import { powerCuts, powerCutsNormal } from "../rows/power-cuts.js";
 import { randomQueries } from "../rows/random-queries.js";
 import { eightProcesses, fullWriters } from "../rows/several-processes.js";
 import { shapes } from "../rows/shapes.js";
@@ -25,4 +26,6 @@ export const ROWS: readonly Row[] = [
   appendCost,
   coldOpen,
   completeHistory,
+  powerCuts,
+  powerCutsNormal,
 ];

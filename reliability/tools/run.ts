@@ -31,7 +31,11 @@ export async function runRows({ folder: programs, quick, only, publish }: Run): 
         const size = sizes[quick ? 1 : 0];
         const started = performance.now();
         const place = mkdtempSync(join(folder, "row-"));
-        const result = await runRow(row, [String(row.number), name, String(size), place, server?.url ?? ""], programs);
+        const result = await runRow(
+          row,
+          [String(ROWS.indexOf(row)), name, String(size), place, server?.url ?? ""],
+          programs,
+        );
         rmSync(place, { recursive: true, force: true });
         const seconds = Math.round((performance.now() - started) / 100) / 10;
         const { number, title, target } = row;
