@@ -67,3 +67,18 @@ export const scriptsInStudio: Row = {
     return { ...result(tests, figure), met: tests.failed.length === 0 && tests.passed > 0 };
   },
 };
+
+export const foreignHosts: Row = {
+  number: 29,
+  title: "a foreign `Host` or `Origin` on every route of the studio, of MCP and of the chat",
+  target: "refused",
+  sizes: { everywhere: [1, 1] },
+  async run({ folder }: Scene) {
+    const studio = runTests(folder, ["test/studio/routes.test.ts"]);
+    const mcp = runTests(folder, ["test/mcp/http.test.ts", "-t", "answers its own token, host and origin only"]);
+    const chat = runTests(folder, ["test/ai-sdk/chat-handler.test.ts", "-t", "whoever asks"]);
+    const failed = [studio, mcp, chat].flatMap((tests) => tests.failed);
+    const passed = studio.passed + mcp.passed + chat.passed;
+    return { figure: `${failed.length} answered, of ${passed} cases`, met: failed.length === 0, details: failed };
+  },
+};

@@ -1,7 +1,9 @@
 import { canaries } from "../rows/canaries.js";
 import { damagedLogs } from "../rows/damaged-logs.js";
+import { escapes } from "../rows/escapes.js";
 import { faultsRow } from "../rows/faults.js";
 import { fileClaims } from "../rows/file-claims.js";
+import { forgedHeaders } from "../rows/forged-headers.js";
 import { fullDisk } from "../rows/full-disk.js";
 import { levelHeap } from "../rows/heap.js";
 import { kills } from "../rows/kills.js";
@@ -12,7 +14,7 @@ import { randomQueries } from "../rows/random-queries.js";
 import { eightProcesses, fullWriters } from "../rows/several-processes.js";
 import { shapes } from "../rows/shapes.js";
 import { terminatedConnections } from "../rows/terminated-connections.js";
-import { flippedDatabases, rowsOfColdObject, scriptsInStudio, upgrades } from "../rows/tests.js";
+import { flippedDatabases, foreignHosts, rowsOfColdObject, scriptsInStudio, upgrades } from "../rows/tests.js";
 import { blockAppends, editsDuringCompaction, parallelAppends } from "../rows/together.js";
 import type { Row } from "./row.js";
 
@@ -41,7 +43,10 @@ export const ROWS: readonly Row[] = [
   rowsOfColdObject,
   levelHeap,
   canaries,
+  forgedHeaders,
   scriptsInStudio,
+  escapes,
+  foreignHosts,
   powerCuts,
   powerCutsNormal,
 ];
