@@ -63,5 +63,5 @@ const modelRow = (number: number, sizes: Row["sizes"]): Row => ({
   },
 });
 
-export const embeddedModels = modelRow(14, { SQLite: [1_000_000, 3_000], memory: [1_000_000, 3_000] });
+export const embeddedModels = modelRow(14, { SQLite: [1_000_000, 2_000], memory: [1_000_000, 1_000] });
 export const postgresModels = modelRow(15, { Postgres: [100_000, 500] });

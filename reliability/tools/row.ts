@@ -10,7 +10,7 @@ export interface Row {
   /** What is done, and how often: `{size} kills` has the size in it. */
   readonly title: string;
   readonly target: string;
-  /** The engines that it is measured on, each with how much is done in a whole run and in a quick one. */
+  /** The engines that it is measured on, each with how much is done in a whole run and in a quick one; 0 leaves it out. */
   readonly sizes: Readonly<Partial<Record<Engine, readonly [whole: number, quick: number]>>>;
   /** It makes file systems of its own. */
   readonly mounts?: boolean;

@@ -29,6 +29,7 @@ export async function runRows({ folder: programs, quick, only, publish }: Run): 
     for (const row of chosen) {
       for (const [name, sizes] of Object.entries(row.sizes)) {
         const size = sizes[quick ? 1 : 0];
+        if (size === 0) continue;
         const started = performance.now();
         const place = mkdtempSync(join(folder, "row-"));
         const result = await runRow(
