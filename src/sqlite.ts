@@ -41,14 +41,15 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
   if (typeof options !== "object" || options === null) {
     throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() are an object.");
   }
-  const client = typeof source === "string" ? openFile(source, options) : source;
+  const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
     const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
   const durable = source !== ":memory:";
-  const connection = connectClient(client, watchFile(client) ?? undefined);
+  const waiting = { patience };
+  const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting });
   const opening: SqlStoreOptions = {
     transactions: true,
     durable,
@@ -58,13 +59,13 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
       (await import("./storage/sqlite/backup.js")).backupFile(connection, path, given, (copy) =>
         sqlite(copy, { search: options.search }),
       ),
-    scrub: async (...given) => (await import("./storage/sqlite/scrub.js")).scrubFile(...given),
+    scrub: async (...given) => (await import("./storage/sqlite/scrub.js")).scrubFile(waiting, ...given),
   };
   const check = sqliteCheck({ schema: "temp", integrity: true });
   return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
 }
 
-function openFile(path: string, options: SqliteOptions): SqliteClient {
+function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
   const { synchronous = "full", busyTimeout = 5000 } = options;
   if (synchronous !== "full" && synchronous !== "normal") {
     throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous is "full" or "normal".');
@@ -88,10 +89,12 @@ function openFile(path: string, options: SqliteOptions): SqliteClient {
       `busy_timeout = ${busyTimeout}`,
       "journal_mode = WAL",
       `synchronous = ${synchronous.toUpperCase()}`,
+      // From here on the connection waits, which meets a free moment sooner.
+      "busy_timeout = 0",
     ]) {
       client.exec(`PRAGMA ${pragma}`);
     }
-    return client;
+    return { client, patience: busyTimeout };
   } catch (error) {
     // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
     client?.close();

@@ -57,6 +57,7 @@ export const GUIDE = [
     text: "Background",
     items: [
       { text: "What is promised", link: "/promises" },
+      { text: "Reliability", link: "/reliability" },
       { text: "Comparison", link: "/comparison" },
       { text: "Benchmark", link: "/benchmark" },
       { text: "Upgrading from agents", link: "/upgrading-from-agents" },

@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { SyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, Statement } from "../engine/operation.js";
+import { isBusy, untilFree } from "./patience.js";
 
 /**
  * What the SQLite modules have in common: better-sqlite3, node:sqlite, bun:sqlite, libsql. An open database of any of them is one.
@@ -46,8 +47,22 @@ interface PreparedStatement {
   values?(...values: unknown[]): unknown[][];
 }
 
-/** A connection on an open database. Statements are prepared once. `assertInPlace` throws when its file is no longer there. */
-export function connectClient(client: SqliteClient, assertInPlace: () => void = () => {}): SyncConnection {
+/** How long a statement waits for other connections beyond what the client does itself, in milliseconds. */
+export interface Waiting {
+  patience: number;
+}
+
+interface Connecting {
+  /** Throws when the database's file is no longer there. */
+  readonly assertInPlace?: (() => void) | undefined;
+  readonly waiting?: Waiting;
+}
+
+/** A connection on an open database. Statements are prepared once. */
+export function connectClient(
+  client: SqliteClient,
+  { assertInPlace = () => {}, waiting = { patience: 0 } }: Connecting = {},
+): SyncConnection {
   const prepared: Record<Form, Map<string, Execute>> = { rows: new Map(), column: new Map(), tuples: new Map() };
   let depth = 0;
 
@@ -57,9 +72,17 @@ export function connectClient(client: SqliteClient, assertInPlace: () => void = 
     return execute;
   };
 
+  const attempt = (form: Form, sql: string, values: readonly unknown[]): unknown =>
+    (prepared[form].get(sql) ?? prepare(form, sql))(values);
+
   const answer = (form: Form, sql: string, values: readonly unknown[]): unknown => {
     try {
-      return (prepared[form].get(sql) ?? prepare(form, sql))(values);
+      return attempt(form, sql, values);
+    } catch (error) {
+      if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error);
+    }
+    try {
+      return untilFree(waiting.patience, () => attempt(form, sql, values));
     } catch (error) {
       throw sqliteError(error);
     }
@@ -156,7 +179,7 @@ export function sqliteError(error: unknown, file = "The file"): unknown {
   const primary = typeof errcode === "number" ? errcode & 0xff : undefined;
   const fail = (stemmaCode: ConstructorParameters<typeof StemmaError>[0], message: string) =>
     new StemmaError(stemmaCode, { sqlite: code, errcode }, message, { cause: error });
-  if (primary === 5 || primary === 6 || /SQLITE_BUSY|SQLITE_LOCKED|database (?:table )?is locked/.test(text)) {
+  if (isBusy(error)) {
     return fail(
       "STORE_LOCKED",
       "Another connection held the database longer than the busy timeout. Try again, or end that connection.",

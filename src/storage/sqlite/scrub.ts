@@ -3,6 +3,7 @@ import type { Residue, ScrubOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, run } from "../engine/operation.js";
 import type { Runner } from "../engine/runner.js";
+import type { Waiting } from "./client.js";
 import { dropSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search.js";
 
 /** How long it waits for other connections, in milliseconds: a reader that stays would hold up the whole process. */
@@ -21,13 +22,20 @@ async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
 }
 
 /** See `Store.scrub`, of a database in a file. */
-export async function scrubFile(runner: Runner, sql: Dialect, { maxBytes }: ScrubOptions): Promise<Residue> {
+export async function scrubFile(
+  waiting: Waiting,
+  runner: Runner,
+  sql: Dialect,
+  { maxBytes }: ScrubOptions,
+): Promise<Residue> {
   const bytes = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
   const [size = 0] = await runner.single(() => column<number>(bytes));
   if (maxBytes !== undefined && size > maxBytes) return "pending";
   const [timeout = 0] = await runner.single(() => column<number>("PRAGMA busy_timeout"));
+  const { patience } = waiting;
   try {
-    await runner.single(() => column(`PRAGMA busy_timeout = ${Math.min(WAIT, timeout)}`));
+    waiting.patience = Math.min(WAIT, patience);
+    await runner.single(() => column(`PRAGMA busy_timeout = ${Math.min(WAIT, Math.max(timeout, patience))}`));
     await scrubIndex(runner, sql);
     // Only a file that is written anew holds nothing else: moving rows leaves copies in the unused part of pages.
     await runner.single(() => run("VACUUM"));
@@ -36,6 +44,7 @@ export async function scrubFile(runner: Runner, sql: Dialect, { maxBytes }: Scru
     if (isInUse(error)) return "pending";
     throw error;
   } finally {
+    waiting.patience = patience;
     await runner.single(() => column(`PRAGMA busy_timeout = ${timeout}`));
   }
 }

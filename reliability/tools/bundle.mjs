@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { entryPoints } from "../../scripts/entry-points.mjs";
+import { studioDefine } from "../../scripts/studio-page.mjs";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Bundles the rows and their programs with the sources as they are now. Resolves to their folder, which can see the project's packages. */
+export async function bundlePrograms() {
+  const outdir = `${ROOT}node_modules/.cache/stemma/reliability-${process.pid}`;
+  const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+  const sources = entryPoints(manifest).filter(({ specifier }) => specifier !== null);
+  const programs = readdirSync(`${ROOT}reliability/programs`).map((file) => `${ROOT}reliability/programs/${file}`);
+  await build({
+    entryPoints: [
+      `${ROOT}reliability/tools/run.ts`,
+      `${ROOT}reliability/tools/run-row.ts`,
+      `${ROOT}test/runner/commit-child.ts`,
+      ...programs,
+    ],
+    entryNames: "[name]",
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    packages: "external",
+    alias: {
+      ...Object.fromEntries(sources.map(({ specifier, source }) => [specifier, `${ROOT}${source}`])),
+      vitest: `${ROOT}reliability/tools/expect.ts`,
+    },
+    define: await studioDefine(),
+    outExtension: { ".js": ".mjs" },
+    plugins: [inPlace],
+    logLevel: "error",
+  });
+  return outdir;
+}
+
+/** A bundled module finds what lies beside its source. */
+const inPlace = {
+  name: "in-place",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/(test|reliability)\/.*\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8")
+        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
+        .replaceAll("import.meta.url", JSON.stringify(`file://${path}`)),
+      loader: "ts",
+    }));
+  },
+};

@@ -1,0 +1,69 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Engine, Result } from "./row.js";
+
+/** What one row came to on one engine. */
+export interface Figure extends Result {
+  readonly number: number;
+  readonly title: string;
+  readonly target: string;
+  readonly engine: Engine;
+  readonly size: number;
+  readonly seconds: number;
+  /** UTC. */
+  readonly date: string;
+  readonly commit: string;
+  /** `load`: how many programs ran beside it when the run began. */
+  readonly machine: { readonly node: string; readonly cpu: string; readonly load: number };
+}
+
+const ROOT = join(import.meta.dirname, "../..");
+const RUN = join(ROOT, "reliability/results/results.json");
+const PUBLISHED = join(ROOT, "docs/reliability/results.json");
+const PAGE = join(ROOT, "docs/reliability.md");
+
+export function printFigure({ number, engine, title, size, figure, met, seconds, details }: Figure): void {
+  const verdict = met ? "met" : "MISSED";
+  console.log(
+    `${String(number).padStart(2)} ${engine.padEnd(10)} ${verdict.padEnd(6)} ${titleOf(title, size)}: ${figure} (${seconds} s)`,
+  );
+  if (!met && details !== undefined) console.log(typeof details === "string" ? details : JSON.stringify(details));
+}
+
+/** Leaves the figures of a run where the next one overwrites them. */
+export function saveFigures(figures: readonly Figure[]): void {
+  write(RUN, figures);
+}
+
+/** Puts figures in the place of the older ones of the same row and engine, and all of them into the page. */
+export function publishFigures(figures: readonly Figure[]): void {
+  const older = existsSync(PUBLISHED) ? (JSON.parse(readFileSync(PUBLISHED, "utf8")) as Figure[]) : [];
+  const isNew = (old: Figure) => figures.some((figure) => figure.title === old.title && figure.engine === old.engine);
+  const all = [...older.filter((figure) => !isNew(figure)), ...figures].sort((a, b) => a.number - b.number);
+  write(
+    PUBLISHED,
+    all.map(({ details: _, ...figure }) => figure),
+  );
+  const page = readFileSync(PAGE, "utf8");
+  const [opening, closing] = ["<!-- figures -->", "<!-- /figures -->"];
+  const [head, tail] = [page.indexOf(opening) + opening.length, page.indexOf(closing)];
+  writeFileSync(PAGE, `${page.slice(0, head)}\n${tableOf(all)}\n${page.slice(tail)}`);
+}
+
+function tableOf(figures: readonly Figure[]): string {
+  const lines = figures.map(({ number, title, target, engine, size, figure, met, seconds, date, commit, machine }) => {
+    const shown = met ? figure : `**${figure}**`;
+    const made = `${date}, ${commit}, ${seconds} s, load ${machine.load.toFixed(1)}`;
+    return `| ${number} | ${titleOf(title, size)} | ${target} | ${engine} | ${shown} | ${made} |`;
+  });
+  const machines = [...new Set(figures.map(({ machine }) => `Node ${machine.node}, ${machine.cpu}`))].join("; ");
+  const heads = ["#", "What is done", "Target", "Where", "Measured", "When, commit, time, load"];
+  return [`| ${heads.join(" | ")} |`, `|${" --- |".repeat(heads.length)}`, ...lines, "", `${machines}.`].join("\n");
+}
+
+const titleOf = (title: string, size: number) => title.replace("{size}", size.toLocaleString("en-US"));
+
+function write(path: string, figures: readonly object[]): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(figures, undefined, 1)}\n`);
+}
