@@ -22,35 +22,31 @@ type Attempt = (disk: SmallDisk, trial: Trial, point: string) => Promise<void>;
 async function inSqlite(disk: SmallDisk, { partial, stuck }: Trial, point: string): Promise<void> {
   const store = sqlite(join(disk.path, "chats.db"));
   const session = Session.create(store).forSession("s");
+  const stored = async () => (await session.getHistory()).map(({ id }) => id).join();
   await session.appendMessage(message("first"));
-  return attempt(Number(point));
-
-  async function attempt(bytes: number): Promise<void> {
-    disk.leave(bytes);
-    const batches: string[][] = [["first"]];
-    for (let batch = 0; ; batch += 1) {
-      const ids = numbered(`${batch}-`, 5);
-      try {
-        await session.appendAll(ids.map((id) => message(id, `${id} `.repeat(100))));
-        batches.push(ids);
-      } catch (error) {
-        if (!StemmaError.isInstance(error)) partial.push(`${point}: ${error}`);
-        break;
-      }
-    }
-    const stored = async () => (await session.getHistory()).map(({ id }) => id).join();
-    if ((await stored()) !== batches.flat().join()) partial.push(`${point}: it holds ${await stored()}`);
-    disk.free();
+  disk.leave(Number(point));
+  const acknowledged = ["first"];
+  for (let batch = 0; ; batch += 1) {
+    const ids = numbered(`${batch}-`, 5);
     try {
-      await session.appendMessage(message("freed"));
-      if ((await stored()) !== [...batches.flat(), "freed"].join()) stuck.push(`${point}: it holds ${await stored()}`);
-      const { problems } = (await store.check?.()) ?? { problems: [] };
-      if (problems.length > 0) partial.push(`${point}: ${problems.map((problem) => problem.message)}`);
+      await session.appendAll(ids.map((id) => message(id, `${id} `.repeat(100))));
+      acknowledged.push(...ids);
     } catch (error) {
-      stuck.push(`${point}: ${error}`);
+      if (!StemmaError.isInstance(error)) partial.push(`${point}: ${error}`);
+      break;
     }
-    await store.close();
   }
+  if ((await stored()) !== acknowledged.join()) partial.push(`${point}: it holds ${await stored()}`);
+  disk.free();
+  try {
+    await session.appendMessage(message("freed"));
+    if ((await stored()) !== [...acknowledged, "freed"].join()) stuck.push(`${point}: it holds ${await stored()}`);
+    const problems = (await store.check?.())?.problems ?? [];
+    partial.push(...problems.map((problem) => `${point}: ${problem.message}`));
+  } catch (error) {
+    stuck.push(`${point}: ${error}`);
+  }
+  await store.close();
 }
 
 /** The state of a session, ever larger, until the disk is full; then the last one that was saved must be there, and nothing beside it. */

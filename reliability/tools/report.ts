@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Engine, Result } from "./row.js";
+import { ROWS } from "./rows.js";
 
 /** What one row came to on one engine. */
 export interface Figure extends Result {
@@ -39,7 +40,10 @@ export function saveFigures(figures: readonly Figure[]): void {
 export function publishFigures(figures: readonly Figure[]): void {
   const older = existsSync(PUBLISHED) ? (JSON.parse(readFileSync(PUBLISHED, "utf8")) as Figure[]) : [];
   const isNew = (old: Figure) => figures.some((figure) => figure.title === old.title && figure.engine === old.engine);
-  const all = [...older.filter((figure) => !isNew(figure)), ...figures].sort((a, b) => a.number - b.number);
+  const isKnown = (old: Figure) => ROWS.some(({ title }) => title === old.title);
+  const all = [...older.filter((figure) => isKnown(figure) && !isNew(figure)), ...figures].sort(
+    (a, b) => a.number - b.number,
+  );
   write(
     PUBLISHED,
     all.map(({ details: _, ...figure }) => figure),

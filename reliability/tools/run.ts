@@ -42,15 +42,18 @@ export async function runRows({ folder: programs, quick, only, publish }: Run): 
         const { number, title, target } = row;
         figures.push({ number, title, target, engine: name as Engine, size, seconds, ...commit(), machine, ...result });
         printFigure(figures.at(-1) as Figure);
+        saveFigures(figures);
         // Kept as it goes: a whole run takes long.
         if (publish) publishFigures(figures);
       }
     }
   } finally {
+    // The server's process does not keep this one alive while it ends.
+    const waiting = setInterval(() => {}, 1_000);
     await server?.stop();
+    clearInterval(waiting);
     rmSync(folder, { recursive: true, force: true });
   }
-  saveFigures(figures);
   const missed = figures.filter(({ met }) => !met).length;
   const seconds = figures.reduce((sum, figure) => sum + figure.seconds, 0);
   console.log(
