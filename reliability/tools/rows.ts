@@ -1,5 +1,6 @@
 import { canaries } from "../rows/canaries.js";
 import { damagedLogs } from "../rows/damaged-logs.js";
+import { erasing } from "../rows/erasing.js";
 import { escapes } from "../rows/escapes.js";
 import { faultsRow } from "../rows/faults.js";
 import { fileClaims } from "../rows/file-claims.js";
@@ -47,6 +48,7 @@ export const ROWS: readonly Row[] = [
   scriptsInStudio,
   escapes,
   foreignHosts,
+  erasing,
   powerCuts,
   powerCutsNormal,
 ];
