@@ -23,11 +23,11 @@ try {
 
   file("package.json", JSON.stringify({ name: "stranger", private: true, type: "module" }));
   // With what its optional entry points are for.
-  run(
-    "npm",
-    ["install", "--no-package-lock", `./${filename}`, "react@19", "@ai-sdk/react@3", "@modelcontextprotocol/server@2"],
-    { cwd: folder },
-  );
+  const peers = [
+    ...["react@19", "@ai-sdk/react@3", "@modelcontextprotocol/server@2", "@opentelemetry/api@1"],
+    ...["@langchain/core@1", "@langchain/langgraph-checkpoint@1", "@openai/agents", "@anthropic-ai/sdk"],
+  ];
+  run("npm", ["install", "--no-package-lock", `./${filename}`, ...peers], { cwd: folder });
 
   const session = `
     const session = Session.create(sqlite(path)).forSession("one").withContext("memory").withCachedPrompt();
@@ -80,8 +80,9 @@ try {
       if (StemmaError.isInstance(null, "STORE_CLOSED")) return [];
       return session.getHistory();
     }`;
-  // The types of these are made of the AI SDK's, which do not pass without skipLibCheck themselves.
-  const own = specifiers.filter((specifier) => !["stemma/agent", "stemma/ai-sdk", "stemma/react"].includes(specifier));
+  // The types of these are made of a framework's, which do not pass without skipLibCheck themselves.
+  const others = ["agent", "ai-sdk", "react", "openai-agents", "langchain", "langgraph", "mcp"];
+  const own = specifiers.filter((specifier) => !others.includes(specifier.slice("stemma/".length)));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
   for (const [module, moduleResolution, name] of [
     ["node16", "node16", "sample.mts"],
