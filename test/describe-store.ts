@@ -4,8 +4,16 @@ import { describeStore as register, type StoreTarget } from "../src/testing.js";
 /** The engines that `STORES` names, as in `STORES=sqlite,pglite npx vitest run`; all of them where it is not set. */
 const chosen = process.env.STORES?.split(",");
 
-/** Registers the conformance suite for a store of an engine, unless `STORES` leaves that out. */
-export function describeStore(engine: string, target: StoreTarget): void {
-  if (chosen === undefined || chosen.includes(engine)) register(target, { describe, it });
+/** Registers the conformance suite for a store of an engine, or some topics of it, unless `STORES` leaves that out. */
+export function describeStore(engine: string, target: StoreTarget, topics?: readonly string[]): void {
+  const describeSome = (name: string, body: () => void): void => {
+    if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, body);
+  };
+  if (chosen === undefined || chosen.includes(engine)) register(target, { describe: describeSome, it });
   else it.skip(`the ${target.name} store (STORES does not name ${engine})`, () => {});
+}
+
+// The suite of a store is one block, with a block for each topic in it.
+function isTopic(name: string, target: StoreTarget): boolean {
+  return name !== `the ${target.name} store`;
 }

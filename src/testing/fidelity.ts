@@ -129,7 +129,8 @@ export const fidelity = defineTopic("fidelity", (it) => {
   it("takes 5 MB of text without a space, of whatever script, and finds what stands behind it", async (workspace) => {
     const { session, store } = workspace;
     for (const unit of ["abcdefghij", "漢字"]) {
-      const text = `${unit.repeat((5 * MEGABYTE) / unit.length)} needle`;
+      const bytes = new TextEncoder().encode(unit).length;
+      const text = `${unit.repeat(Math.ceil((5 * MEGABYTE) / bytes))} needle`;
       await session.appendMessage(message("large", text));
       expect((await session.getMessage("large"))?.parts[0]?.text === text).toBe(true);
       if (store.capabilities.search) expect((await session.search("needle")).map(({ id }) => id)).toEqual(["large"]);

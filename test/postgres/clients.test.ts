@@ -4,12 +4,16 @@ import { type OpenDatabase, openClient, openPostgresJs, openWrapped } from "./da
 import { describeServer } from "./server.js";
 import { postgresTarget } from "./target.js";
 
+/** Where connections differ from a pool of pg: values, transactions, errors, and what happens at once. */
+const OF_CONNECTIONS = ["messages", "branches", "concurrency", "order", "isolation", "faults", "embeddings", "records"];
+
 describeServer("a server", (server) => {
-  for (const [name, open] of [
-    ["one connection of pg", openClient],
-    ["postgres.js", openPostgresJs],
-    ["a connection with execute(text, values)", openWrapped("execute")],
-    ["a connection with query(text, values)", openWrapped("query")],
+  for (const [name, open, topics] of [
+    ["postgres.js", openPostgresJs, undefined],
+    ["a connection with execute(text, values)", openWrapped("execute"), undefined],
+    // Through the same code as the one before, and as the pool.
+    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS],
+    ["one connection of pg", openClient, OF_CONNECTIONS],
   ] as const) {
     describe(name, () => {
       let database: OpenDatabase;
@@ -20,6 +24,7 @@ describeServer("a server", (server) => {
       describeStore(
         "postgres-clients",
         postgresTarget(name, () => database),
+        topics,
       );
     });
   }

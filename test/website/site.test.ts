@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { GUIDE } from "../../website/guide.mjs";
 import { hasChromium, startChromium } from "../helpers/browser.js";
@@ -25,7 +25,10 @@ function serveSite(): Promise<Server> {
     const file = [path, `${path}.html`, join(path, "index.html")]
       .map((each) => join(SITE, each))
       .find((each) => extname(each) !== "" && existsSync(each));
-    response.writeHead(file === undefined ? 404 : 200, { "content-type": TYPES[extname(file ?? "")] ?? "font/woff2" });
+    response.writeHead(file === undefined ? 404 : 200, {
+      "content-type": TYPES[extname(file ?? "")] ?? "font/woff2",
+      "cache-control": "max-age=600",
+    });
     response.end(file === undefined ? "" : readFileSync(file));
   });
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
@@ -34,11 +37,14 @@ function serveSite(): Promise<Server> {
 describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chromium, or STEMMA_CHROMIUM)", () => {
   let server: Server;
   let browser: Browser;
+  /** With one cache for all pages, as a reader's browser has. */
+  let context: BrowserContext;
   let home: string;
   const failures: string[] = [];
 
   async function open(path: string, width = 1200): Promise<Page> {
-    const page = await browser.newPage({ viewport: { width, height: 900 } });
+    const page = await context.newPage();
+    await page.setViewportSize({ width, height: 900 });
     page.on("pageerror", (error) => failures.push(`${path}: ${error.message}`));
     page.on("response", (response) => {
       if (response.status() >= 400) failures.push(`${path}: ${response.status()} for ${response.url()}`);
@@ -52,6 +58,7 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
     server = await serveSite();
     home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await startChromium();
+    context = await browser.newContext();
   }, 300_000);
   afterAll(async () => {
     await browser?.close();
