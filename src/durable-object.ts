@@ -10,6 +10,7 @@ import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
 import { sqliteError } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
+import { isPrepared } from "./storage/sqlite/schema.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
 
 /** What is used of a Durable Object's `ctx`. A `DurableObjectState` is one. */
@@ -48,9 +49,11 @@ export function durableObject(ctx: DurableObjectContext, options: DurableObjectO
     maxTextBytes: MAX_TEXT_BYTES,
     search: options.search ?? true,
   });
-  const open = openSqlStore(connect(storageOf(ctx)), dialect, {
+  const connection = connect(storageOf(ctx));
+  const open = openSqlStore(connection, dialect, {
     transactions: true,
     durable: true,
+    isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(ctx),
     scrub: async (runner, sql, options) =>
       (await import("./storage/sqlite/scrub.js")).scrubObject(runner, sql, options),
@@ -84,6 +87,12 @@ function connect(storage: DurableObjectSqlStorage): SyncConnection {
     query: (statement) => attempt(() => sql.exec(statement.sql, ...statement.values).toArray() as Row[]),
     column: (statement) =>
       attempt(() => Array.from(sql.exec(statement.sql, ...statement.values).raw(), ([value]) => value)),
+    // RETURNING would count as a row read, and the cursor's own count takes in the rows of indexes.
+    count: (statement) =>
+      attempt(() => {
+        sql.exec(statement.sql, ...statement.values).toArray();
+        return Number([...sql.exec("SELECT changes()").raw()][0]?.[0]);
+      }),
     // Nothing else runs in an object while a call does not await, so a read needs no transaction.
     transaction: (mode, work) => (mode === "read" ? work() : storage.transactionSync(work)),
     close: () => {},

@@ -9,9 +9,9 @@ const say = (id: string) => textMessage(id, `Message ${id}, about the deployment
 
 /** Calls on a session of `MESSAGES` messages, in this order, with the rows that each may read and write. */
 const CALLS = [
-  { title: "cold open to first append", call: ["appendMessage", say("first")], read: 10, written: 3 },
-  { title: "append", call: ["appendMessage", say("second")], read: 5, written: 3 },
-  { title: "append of a known id", call: ["appendMessage", say("second")], read: 10, written: 0 },
+  { title: "cold open to first append", call: ["appendMessage", say("first")], read: 6, written: 3 },
+  { title: "append", call: ["appendMessage", say("second")], read: 4, written: 3 },
+  { title: "append of a known id", call: ["appendMessage", say("second")], read: 8, written: 0 },
   { title: "the newest 50 messages", call: ["getRecentHistory", 0, { minMessages: 50 }], read: 100, written: 0 },
   { title: "one message", call: ["getMessage", "message-5000"], read: 5, written: 0 },
   { title: "branch in the middle", call: ["appendMessage", say("branch"), "message-5000"], read: 10, written: 4 },
@@ -35,13 +35,13 @@ describeWorkerd("rows that workerd counts", conversations, (workerd) => {
       const rows = await object.cost(search, method, ...args);
       report.push(`  ${String(rows.read).padStart(5)} ${String(rows.written).padStart(3)}  ${title}`);
       const isAppend = method === "appendMessage" && written > 0;
-      // The first append in a second dates the session: its row, and those of two indexes.
-      const dating = isAppend && Date.now() - appended > 900 ? 3 : 0;
+      // The first append in a second dates the session: its row, and that of an index.
+      const isDated = isAppend && Date.now() - appended > 900;
       if (isAppend) appended = Date.now();
-      expect(rows.read, title).toBeLessThanOrEqual(read + dating);
+      expect(rows.read, title).toBeLessThanOrEqual(read + (isDated ? 1 : 0));
       // The index takes one row of each append.
       const indexed = !search && isAppend ? 1 : 0;
-      expect(rows.written, title).toBeLessThanOrEqual(written - indexed + dating);
+      expect(rows.written, title).toBeLessThanOrEqual(written - indexed + (isDated ? 2 : 0));
     }
     console.log(report.join("\n"));
   });

@@ -3,7 +3,7 @@ import { assertBudget } from "../../model/budget.js";
 import { appendText } from "../../model/text.js";
 import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion, VersionOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { count, first, type Operation, run } from "../engine/operation.js";
+import { all, count, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { dateSession, isoNow } from "./session-head.js";
 import { upgradedLabel } from "./upgraded-rows.js";
@@ -27,18 +27,18 @@ interface BlockRow extends StoredBlock {
   readonly updated_at: string;
 }
 
+// The session's own comes before one of an upgraded database. Sorting them here costs the engine no rows.
 function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
-  return yield* first<BlockRow>(
-    `SELECT content, version, updated_at FROM cf_agents_context_blocks
-     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?
-     ORDER BY CASE session_id WHEN ? THEN 1 ELSE 0 END LIMIT 1`,
+  const rows = yield* all<BlockRow & { session_id: string }>(
+    `SELECT session_id, content, version, updated_at FROM cf_agents_context_blocks
+     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`,
     key.sessionId,
     key.kind,
     key.label,
     UPGRADED_ROWS,
     upgradedLabel(key),
-    UPGRADED_ROWS,
   );
+  return rows.find(({ session_id }) => session_id !== UPGRADED_ROWS) ?? rows[0];
 }
 
 /** A block as it is before a write. */
