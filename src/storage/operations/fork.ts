@@ -92,7 +92,7 @@ function* copyPath(
   const shift = floorOf(sessionNumber) - floorOf(from.no);
   const text = sql.keepsText ? ", text_content" : "";
   const rows = `${sql.segmentTable} AS s CROSS JOIN assistant_messages m`;
-  const onPath = "m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch";
+  const onPath = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
   yield* run(
     `INSERT INTO assistant_messages
        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})

@@ -131,7 +131,7 @@ function* sumOverRanges(
 ): Operation<number> {
   const row = yield* first<{ value: number | null }>(
     `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
+     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   );
   return Number(row?.value ?? 0);

@@ -152,7 +152,7 @@ export function selectRanges(sql: Dialect, columns: string, ranges: readonly Seg
   // CROSS JOIN keeps the planner from scanning the session.
   return [
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch${sql.segmentOrder}`,
+     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0${sql.segmentOrder}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   ];
 }
