@@ -173,8 +173,8 @@ function reachOf(range: RowRange, { documents }: ScopeSize, places: number, limi
     return { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
   }
   const holding = `(SELECT d.n, d.length FROM ${TABLES.messages} d WHERE d.terms @> w.terms OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?`;
-  // To read a row by the inverted index takes half as long as to look for a term in one.
-  const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(2 * places * documents)));
+  // Of what stands in more rows than these, so many are found sooner among the newest rows.
+  const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(places * documents)));
   return { holding, most, newest: Math.ceil((2 * limit * documents) / most) };
 }
 
