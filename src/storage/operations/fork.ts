@@ -6,7 +6,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { copyEntries } from "./entries.js";
 import { appendMessages } from "./messages.js";
-import { findSegments } from "./path.js";
+import { findSegments, ON_SEGMENT } from "./path.js";
 import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
@@ -92,12 +92,11 @@ function* copyPath(
   const shift = floorOf(sessionNumber) - floorOf(from.no);
   const text = sql.keepsText ? ", text_content" : "";
   const rows = `${sql.segmentTable} AS s CROSS JOIN assistant_messages m`;
-  const onPath = "m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch";
   yield* run(
     `INSERT INTO assistant_messages
        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
      SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
-     FROM ${rows} WHERE ${onPath}`,
+     FROM ${rows} WHERE ${ON_SEGMENT}`,
     shift,
     sessionId,
     from.stale ?? 0,

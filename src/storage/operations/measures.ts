@@ -2,7 +2,7 @@ import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { currentTotal } from "./messages.js";
-import { findSegments, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { findSegments, ON_SEGMENT, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";
 
@@ -131,7 +131,7 @@ function* sumOverRanges(
 ): Operation<number> {
   const row = yield* first<{ value: number | null }>(
     `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch`,
+     WHERE ${ON_SEGMENT}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   );
   return Number(row?.value ?? 0);

@@ -142,6 +142,12 @@ function cover(segments: readonly Segment[], compactions: readonly CompactionRow
   return spans;
 }
 
+/**
+ * True for a message `m` of a range `s`. A planner that joined them by the branch, as it can where two are equal, would read
+ * every message of the store.
+ */
+export const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
+
 /** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
 export function selectRanges(sql: Dialect, columns: string, ranges: readonly Segment[]): [string, ...SqlValue[]] {
   const [only, ...others] = ranges;
@@ -152,7 +158,7 @@ export function selectRanges(sql: Dialect, columns: string, ranges: readonly Seg
   // CROSS JOIN keeps the planner from scanning the session.
   return [
     `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE m.n BETWEEN s.lo AND s.hi AND m.branch = s.branch${sql.segmentOrder}`,
+     WHERE ${ON_SEGMENT}${sql.segmentOrder}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
   ];
 }

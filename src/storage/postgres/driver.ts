@@ -16,7 +16,7 @@ export interface PostgresDriver {
   readonly query: PostgresQuery;
   /**
    * Runs `work` between `BEGIN <characteristics>` and COMMIT, on one connection; ROLLBACK when it rejects. Without
-   * just-in-time compilation, which takes longer than our statements do.
+   * just-in-time compilation, which takes longer than our statements do, and without going through a table that has an index.
    */
   transaction<T>(characteristics: string, work: (query: PostgresQuery) => Promise<T>): Promise<T>;
 }

@@ -33,6 +33,8 @@ const OTHERS = [
   "idx_assistant_msg_session",
   // An index is created without a schema, in that of its table, and dropped with it.
   "assistant_sessions_user(?! ON)",
+  "assistant_fts_terms(?! ON)",
+  "cf_agents_search_fts_terms(?! ON)",
 ];
 
 // A quoted identifier is someone else's name, whatever it holds.

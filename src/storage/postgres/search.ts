@@ -1,7 +1,8 @@
-import { FEWEST, messagesOf, neighboursOf, RAREST } from "../../model/rank.js";
-import { documentTerms, type TermSequences } from "../../model/terms.js";
-import type { SearchDialect, SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { messagesOf, nearMessages, neighboursOf } from "../../model/rank.js";
+import { documentTerms } from "../../model/terms.js";
+import type { RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
+import { all, run } from "../engine/operation.js";
+import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WANTED } from "./search-matches.js";
 
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
@@ -10,8 +11,15 @@ import { all, type Operation, run, type SqlValue } from "../engine/operation.js"
  */
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 
-/** Documents whose lengths are averaged, or which are read for a phrase; of more the newest. */
-const SAMPLE = 10_000;
+/** How many documents are counted, and their lengths averaged. */
+const SAMPLED_MESSAGES = 1_000;
+const SAMPLED_ENTRIES = 10_000;
+
+/** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
+const FEW = 5_000;
+
+/** A sequence that so many messages hold is in too many of them to look for it beside each match. */
+const MANY = 2_000;
 
 export const postgresSearch: SearchDialect = {
   rows: TABLES,
@@ -56,10 +64,11 @@ export const postgresSearch: SearchDialect = {
   *copy(lo, hi, shift) {
     yield* run(
       `INSERT INTO assistant_fts (n, length, terms)
-       SELECT m.n, f.length, f.terms FROM assistant_messages m JOIN assistant_fts f ON f.n = m.n - ? WHERE m.n BETWEEN ? AND ?`,
-      shift,
+       SELECT m.n, f.length, f.terms FROM (SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? OFFSET 0) AS m
+       CROSS JOIN LATERAL (SELECT f.length, f.terms FROM assistant_fts f WHERE f.n = m.n - ? OFFSET 0) AS f`,
       lo,
       hi,
+      shift,
     );
   },
 
@@ -68,18 +77,16 @@ export const postgresSearch: SearchDialect = {
   },
 
   *matches(sequences, range, limit) {
-    const scope = {
-      table: TABLES.messages,
-      rows: "assistant_fts d WHERE d.n BETWEEN ? AND ?",
-      values: range ?? EVERYWHERE,
-    };
+    const scope = messagesIn(range);
+    const size = yield* sizeOf(scope);
     const found = sequences.map(() => ({
       documents: 0,
       complete: true,
       numbers: [] as number[],
       scores: [] as number[],
     }));
-    for (const { i, n: rowId, score, documents } of yield* findMatches(sequences, scope, limit)) {
+    const reach = reachOf(range, size, limit / Math.max(1, sequences.length), limit);
+    for (const { i, n: rowId, score, documents } of yield* findMatches(sequences, scope, size, reach, limit)) {
       const matches = found[i - 1] as (typeof found)[number];
       matches.documents = documents;
       if (rowId === null) continue;
@@ -91,31 +98,44 @@ export const postgresSearch: SearchDialect = {
   },
 
   *holding(sequences, range, found) {
-    const [lo, hi] = range ?? EVERYWHERE;
+    const messages = messagesOf(found);
+    const near = neighboursOf(messages);
     const held = found.map((): number[] => []);
-    const wanted = [...found.entries()].filter(([, { complete, numbers }]) => !complete && numbers.length > 0);
-    const rows = yield* all<{ i: number; n: number }>(
-      `SELECT w.i AS i, d.n AS n
-       FROM json_array_elements_text(?::text::json) AS r (n) JOIN assistant_fts d ON d.n = r.n::bigint
-       JOIN ${WANTED} ON d.terms @> w.terms
-       WHERE d.n BETWEEN ? AND ? AND (cardinality(w.terms) = 1 OR ${TIMES} > 0) ORDER BY n`,
-      JSON.stringify(neighboursOf(messagesOf(found))),
-      JSON.stringify(wanted.map(([index]) => sequences[index])),
-      lo,
-      hi,
-    );
-    for (const { i, n: rowId } of rows) {
-      const [index] = wanted[i - 1] as (typeof wanted)[number];
-      held[index]?.push(rowId);
+    const byIndex: number[] = [];
+    const byRow = new Map<readonly number[], number[]>();
+    const own = [...messages];
+    for (const [index, { complete, numbers, documents }] of found.entries()) {
+      if (complete || numbers.length === 0) continue;
+      const isWord = sequences[index]?.length === 1;
+      if (isWord && documents < MANY) byIndex.push(index);
+      else {
+        const among = documents < MANY ? near : own;
+        byRow.set(among, [...(byRow.get(among) ?? []), index]);
+      }
+    }
+    const wanted = (some: readonly number[]) => JSON.stringify(some.map((index) => sequences[index]));
+    const values = range ?? EVERYWHERE;
+    if (byIndex.length > 0) {
+      const rows = yield* all<{ i: number; numbers: string }>(HOLDING_WORD, wanted(byIndex), ...values);
+      for (const { i, numbers } of rows) {
+        held[byIndex[i - 1] as number] = nearMessages(JSON.parse(numbers) as number[], messages);
+      }
+    }
+    for (const [among, some] of byRow) {
+      const rows = yield* all<{ i: number; n: number }>(HOLDING_AMONG, wanted(some), `{${among.join(",")}}`, ...values);
+      for (const { i, n: rowId } of rows) held[some[i - 1] as number]?.push(rowId);
     }
     return held;
   },
 
   *entries(sequences, { where, values }, limit) {
     const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
-    const scope = { table: TABLES.entries, rows, values };
+    const scope = { table: TABLES.entries, rows, values, floor: 0, sample: SAMPLED_ENTRIES };
+    const holding = `${rows} AND d.terms @> w.terms`;
+    const reach = { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
     const scores = new Map<number, number>();
-    for (const { n: rowId, score } of yield* findMatches(sequences, scope, SAMPLE)) {
+    const matches = yield* findMatches(sequences, scope, yield* sizeOf(scope), reach, SAMPLED_ENTRIES);
+    for (const { n: rowId, score } of matches) {
       if (rowId !== null) scores.set(rowId, (scores.get(rowId) ?? 0) + score);
     }
     const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
@@ -125,79 +145,37 @@ export const postgresSearch: SearchDialect = {
 
 const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
-/** Some of the rows of an index. */
-interface Scope {
-  readonly table: string;
-  /** The end of a query that names the index `d`. */
-  readonly rows: string;
-  readonly values: readonly SqlValue[];
+// All rows that hold a word, of which there are not many.
+const HOLDING_WORD = `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED})
+  SELECT w.i AS i, json_agg(d.n ORDER BY d.n)::text AS numbers
+  FROM wanted w CROSS JOIN LATERAL (SELECT d.n FROM assistant_fts d WHERE d.terms @> w.terms OFFSET 0) AS d
+  WHERE d.n BETWEEN ? AND ? GROUP BY w.i`;
+
+// Of some rows those that hold a sequence.
+const HOLDING_AMONG = `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED}), among AS MATERIALIZED (
+    SELECT d.n, d.terms FROM unnest(?::text::bigint[]) AS r (n)
+    CROSS JOIN LATERAL (SELECT d.n, d.terms FROM assistant_fts d WHERE d.n = r.n OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?)
+  SELECT w.i AS i, d.n AS n FROM wanted w JOIN among d ON d.terms @> w.terms
+  WHERE cardinality(w.terms) = 1 OR ${TIMES} > 0 ORDER BY n`;
+
+const RANGE = `${TABLES.messages} d WHERE d.n BETWEEN ? AND ?`;
+
+function messagesIn(range: RowRange): Scope {
+  const values = range ?? EVERYWHERE;
+  return { table: TABLES.messages, rows: RANGE, values, floor: values[0], sample: SAMPLED_MESSAGES };
 }
 
-/** A row that holds the sequence with the ordinal `i`, null when none is scored; how well it matches; how many rows hold it. */
-interface Match {
-  readonly i: number;
-  readonly n: number | null;
-  readonly score: number;
-  readonly documents: number;
-}
-
-/** Sequences, from one parameter that holds them as JSON: their terms, and an ordinal from 1 on. */
-const WANTED = `(SELECT i, ARRAY(SELECT json_array_elements_text(value)) AS terms
-                 FROM json_array_elements(?::text::json) WITH ORDINALITY AS e (value, i)) AS w`;
-
-/** How many times the terms of `w` stand side by side in a row `d` that holds each of them. */
-const TIMES = `(SELECT count(*) FROM (
-             SELECT FROM unnest(w.terms) WITH ORDINALITY AS t (term, k)
-             CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
-             GROUP BY at - k HAVING count(*) = cardinality(w.terms)) AS runs)`;
-
-/**
- * The rows that hold any of the sequences, scored by BM25 with the constants of FTS5. How rare a sequence is, is measured
- * in the scope: other sessions have no part in it. Which of them are scored, see `SearchDialect.matches`.
- */
-function* findMatches(sequences: TermSequences, scope: Scope, limit: number): Operation<Match[]> {
-  if (sequences.length === 0) return [];
-  return yield* all<Match>(
-    `WITH wanted AS MATERIALIZED (
-       SELECT w.i, w.terms FROM ${WANTED}
-     ), held AS MATERIALIZED (
-       SELECT w.i, w.terms, d.n, d.length, row_number() OVER (PARTITION BY w.i ORDER BY d.n DESC) AS place
-       FROM wanted w CROSS JOIN LATERAL (SELECT d.n, d.length FROM ${scope.rows} AND d.terms @> w.terms) AS d
-     ), found AS (
-       SELECT i, terms, n, length, NULL::bigint AS times FROM held WHERE cardinality(terms) = 1
-       UNION ALL
-       SELECT w.i, w.terms, w.n, w.length, r.times
-       FROM held w JOIN ${scope.table} d ON d.n = w.n CROSS JOIN LATERAL ${TIMES} AS r (times)
-       WHERE cardinality(w.terms) > 1 AND w.place <= ${SAMPLE} AND r.times > 0
-     ), counted AS MATERIALIZED (
-       SELECT *, count(*) OVER (PARTITION BY i) AS documents, row_number() OVER (PARTITION BY i ORDER BY n DESC) AS place
-       FROM found
-     ), budget AS (
-       SELECT i, documents, greatest(?::bigint - coalesce(sum(documents) OVER (rarest_first
-         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0),
-         CASE WHEN row_number() OVER rarest_first <= ${RAREST} THEN ${FEWEST} END) AS places
-       FROM counted WHERE place = 1 WINDOW rarest_first AS (ORDER BY documents, i)
-     ), sample AS (
-       SELECT d.n, d.length FROM ${scope.rows} ORDER BY d.n DESC LIMIT ${SAMPLE}
-     ), size AS MATERIALIZED (
-       SELECT greatest(count(*), (SELECT max(documents) FROM budget),
-                CASE WHEN count(*) = ${SAMPLE} THEN least(max(n) - ?::bigint, (
-                  SELECT reltuples FROM pg_class WHERE oid = to_regclass('${scope.table}'))) END) AS documents,
-              avg(length)::float8 AS length
-       FROM sample
-     )
-     SELECT b.i, c.n, b.documents, greatest(ln((s.documents - b.documents + 0.5) / (b.documents + 0.5)), 0.000001)
-                      * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
-     FROM budget b LEFT JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
-     CROSS JOIN LATERAL (SELECT coalesce(c.times, (
-       SELECT cardinality(array_positions(d.terms, c.terms[1])) FROM ${scope.table} d WHERE d.n = c.n)) AS times) AS t
-     ORDER BY c.n`,
-    JSON.stringify(sequences),
-    ...scope.values,
-    limit,
-    ...scope.values,
-    typeof scope.values[0] === "number" ? scope.values[0] : 0,
-  );
+// What is to be read by an index stands in a subquery of its own: without statistics, or with those of another day, the
+// planner would choose another way.
+function reachOf(range: RowRange, { documents }: ScopeSize, places: number, limit: number): Reach {
+  if (range !== null && documents <= FEW) {
+    const holding = `(SELECT d.n, d.length, d.terms FROM ${RANGE} ORDER BY d.n DESC OFFSET 0) AS d WHERE d.terms @> w.terms`;
+    return { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
+  }
+  const holding = `(SELECT d.n, d.length FROM ${TABLES.messages} d WHERE d.terms @> w.terms OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?`;
+  // Of what stands in more rows than these, so many are found sooner among the newest rows.
+  const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(places * documents)));
+  return { holding, most, newest: Math.ceil((2 * limit * documents) / most) };
 }
 
 /** An array as Postgres reads one from text. */

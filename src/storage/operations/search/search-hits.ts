@@ -34,7 +34,7 @@ export function* readHits(
     ranked.map(({ n: rowId }) => rowId),
     COLUMNS_OF_M,
   );
-  const compactions = yield* compactionsOver([...rows.values()]);
+  const compactions = yield* compactionsOver(sql, [...rows.values()]);
   const paths = pathsThrough(path);
   const hits: SearchHit[] = [];
   for (const { n: rowId, score, reasons } of ranked) {
@@ -78,28 +78,28 @@ interface CompactionEnd {
   readonly id: string;
   readonly from_n: number;
   readonly to_n: number;
-  /** The branch that it ends on. */
-  readonly branch: number;
+  /** The branch that it ends on; null where its end is gone. */
+  readonly branch: number | null;
 }
 
 // The ids of the compactions whose range holds each of the rows, newest first.
-function* compactionsOver(rows: readonly HitRow[]): Operation<Map<number, string[]>> {
+function* compactionsOver(sql: Dialect, rows: readonly HitRow[]): Operation<Map<number, string[]>> {
   const covered = new Map<number, string[]>();
-  for (const sessionNumber of new Set(rows.map(({ n: rowId }) => sessionOf(rowId)))) {
-    const compactions = yield* all<CompactionEnd>(
-      `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n, m.branch AS branch
-       FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n WHERE c.n BETWEEN ? AND ? ORDER BY c.n DESC`,
-      floorOf(sessionNumber),
-      ceilingOf(sessionNumber),
-    );
-    const own = rows.filter(({ n: rowId }) => sessionOf(rowId) === sessionNumber);
-    for (const compaction of compactions) {
-      const within = own.filter(({ n: rowId }) => compaction.from_n <= rowId && rowId <= compaction.to_n);
-      if (within.length === 0) continue;
-      const path = yield* findSegments(sessionNumber, { n: compaction.to_n, branch: compaction.branch }, passOver);
-      for (const row of within) {
-        if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), compaction.id]);
-      }
+  const sessions = [...new Set(rows.map(({ n: rowId }) => sessionOf(rowId)))];
+  if (sessions.length === 0) return covered;
+  const compactions = yield* all<CompactionEnd>(
+    `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n,
+       (SELECT m.branch FROM assistant_messages m WHERE m.n = c.to_n) AS branch
+     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c WHERE c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
+    JSON.stringify(sessions.map((sessionNumber) => [0, floorOf(sessionNumber), ceilingOf(sessionNumber)])),
+  );
+  for (const { id, from_n, to_n, branch } of compactions) {
+    const within = rows.filter(({ n: rowId }) => from_n <= rowId && rowId <= to_n);
+    // Where the end is gone, so is the path.
+    if (within.length === 0 || branch === null) continue;
+    const path = yield* findSegments(sessionOf(to_n), { n: to_n, branch }, passOver);
+    for (const row of within) {
+      if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), id]);
     }
   }
   return covered;

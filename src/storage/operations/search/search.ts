@@ -78,7 +78,8 @@ function* branchesOf(sql: Dialect, messages: Float64Array): Operation<ReadonlyMa
   const sessions = [...new Set(messages.map(sessionOf))];
   if (sessions.length === 0) return new Map();
   const found = yield* column<number>(
-    `SELECT DISTINCT b.no FROM ${sql.segmentTable} AS s CROSS JOIN assistant_branches b WHERE b.no = s.lo`,
+    // A join of many sessions would be planned as one with all branches of the store.
+    `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.no = s.lo) IS NOT NULL`,
     JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
   );
   const forked = new Set(found.map(Number));

@@ -8,6 +8,7 @@ import { addChangesAndUsage } from "./006-changes-and-usage.js";
 import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
 import { lockSessions } from "./009-session-locks.js";
+import { shortenPendingLists } from "./010-short-pending-lists.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -20,4 +21,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   addEntryValues,
   addListsAndSums,
   lockSessions,
+  shortenPendingLists,
 ];

@@ -1,0 +1,94 @@
+import pg from "pg";
+import { expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
+import { SessionManager } from "../../src/session.js";
+import { SPAN } from "../../src/storage/operations/row-id.js";
+import { textMessage } from "../helpers/messages.js";
+import { describeServer } from "./server.js";
+
+const SESSIONS = 1_000;
+const MESSAGES = 20;
+const COMMON = "The weather was fine that day";
+
+describeServer("on Postgres, with 20,000 messages", (server) => {
+  /** A database of which nobody has gathered statistics, and how many rows of each large table `work` reads by going through it. */
+  async function filled() {
+    const url = await server.createDatabase();
+    const store = postgres(url);
+    const manager = SessionManager.create(store);
+    const texts = Array.from(
+      { length: MESSAGES },
+      (_, index) => `${COMMON}, said speaker${index} of chapter${index % 7}`,
+    );
+    await manager.appendAll(
+      "first",
+      texts.map((text, index) => textMessage(`m${index}`, text)),
+    );
+    await server.query(
+      url,
+      `ALTER TABLE assistant_messages SET (autovacuum_enabled = off);
+       ALTER TABLE assistant_fts SET (autovacuum_enabled = off);
+       INSERT INTO assistant_sessions (no, id, name, created_at, updated_at)
+         SELECT no, 's' || no, 's' || no, now(), now() FROM generate_series(2, ${SESSIONS}) AS no;
+       ALTER TABLE assistant_sessions ALTER no RESTART WITH ${SESSIONS + 1};
+       INSERT INTO assistant_messages (n, id, session_id, parent_id, role, content, text_content, branch, tokens, total)
+         SELECT n + (no - 1)::bigint * ${SPAN}, id, 's' || no, parent_id, role, content, text_content, branch, tokens, total
+         FROM assistant_messages, generate_series(2, ${SESSIONS}) AS no;
+       INSERT INTO assistant_fts (n, length, terms)
+         SELECT n + (no - 1)::bigint * ${SPAN}, length, terms FROM assistant_fts, generate_series(2, ${SESSIONS}) AS no`,
+    );
+    await manager.append("s7", textMessage("rare", "Nobody else mentions the quokka."));
+    const readBySequence = async (work: (manager: SessionManager) => Promise<unknown>) => {
+      const client = new pg.Client(url);
+      await client.connect();
+      await client.query("SELECT pg_stat_reset()");
+      await work(SessionManager.create(postgres(client)));
+      // What a connection did is counted when it ends.
+      await client.end();
+      const read = "SELECT idx_scan::int AS found, seq_tup_read::int AS read FROM pg_stat_user_tables WHERE relname =";
+      await expect
+        .poll(async () => (await server.query(url, `${read} 'assistant_messages'`))[0]?.found)
+        .toBeGreaterThan(0);
+      const [messages] = await server.query(url, `${read} 'assistant_messages'`);
+      const [index] = await server.query(url, `${read} 'assistant_fts'`);
+      return { messages: messages?.read, index: index?.read };
+    };
+    return { url, readBySequence, close: () => store.close() };
+  }
+
+  const CALLS: Record<string, (manager: SessionManager) => Promise<unknown>> = {
+    "a search for a rare word": (manager) => manager.search("quokka"),
+    "a search for a common word": (manager) => manager.search("weather"),
+    "a search for several words": (manager) => manager.search("weather speaker3 quokka"),
+    "a search for a phrase": (manager) => manager.search('"weather was fine" quokka'),
+    "a search with a filter": (manager) => manager.search("weather", { role: "assistant" }),
+    "a search within a session": (manager) => manager.getSession("s9").search("weather speaker3"),
+    "a fork": (manager) => manager.fork("s9", "m19", "fork"),
+    "a split": (manager) => manager.compactAndSplit("s10", "What was said."),
+    "a delete": (manager) => manager.delete("s11"),
+    "a page of sessions": (manager) => manager.listPage({ limit: 20 }),
+    "a history": (manager) => manager.getHistory("s12"),
+    "an append": (manager) => manager.append("s13", textMessage(crypto.randomUUID(), "The weather again")),
+  };
+
+  it("no call reads the messages or their index from beginning to end, with statistics and without", async () => {
+    const { url, readBySequence, close } = await filled();
+    for (const statistics of ["without", "with"]) {
+      for (const [name, call] of Object.entries(CALLS)) {
+        expect({ statistics, name, ...(await readBySequence(call)) }).toMatchObject({ messages: 0, index: 0 });
+      }
+      await server.query(url, "ANALYZE");
+    }
+    await close();
+  });
+
+  it("a search finds the one message that holds a word, and the newest of a common one", async () => {
+    const { url, close } = await filled();
+    const manager = SessionManager.create(postgres(url));
+    expect((await manager.search("quokka")).map(({ id }) => id)).toEqual(["rare"]);
+    expect(await manager.search("weather", { limit: 20 })).toHaveLength(20);
+    const [best] = await manager.search("weather quokka");
+    expect(best?.id).toBe("rare");
+    await close();
+  });
+});
