@@ -12,7 +12,7 @@ import { postgresTarget } from "./target.js";
 /** What a pooler could break: transactions, their locks and order, and who makes the tables. */
 const OF_POOLERS = ["order", "isolation", "records", "migrations"];
 /** What sends the same statements through both clients: many at once, and calls of many statements. */
-const OF_STATEMENTS = ["concurrency", "forks", "search", "embeddings"];
+const OF_STATEMENTS = ["concurrency", "forks", "embeddings"];
 
 /** PgBouncer before 1.21 does not know of prepared statements. */
 const unprepared = (url: string) => openPostgresJs(url, { prepare: false });
