@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "./shell.mjs";
 
-const EXAMPLES = ["worker", "nextjs"];
+const EXAMPLES = ["worker", "memory-per-user", "nextjs"];
 const folder = mkdtempSync(join(tmpdir(), "stemma-examples-"));
 
 try {

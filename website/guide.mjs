@@ -48,6 +48,7 @@ export const GUIDE = [
       { text: "Postgres", link: "/stores/postgres" },
       { text: "Durable Objects", link: "/stores/durable-object" },
       { text: "Memory", link: "/stores/memory" },
+      { text: "Scaling", link: "/scaling" },
       { text: "Checking and repairing", link: "/stores/checking" },
       { text: "Backups and copies", link: "/keeping" },
       { text: "Write your own", link: "/stores/writing-a-store" },

@@ -62,8 +62,8 @@ export function openWrapped(method: "execute" | "query") {
 }
 
 /** The function of postgres.js. */
-export function openPostgresJs(url: string): OpenDatabase {
-  const sql = postgresJs(url, { onnotice: () => {} });
+export function openPostgresJs(url: string, options: { prepare?: boolean } = {}): OpenDatabase {
+  const sql = postgresJs(url, { onnotice: () => {}, ...options });
   const wrap = <T extends object>(target: T, before: Before): T =>
     new Proxy(target, {
       get: (inner, name) => {

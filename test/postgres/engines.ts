@@ -176,7 +176,7 @@ interface User {
   readonly gid: number;
 }
 
-function ordinaryUser(): User {
+export function ordinaryUser(): User {
   for (const user of ["postgres", "nobody"]) {
     try {
       const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: "pipe" }));
@@ -188,7 +188,7 @@ function ordinaryUser(): User {
   throw new Error("Postgres does not run as root, and there is no user postgres or nobody.");
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const client = new pg.Client(url);
   client.on("error", () => {});
   try {
@@ -200,7 +200,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once("error", reject);
     probe.listen(0, "127.0.0.1", () => {

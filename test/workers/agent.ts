@@ -6,6 +6,8 @@ export interface TestContext {
       exec(query: string, ...values: (string | number | boolean | null | Uint8Array)[]): TestCursor;
     };
     transactionSync<T>(work: () => T): T;
+    getAlarm(): Promise<number | null>;
+    setAlarm(time: number): Promise<void>;
     sync(): Promise<void>;
     deleteAll(): Promise<void>;
   };

@@ -1,18 +1,7 @@
-import type { Plugin } from "esbuild";
 import { expect, it } from "vitest";
 import { snippetsOf } from "../docs/snippets.js";
-import { ENTRY_POINTS, ROOT } from "../package/manifest.js";
+import { sources } from "./sources.js";
 import { describeWorkerd, type WorkerDefinition } from "./workerd.js";
-
-const sources: Plugin = {
-  name: "sources",
-  setup({ onResolve }) {
-    onResolve({ filter: /^stemma/ }, ({ path }) => {
-      const source = ENTRY_POINTS.find(({ specifier }) => specifier === path)?.source;
-      return source === undefined ? undefined : { path: ROOT + source };
-    });
-  },
-};
 
 const [program] = snippetsOf("docs/stores/durable-object.md");
 

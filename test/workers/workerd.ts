@@ -35,6 +35,8 @@ export interface WorkerDefinition<W> {
 /** A worker in a workerd process of its own, whose data outlives a restart. */
 export interface Workerd<W> {
   object<C extends ClassOf<W>>(className: C, name: string): Remote<InstanceOf<W[C]>>;
+  /** Sends a request to the worker itself. */
+  fetch(path: string, init?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Response>;
   /** Ends the process; the next call starts another one on the same data. */
   stop(): Promise<void>;
   /** The folder with the databases of a class. */
@@ -58,6 +60,7 @@ async function bundle<W>({ entry, plugins, node = false }: WorkerDefinition<W>):
     // package.json says that no module has effects; suites are there for theirs.
     ignoreAnnotations: true,
     define: await studioDefine(),
+    external: ["cloudflare:*"],
     logLevel: "error",
     ...(node && NODE_MODULES),
     ...(plugins && { plugins }),
@@ -136,6 +139,8 @@ export function openWorkerd<W>(definition: WorkerDefinition<W>): Workerd<W> {
           (...args: unknown[]) =>
             call(ready(), [className, name, method], args),
       }),
+    fetch: async (path, init) =>
+      (await (await ready()).dispatchFetch(`http://worker${path}`, init)) as unknown as Response,
     stop,
     folderOf: (className) => join(persist, `${NAME}-${className}`),
     dispose: async () => {
