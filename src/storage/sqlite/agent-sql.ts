@@ -6,7 +6,6 @@ import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { sqlStore } from "../sql-store.js";
 import { sqliteError } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
-import { isPrepared } from "./schema.js";
 
 /** An object with a synchronous `sql` tagged template over SQLite that gives rows: a Cloudflare `Agent` is one. */
 export interface SqlHost {
@@ -35,7 +34,6 @@ export function agentStore(host: SqlHost): Store {
   return sqlStore(connection, dialect, {
     transactions: transactionOf(host) !== null,
     durable: true,
-    isPrepared: () => isPrepared(dialect, connection),
     order: queueOf(host),
     scrub: async (runner, sql, options) => (await import("./scrub.js")).scrubObject(runner, sql, options),
   });
