@@ -49,6 +49,23 @@ it("runs a write in the transactionSync of the agent, or of the storage that it 
   }
 });
 
+it("asks a new agent nothing that fails, for an agent logs whatever fails", async () => {
+  const database = openDatabase();
+  let failed = 0;
+  const sql = (strings: TemplateStringsArray, ...values: unknown[]) => {
+    try {
+      const statement = database.prepare(strings.join("?"));
+      return statement.reader ? statement.all(...values) : void statement.run(...values);
+    } catch (error) {
+      failed += 1;
+      throw error;
+    }
+  };
+  const store = storeOf({ sql, transactionSync: <T>(work: () => T): T => database.transaction(work)() });
+  await Session.create(store).appendMessage({ id: "a", role: "user", parts: [] });
+  expect(failed).toBe(0);
+});
+
 const capabilities = { embeddings: false, check: false };
 describeStore("agent", { ...fileTarget("agent", folder, openDatabase, open), capabilities });
 
