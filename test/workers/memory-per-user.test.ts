@@ -84,7 +84,7 @@ describeWorkerd("examples/memory-per-user in workerd", memories, (workerd) => {
         "an append that wakes the object": [10, 6],
         "an append": [8, 6],
         "a list of sessions": [25, 0],
-        "a search for a rare word": [60, 0],
+        "a search for a rare word": [70, 0],
         "a search for a word of all messages": [600, 0],
       });
     }
