@@ -6,12 +6,24 @@ type Begun = Pick<RunData, "runId" | "edited">;
 export class Runs {
   onEdit: (chatId: string, edited: NonNullable<RunData["edited"]>) => void = () => {};
   readonly #ids = new Map<string, string>();
+  readonly #missed = new Set<string>();
   readonly #waiting = new Map<string, ((runId: string | null) => void)[]>();
 
   begin(chatId: string, { runId, edited }: Begun): void {
     this.#ids.set(chatId, runId);
+    this.#missed.delete(chatId);
     this.#tell(chatId, runId);
     if (edited !== null) this.onEdit(chatId, edited);
+  }
+
+  /** Takes down that a run that was begun has no stream, because it has ended. */
+  miss(chatId: string): void {
+    this.#missed.add(chatId);
+  }
+
+  /** True for a chat whose latest run had ended before its stream was asked for. */
+  isMissed(chatId: string): boolean {
+    return this.#missed.has(chatId);
   }
 
   end(chatId: string): void {

@@ -10,6 +10,7 @@ export function transportTo<M extends UIMessage>(
   api: string,
   latest: { readonly current: ChatRoutesOptions & { body?: object | undefined } },
   onRun: (chatId: string, data: RunData) => void,
+  onMissed: (chatId: string) => void,
 ): ChatTransport<M> {
   const routes = new DefaultChatTransport<M>({
     api,
@@ -38,7 +39,9 @@ export function transportTo<M extends UIMessage>(
     sendMessages: async (options) => watched(options.chatId, await routes.sendMessages(options)),
     reconnectToStream: async (options) => {
       const stream = await routes.reconnectToStream(options);
-      return stream === null ? null : watched(options.chatId, stream);
+      if (stream !== null) return watched(options.chatId, stream);
+      onMissed(options.chatId);
+      return null;
     },
   };
 }

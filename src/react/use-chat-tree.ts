@@ -77,7 +77,10 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
   const latest = useRef(options);
   latest.current = options;
   const runs = useRef(new Runs()).current;
-  const transport = useMemo(() => transportTo<M>(api, latest, (chatId, data) => runs.begin(chatId, data)), [api, runs]);
+  const transport = useMemo(() => {
+    const onRun = (chatId: string, data: Parameters<Runs["begin"]>[1]) => runs.begin(chatId, data);
+    return transportTo<M>(api, latest, onRun, (chatId) => runs.miss(chatId));
+  }, [api, runs]);
   const chat = useChat<M>({
     ...init,
     transport,
@@ -104,21 +107,31 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
 
   // The stored chat, and the answer that is under way. Of several readings the one that began last counts.
   const readings = useRef(0);
-  const load = useCallback(async () => {
-    const reading = ++readings.current;
-    const page = await readChat<M>({ ...latest.current, api }, chatId, null);
-    if (reading !== readings.current) return;
-    clearError();
-    if (page === null) return setTree(emptyTree(chatId, false));
-    const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
-    if (page.run === null || !isUnderWay) return show(page);
-    runs.begin(chatId, { runId: page.run.runId, edited: null });
-    // The stream brings the answer whole.
-    const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
-    show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
-    // What it fails with is the chat's error.
-    resumeStream().catch(() => {});
-  }, [api, chatId, runs, show, resumeStream, clearError]);
+  const load = useCallback(
+    async function read(): Promise<void> {
+      const reading = ++readings.current;
+      const page = await readChat<M>({ ...latest.current, api }, chatId, null);
+      if (reading !== readings.current) return;
+      clearError();
+      if (page === null) return setTree(emptyTree(chatId, false));
+      const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
+      if (page.run === null || !isUnderWay) return show(page);
+      runs.begin(chatId, { runId: page.run.runId, edited: null });
+      // The stream brings the answer whole.
+      const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
+      show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
+      // An answer that ended meanwhile has no stream any more, and is stored.
+      const readAgain = async () => {
+        if (runs.isMissed(chatId) && reading === readings.current) await read();
+      };
+      // What the stream fails with is the chat's error.
+      resumeStream()
+        .catch(() => {})
+        .then(readAgain)
+        .catch((error: Error) => setTree((before) => ({ ...before, error })));
+    },
+    [api, chatId, runs, show, resumeStream, clearError],
+  );
 
   const isStored = options.id !== undefined;
   useEffect(() => {

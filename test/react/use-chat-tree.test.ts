@@ -132,6 +132,25 @@ describe("useChatTree", () => {
     expect(screen.lines()).toEqual(other.lines());
   });
 
+  it("shows an answer that ended between the reading of the chat and that of its stream", async () => {
+    const { show, options } = await start(() => ({ slow: "one two three four", pause: 60 }));
+    const screen = await show("c");
+    await screen.until(
+      ({ messages }) => messages.length === 2,
+      () => screen.chat.sendMessage({ text: "count" }),
+    );
+    const { api, headers } = options;
+    const statusOfRun = async () => (await (await fetch(`${api}/c`, { headers })).json()).run.status;
+    const late: typeof fetch = async (input, init) => {
+      if (String(input).endsWith("/stream")) await expect.poll(statusOfRun).toBe("completed");
+      return fetch(input, init);
+    };
+    const other = await open({ ...options, id: "c", fetch: late });
+    closing.push(() => other.close());
+    await other.until(answered);
+    expect(other.lines()).toEqual(["user: count", "assistant: one two three four"]);
+  });
+
   it("shows what another tab wrote, and the answer that it waits for, when it is loaded again", async () => {
     const { show, manager } = await start((text) => ({ slow: `you said ${text} some time ago`, pause: 40 }));
     const [screen, other] = [await show("c"), await show("c")];
