@@ -6,7 +6,7 @@ import { query } from "../tools/stores.js";
 
 const WRITERS = 5;
 
-/** Four sessions are appended to while every connection to their database is ended again and again. */
+/** Five sessions are appended to while every connection to their database is ended again and again. */
 export const terminatedConnections: Row = {
   number: 8,
   title: "{size} Postgres connections terminated amid appends",
