@@ -77,6 +77,8 @@ export default defineConfig({
         exclude,
         globals: name === "validation",
         testTimeout: 60_000,
+        // The summary of the run names each test that needed it.
+        retry: process.env.CI ? 1 : 0,
         expect: { poll: { timeout: 20_000 } },
         pool: "forks" as const,
       },

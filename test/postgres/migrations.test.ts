@@ -96,7 +96,7 @@ describeServer("the tables of Postgres", (server) => {
     const slow = {
       query: async (text: string, values: unknown[]) => {
         const { rows } = await client.query(text, values);
-        if (text.includes("to_regclass")) others ??= migrate(postgres(shared));
+        if (text.includes("pg_class")) others ??= migrate(postgres(shared));
         await others;
         return { rows };
       },
@@ -105,6 +105,24 @@ describeServer("the tables of Postgres", (server) => {
     await client.end();
     expect(await definitions(shared)).toBe(await definitions(fresh));
     expect(await server.query(shared, "SELECT version FROM assistant_schema")).toEqual([{ version: KNOWN }]);
+  });
+
+  it("are found by a process that waited for them", async () => {
+    const url = await server.createDatabase();
+    const maker = new pg.Client(url);
+    await maker.connect();
+    await migrate(postgres(url, { schema: "draft" }));
+    await maker.query("BEGIN");
+    await maker.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", ['"made".assistant_schema']);
+    const waiting = migrate(postgres(url, { schema: "made" }));
+    const waits = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await expect.poll(async () => (await maker.query(waits)).rowCount).toBe(1);
+    // Few changes of the catalogs: of many, the other process would be told at once.
+    await maker.query("ALTER SCHEMA draft RENAME TO made");
+    await maker.query("COMMIT");
+    await waiting;
+    expect((await maker.query("SELECT version FROM made.assistant_schema")).rows).toEqual([{ version: KNOWN }]);
+    await maker.end();
   });
 
   it("name each column of times as clients know them", () => {

@@ -51,20 +51,30 @@ export function* migratePostgres(
  */
 function* lockVersion(schema: string | null): Operation<{ version: number; isReadOnly: boolean }> {
   let found = yield* findRecord(schema);
-  if (!found?.there) {
-    yield* run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", qualify("assistant_schema", schema));
+  if (found === undefined) {
+    yield* run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", qualify(RECORD, schema));
     found = yield* findRecord(schema);
   }
-  if (!found?.there) return { version: 0, isReadOnly: false };
+  if (found === undefined) return { version: 0, isReadOnly: false };
   if (found.may) yield* run("LOCK TABLE assistant_schema IN ACCESS EXCLUSIVE MODE");
   const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
-  return { version: row?.version ?? 0, isReadOnly: found.may !== true };
+  return { version: row?.version ?? 0, isReadOnly: !found.may };
 }
 
-function findRecord(schema: string | null): Operation<{ there: boolean; may: boolean | null } | undefined> {
+const RECORD = "assistant_schema";
+
+/**
+ * Read from the catalog's rows. `to_regclass` would tell from what the server's process remembers: a table that it did not
+ * find before it waited for a lock, it does not find behind the lock either.
+ */
+function findRecord(schema: string | null): Operation<{ may: boolean } | undefined> {
+  const path = schema === null ? "current_schemas(false)" : "ARRAY[?::name]";
   return first(
-    `SELECT t.oid IS NOT NULL AS there, has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
-     FROM (SELECT to_regclass(?)::oid AS oid) AS t`,
-    qualify("assistant_schema", schema),
+    `SELECT has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
+     FROM (SELECT ${path} AS names) AS path, pg_namespace s, pg_class t
+     WHERE s.nspname = ANY (path.names) AND t.relnamespace = s.oid AND t.relname = ?
+     ORDER BY array_position(path.names, s.nspname) LIMIT 1`,
+    ...(schema === null ? [] : [schema]),
+    RECORD,
   );
 }
