@@ -37,6 +37,19 @@ function watched(options: Partial<Embedder> = {}) {
   return { watch, embedder };
 }
 
+/** Vectors that say nothing of a text, though always the same of it. */
+async function arbitraryVectors(texts: string[]): Promise<number[][]> {
+  return texts.map((text) => {
+    let state = 7;
+    const next = (value: number): number => {
+      state = (Math.imul(state ^ value, 1_664_525) + 1_013_904_223) >>> 0;
+      return state / 2 ** 31 - 1;
+    };
+    for (const character of text) next(character.charCodeAt(0));
+    return Array.from({ length: 64 }, () => next(0));
+  });
+}
+
 async function embed({ target, store }: Workspace, embedder: Embedder): Promise<EmbeddedWorkspace> {
   return (await Workspace.open(target, (store as EmbeddableStore).withEmbedder(embedder))) as EmbeddedWorkspace;
 }
@@ -106,6 +119,17 @@ export const embeddings = defineTopic("embeddings", (it) => {
     const found = await session.search("photography course");
     expect(idsOf(found).slice(0, 1)).toEqual(["w"]);
     expect(found.every(({ score }) => (score ?? 0) > 0)).toBe(true);
+  });
+
+  it("leaves first what words find where vectors tell nothing apart", NEEDS, async (workspace) => {
+    const embedder = { id: "arbitrary", dimensions: 64, embed: arbitraryVectors };
+    const { session, store } = await embed(workspace, embedder);
+    const ids = numbered("m", 200);
+    await session.appendAll(ids.map((id) => message(id, `zebra ${id}`)));
+    await store.embeddings.flush();
+    for (const index of [0, 7, 100, 199]) {
+      expect(idsOf(await session.search(ids[index] as string)).slice(0, 1)).toEqual([ids[index]]);
+    }
   });
 
   it("explains with `explain` which place a result has by words, and which by meaning", NEEDS, async (workspace) => {

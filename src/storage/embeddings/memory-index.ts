@@ -1,3 +1,4 @@
+import { Distribution } from "../../model/distribution.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation } from "../engine/operation.js";
 import type { VectorDialect } from "./vectors.js";
@@ -118,21 +119,28 @@ export class MemoryIndex {
     this.#start = 0;
   }
 
-  /** The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. */
+  /**
+   * The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. And
+   * how alike all of these rows are.
+   */
   *nearest(
     sql: Dialect,
     query: Float32Array,
     [lo, hi]: readonly [number, number],
     limit: number,
     least: number,
-  ): Operation<Near[]> {
+  ): Operation<{ near: Near[]; alike: Distribution }> {
     for (;;) {
       const best = createBest(limit, least);
+      const alike = new Distribution();
       const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
       for (let index = 0; index < size; index += 1) {
         const place = this.#place(index);
         const rowId = messages[place] as number;
-        if (rowId >= lo && rowId <= hi) best.add(ids[place] as number, rowId, product(query, vectors, place));
+        if (rowId < lo || rowId > hi) continue;
+        const score = product(query, vectors, place);
+        alike.add(score);
+        best.add(ids[place] as number, rowId, score);
       }
       const near = best.take();
       const there = new Set(
@@ -143,7 +151,7 @@ export class MemoryIndex {
         ),
       );
       const gone = new Set(near.map(({ id }) => id).filter((id) => !there.has(id)));
-      if (gone.size === 0) return near;
+      if (gone.size === 0) return { near, alike };
       this.#forget(gone);
     }
   }

@@ -1,5 +1,6 @@
+import { Distribution } from "../../model/distribution.js";
 import type { Ranked } from "../../model/rank.js";
-import { fuseRankings, withReasons } from "../../model/reciprocal-rank-fusion.js";
+import { type ByMeaning, fuseRankings, withReasons } from "../../model/score-fusion.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
 import type { RankMessages } from "../operations/search/search.js";
@@ -7,8 +8,8 @@ import type { Scope } from "../operations/search/search-scope.js";
 import { createBest, type MemoryIndex, type Near, product } from "./memory-index.js";
 import type { VectorDialect } from "./vectors.js";
 
-/** The messages of a range that are most alike to a query, best first, each above `least`; `words` are the best ones by words. */
-export type FindNearest = (range: Scope["range"], limit: number, words: readonly Ranked[]) => Operation<Ranked[]>;
+/** The messages of a range that are most alike to a query, each above `least`; `words` are the best ones by words. */
+export type FindNearest = (range: Scope["range"], limit: number, words: readonly Ranked[]) => Operation<ByMeaning>;
 
 /** Ranks by words and by vectors together. */
 export function rankByBoth(
@@ -20,13 +21,10 @@ export function rankByBoth(
   return function* (range, depth) {
     const words = yield* byWords(range, depth);
     const near = yield* findNearest(range, depth, words.ranked);
-    const fused = fuseRankings([
-      { ranked: words.ranked, weight: weights.words },
-      { ranked: near, weight: weights.vectors },
-    ]);
+    const fused = fuseRankings(words.ranked, near, weights);
     return {
-      ranked: explain ? withReasons(fused, words.ranked, near) : fused,
-      complete: words.complete && near.length < depth,
+      ranked: explain ? withReasons(fused, words.ranked, near.ranked) : fused,
+      complete: words.complete && near.ranked.length < depth,
     };
   };
 }
@@ -42,15 +40,21 @@ export function nearestInEngine(
   least: number,
 ): FindNearest {
   return function* (range, limit) {
-    const rows = yield* all<Ranked>(
-      `SELECT v.n AS n, ${similarity} AS score FROM assistant_vectors v
-       WHERE v.embedder = ? AND v.vector IS NOT NULL AND v.n BETWEEN ? AND ? ORDER BY score DESC, n DESC LIMIT ?`,
+    const rows = yield* all<Ranked & { mean: number; square: number }>(
+      // Materialized, so that each vector is compared once.
+      `WITH near (n, score) AS MATERIALIZED (
+         SELECT v.n, ${similarity} FROM assistant_vectors v
+         WHERE v.embedder = ? AND v.vector IS NOT NULL AND v.n BETWEEN ? AND ?)
+       SELECT n, score, (SELECT avg(score) FROM near) AS mean, (SELECT avg(score * score) FROM near) AS square
+       FROM near ORDER BY score DESC, n DESC LIMIT ?`,
       dialect.encode(query),
       embedder,
       ...(range ?? EVERYWHERE),
       limit,
     );
-    return rows.filter(({ score }) => score > least);
+    const { mean = 0, square = 0 } = rows[0] ?? {};
+    const ranked = rows.filter(({ score }) => score > least).map(({ n: rowId, score }) => ({ n: rowId, score }));
+    return { ranked, mean, deviation: Math.sqrt(Math.max(0, square - mean * mean)) };
   };
 }
 
@@ -70,35 +74,42 @@ export function nearestInMemory(
 ): FindNearest {
   return function* (range, limit, words) {
     const best = createBest(limit, least);
+    let alike = new Distribution();
     const found = new Set<number>();
     const add = ({ id, n: rowId, score }: Near): void => {
       if (!found.has(rowId)) best.add(id, rowId, score);
       found.add(rowId);
     };
-    const compare = function* (rows: string, ...values: SqlValue[]): Operation<void> {
+    const compare = function* (usual: Distribution | null, rows: string, ...values: SqlValue[]): Operation<void> {
       const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;
       for (const { id, n: rowId, vector } of yield* all<{ id: number; n: number; vector: unknown }>(
         select,
         ...values,
       )) {
-        add({ id, n: rowId, score: product(query, dialect.decode(vector)) });
+        const score = product(query, dialect.decode(vector));
+        usual?.add(score);
+        add({ id, n: rowId, score });
       }
     };
     const { isWhole, embedder } = memory;
     if (isWhole || range === null) {
-      for (const near of yield* memory.nearest(sql, query, range ?? EVERYWHERE, limit, least)) add(near);
+      const inMemory = yield* memory.nearest(sql, query, range ?? EVERYWHERE, limit, least);
+      for (const near of inMemory.near) add(near);
+      ({ alike } = inMemory);
     } else {
       const newest = "assistant_vectors v WHERE v.n BETWEEN ? AND ? AND +v.embedder = ? AND v.vector IS NOT NULL";
-      yield* compare(`${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...range, embedder);
+      yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...range, embedder);
     }
     if (!isWhole) {
       const numbers = words.filter(({ n: rowId }) => !found.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
+      // Those are more alike than usual.
       yield* compare(
+        null,
         `${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.n = s.lo AND v.embedder = ? AND v.vector IS NOT NULL`,
         JSON.stringify(numbers),
         embedder,
       );
     }
-    return best.take();
+    return { ranked: best.take(), mean: alike.mean, deviation: alike.deviation };
   };
 }
