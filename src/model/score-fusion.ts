@@ -9,7 +9,7 @@ export interface ByMeaning {
 
 /**
  * A vector that stands so many standard deviations above the usual similarity counts as much as the best message by words.
- * Measured, see docs/embeddings.md: from 6 to 7 are alike, and with fewer a weak model costs more than it brings.
+ * Measured, see docs/embeddings.md.
  */
 const FAR = 6.3;
 
