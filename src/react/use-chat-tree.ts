@@ -108,21 +108,23 @@ export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOp
   // The stored chat, and the answer that is under way. Of several readings the one that began last counts.
   const readings = useRef(0);
   const load = useCallback(
-    async function read(): Promise<void> {
+    async function read(missed?: string): Promise<void> {
       const reading = ++readings.current;
       const page = await readChat<M>({ ...latest.current, api }, chatId, null);
       if (reading !== readings.current) return;
       clearError();
       if (page === null) return setTree(emptyTree(chatId, false));
       const isUnderWay = page.run?.status === "running" || page.run?.status === "stopping";
-      if (page.run === null || !isUnderWay) return show(page);
-      runs.begin(chatId, { runId: page.run.runId, edited: null });
+      // One whose stream was asked for in vain is shown as it is stored, so that nothing is asked for without end.
+      if (page.run === null || !isUnderWay || page.run.runId === missed) return show(page);
+      const { runId } = page.run;
+      runs.begin(chatId, { runId, edited: null });
       // The stream brings the answer whole.
       const answer = page.messages.findIndex(({ id }) => id === page.run?.messageId);
       show({ ...page, messages: answer === -1 ? page.messages : page.messages.slice(0, answer) });
       // An answer that ended meanwhile has no stream any more, and is stored.
       const readAgain = async () => {
-        if (runs.isMissed(chatId) && reading === readings.current) await read();
+        if (runs.isMissed(chatId) && reading === readings.current) await read(runId);
       };
       // What the stream fails with is the chat's error.
       resumeStream()

@@ -151,6 +151,28 @@ describe("useChatTree", () => {
     expect(other.lines()).toEqual(["user: count", "assistant: one two three four"]);
   });
 
+  it("asks once more, and no more, for a stream that is said to be there and is not", async () => {
+    const { show, options } = await start(() => ({ slow: "one two three four", pause: 200 }));
+    const screen = await show("c");
+    await screen.until(
+      ({ messages }) => messages.length === 2,
+      () => screen.chat.sendMessage({ text: "count" }),
+    );
+    const asked: string[] = [];
+    const without: typeof fetch = async (input, init) => {
+      asked.push(String(input).endsWith("/stream") ? "stream" : "chat");
+      return asked.at(-1) === "stream" ? new Response(null, { status: 204 }) : fetch(input, init);
+    };
+    const other = await open({ ...options, id: "c", fetch: without });
+    closing.push(() => other.close());
+    // The chat is read twice to begin with: React runs effects twice while it is developed with.
+    const fromStream = () => asked.join(" ").replace(/^(?:chat ?)+/, "");
+    await expect.poll(fromStream).toBe("stream chat");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(fromStream()).toBe("stream chat");
+    expect(other.lines()[0]).toBe("user: count");
+  });
+
   it("shows what another tab wrote, and the answer that it waits for, when it is loaded again", async () => {
     const { show, manager } = await start((text) => ({ slow: `you said ${text} some time ago`, pause: 40 }));
     const [screen, other] = [await show("c"), await show("c")];
