@@ -1,9 +1,11 @@
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
+import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
 import { hashingEmbedder } from "../../src/testing.js";
+import { describeServer } from "./server.js";
 
 const database = new PGlite({ extensions: { vector } });
 afterAll(() => database.close(), 60_000);
@@ -85,5 +87,63 @@ describe("vectors in Postgres", () => {
     await expect(store.embeddings.flush()).rejects.toMatchObject({ code: "MIGRATION_REQUIRED" });
     await store.close();
     await database.exec("RESET ROLE");
+  });
+});
+
+describeServer("vectors in Postgres without pgvector", (server) => {
+  const letters = "abcdefghijklmnopqrstuvwxyz";
+  const wordOf = (index: number) =>
+    Array.from({ length: 7 }, (_, at) => letters[(index * (at + 3) ** 2) % 26]).join("");
+  const many = Array.from({ length: 3000 }, (_, index) => ({
+    id: `other${index}`,
+    role: "user",
+    parts: [{ type: "text", text: `${wordOf(index)} ${wordOf(index * 7 + 1)}` }],
+  }));
+
+  it("are told apart by their signs, so that a search reads few of them", async () => {
+    const pool = new pg.Pool({ connectionString: await server.createDatabase(), max: 1 });
+    let read = 0;
+    const counted = {
+      query: async (text: string, values: unknown[]) => {
+        const { rows } = await pool.query(text, values);
+        // Such a connection is given rows as JSON.
+        read += rows.filter((row) => JSON.stringify(row).includes('\\"vector\\":')).length;
+        return { rows };
+      },
+    };
+    const store = postgres(counted).withEmbedder({ ...embedder, batchSize: 500 });
+    const session = Session.create(store);
+    await session.appendAll([...many, ...messages]);
+    await store.embeddings.flush();
+    read = 0;
+    const found = await session.search("restaurnat", { limit: 20 });
+    expect(found.length).toBe(20);
+    expect(found.every(({ content }) => content.includes("restaurant"))).toBe(true);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThanOrEqual(700);
+    await store.close();
+    await pool.end();
+  });
+
+  it("of version 1 are given their signs, and keep their numbers", async () => {
+    const url = await server.createDatabase();
+    const before = postgres(url).withEmbedder(embedder);
+    await Session.create(before).appendAll(messages);
+    await before.embeddings.flush();
+    const expected = await Session.create(before).search("restaurnat");
+    await before.close();
+    await server.query(
+      url,
+      `ALTER TABLE assistant_vectors DROP COLUMN signs; DROP FUNCTION assistant_vector_signs;
+       CREATE INDEX vectors_by_embedder ON assistant_vectors (embedder, n);
+       ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT 1; UPDATE assistant_schema SET vectors = 1`,
+    );
+    const after = postgres(url).withEmbedder(embedder);
+    expect(await after.embeddings.backlog()).toBe(0);
+    expect(await Session.create(after).search("restaurnat")).toEqual(expected);
+    expect(await server.query(url, "SELECT vectors FROM assistant_schema")).toEqual([{ vectors: 2 }]);
+    const indexes = await server.query(url, "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_by%'");
+    expect(indexes).toEqual([{ indexname: "vectors_by_signs" }]);
+    await after.close();
   });
 });

@@ -10,7 +10,7 @@ import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type 
 import type { Embedder } from "./embedder.js";
 import { MemoryIndex } from "./memory-index.js";
 import { ScanQueue } from "./scan-queue.js";
-import { nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
+import { type FindNearest, nearestBySigns, nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
 import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
 
 export interface EmbedOptions {
@@ -202,12 +202,18 @@ export class EmbeddingIndexer {
     const { no: sessionNumber, dimensions } = claim;
     const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
     if (vector.length !== dimensions) return null;
-    const { minSimilarity, weights } = this.#embedder;
-    const nearest =
-      similarity === null
-        ? nearestInMemory(this.#sql, this.#dialect, await this.#load(sessionNumber, dimensions), vector, minSimilarity)
-        : nearestInEngine(this.#dialect, similarity, sessionNumber, vector, minSimilarity);
+    const { weights } = this.#embedder;
+    const nearest = await this.#findNearest(similarity, sessionNumber, vector);
     return rankByBoth(rankByWords(this.#sql, query, explain), nearest, weights, explain);
+  }
+
+  async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
+    const { minSimilarity } = this.#embedder;
+    const dialect = this.#dialect;
+    if (similarity !== null) return nearestInEngine(dialect, similarity, embedder, query, minSimilarity);
+    if (dialect.signs !== null) return nearestBySigns(dialect, dialect.signs, embedder, query, minSimilarity);
+    const memory = await this.#load(embedder, query.length);
+    return nearestInMemory(this.#sql, dialect, memory, query, minSimilarity);
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {

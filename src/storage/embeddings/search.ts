@@ -58,6 +58,46 @@ export function nearestInEngine(
   };
 }
 
+/** How many vectors a search reads at most, and how many of the newest tell how alike vectors usually are. */
+const READ_BY_SIGNS = 5_000;
+const USUAL = 200;
+
+/** The vectors whose signs are most alike are read and compared; 500 at first, more where those are not what is asked for. */
+export function nearestBySigns(
+  dialect: VectorDialect,
+  { alike, encode }: NonNullable<VectorDialect["signs"]>,
+  embedder: number,
+  query: Float32Array,
+  least: number,
+): FindNearest {
+  const ofRange = "assistant_vectors v WHERE v.embedder = ? AND v.n BETWEEN ? AND ? AND v.signs IS NOT NULL";
+  const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
+    const found = yield* all<{ n: number; vector: unknown }>(
+      `WITH likely AS MATERIALIZED (SELECT v.n AS n FROM ${rows})
+       SELECT v.n AS n, ${dialect.read} AS vector FROM likely JOIN assistant_vectors v ON v.n = likely.n`,
+      ...values,
+    );
+    return found.map(({ n: rowId, vector }) => ({ n: rowId, score: product(query, dialect.decode(vector)) }));
+  };
+  return function* (range, depth) {
+    const limit = Math.min(depth, READ_BY_SIGNS);
+    const within = [embedder, ...(range ?? EVERYWHERE)];
+    const likely = yield* compare(
+      `${ofRange} ORDER BY ${alike} DESC, v.n DESC LIMIT ?`,
+      ...within,
+      ...encode(query),
+      limit,
+    );
+    const isAll = likely.length < limit;
+    const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, ...within);
+    const scores = new Distribution();
+    for (const { score } of usual) scores.add(score);
+    const best = createBest(limit, least);
+    for (const { n: rowId, score } of likely) best.add(rowId, rowId, score);
+    return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
+  };
+}
+
 /** Of a range whose vectors are not all in memory: how many are read, the newest. */
 const READ_OF_RANGE = 5_000;
 

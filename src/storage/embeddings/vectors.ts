@@ -11,7 +11,9 @@ import { first, type Operation, run, type SqlValue } from "../engine/operation.j
  * another model, or its message was edited (0).
  */
 export interface VectorDialect {
-  /** Makes the tables, and the column `vectors` of `assistant_schema`; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
+  /** The version of its tables, which the column `vectors` of `assistant_schema` tells. */
+  readonly version: number;
+  /** Makes the tables of this version, or of an earlier one, and tells it; others who do so wait. Errors: `MIGRATION_REQUIRED`. */
   createTables(sql: Dialect): Operation<void>;
   /** How a vector is bound to a parameter, and how it is read from the column `vector` of `v`. */
   readonly bound: string;
@@ -20,12 +22,15 @@ export interface VectorDialect {
   decode(value: unknown): Float32Array;
   /** SQL for the similarity of `v.vector` and one bound vector, where the database has an extension for it. Null where it cannot. */
   readonly findSimilarity: (() => Operation<string | null>) | null;
+  /**
+   * SQL for how alike the signs of `v.vector` and of a bound vector are, and what is bound to it. Where vectors are far away,
+   * signs tell which ones are worth reading. Null where all are read into memory.
+   */
+  readonly signs: { readonly alike: string; encode(vector: Float32Array): SqlValue[] } | null;
 }
 
-const VERSION = 1;
-
 /** The column of `assistant_schema` that tells the version of these tables. */
-export const VERSION_COLUMN = `vectors INTEGER NOT NULL DEFAULT ${VERSION}`;
+export const versionColumn = (version: number) => `vectors INTEGER NOT NULL DEFAULT ${version}`;
 
 /** The table that names the model, the same in every dialect. */
 export const EMBEDDER_TABLE = `CREATE TABLE IF NOT EXISTS assistant_embedder (
@@ -41,7 +46,7 @@ export const NO_MODEL =
 
 /** Makes the tables, where they are not there yet. Errors: `MIGRATION_REQUIRED`, `DATABASE_TOO_NEW`. */
 export function* migrateVectors(sql: Dialect, dialect: VectorDialect): Operation<void> {
-  if ((yield* versionOf(sql)) === VERSION) return;
+  if ((yield* versionOf(sql, dialect.version)) === dialect.version) return;
   yield* dialect.createTables(sql);
   yield* run(NO_MODEL);
 }
@@ -51,13 +56,13 @@ export function* hasVersion(sql: Dialect): Operation<boolean> {
   return (yield* sql.columns("assistant_schema")).includes("vectors");
 }
 
-function* versionOf(sql: Dialect): Operation<number> {
+function* versionOf(sql: Dialect, known: number): Operation<number> {
   if (!(yield* hasVersion(sql))) return 0;
   const version =
     (yield* first<{ version: number }>("SELECT max(vectors) AS version FROM assistant_schema"))?.version ?? 0;
-  if (version <= VERSION) return version;
-  const message = `The database has version ${version} of the vectors' tables; this program knows ${VERSION}. Upgrade stemma.`;
-  throw new StemmaError("DATABASE_TOO_NEW", { version, known: VERSION }, message);
+  if (version <= known) return version;
+  const message = `The database has version ${version} of the vectors' tables; this program knows ${known}. Upgrade stemma.`;
+  throw new StemmaError("DATABASE_TOO_NEW", { version, known }, message);
 }
 
 /** The model that a store embeds with. */

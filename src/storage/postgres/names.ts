@@ -20,6 +20,7 @@ const OTHERS = [
   "assistant_embedder",
   "assistant_vectors",
   "assistant_vectors_edited",
+  "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
   "assistant_lock",

@@ -1,9 +1,15 @@
 import { StemmaError } from "../../errors.js";
-import { EMBEDDER_TABLE, NO_MODEL, VERSION_COLUMN, type VectorDialect } from "../embeddings/vectors.js";
+import { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
 
+const VERSION = 2;
+
+/** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
+const MAX_SIGNS = 8_000;
+
 const TABLES = [
-  `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${VERSION_COLUMN}`,
+  // First: whoever else makes the tables waits here.
+  `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
   EMBEDDER_TABLE,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
   id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -11,11 +17,24 @@ const TABLES = [
   embedder INTEGER NOT NULL,
   vector REAL[]
 )`,
-  "CREATE INDEX IF NOT EXISTS vectors_by_embedder ON assistant_vectors (embedder, n)",
+  // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
+  `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT (string_agg(CASE WHEN x > 0 THEN '1' ELSE '0' END, '' ORDER BY place)
+      || string_agg(CASE WHEN x < 0 THEN '1' ELSE '0' END, '' ORDER BY place))::BIT VARYING
+    FROM unnest(p_vector[1:${MAX_SIGNS}]) WITH ORDINALITY AS v (x, place)
+$$`,
+  // Since version 2.
+  `ALTER TABLE assistant_vectors
+  ADD COLUMN IF NOT EXISTS signs BIT VARYING GENERATED ALWAYS AS (assistant_vector_signs(vector)) STORED`,
+  "DROP INDEX IF EXISTS vectors_by_embedder",
+  // With the signs, so that a search reads no rows of vectors to tell which are likely.
+  "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
   `CREATE OR REPLACE FUNCTION assistant_vectors_edited() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   UPDATE assistant_vectors SET embedder = 0 WHERE n = NEW.n;
   RETURN NULL;
 END $$`,
+  `ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION}`,
+  `UPDATE assistant_schema SET vectors = ${VERSION}`,
   "DROP TRIGGER IF EXISTS mark_edited_vectors ON assistant_messages",
   `CREATE TRIGGER mark_edited_vectors AFTER UPDATE OF content ON assistant_messages
   FOR EACH ROW EXECUTE FUNCTION assistant_vectors_edited()`,
@@ -24,8 +43,11 @@ END $$`,
 /** What `createTables` and what follows it run, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
+const SIGNS = "?::text::bit varying";
+
 /** Vectors as arrays of 32-bit floats, which pgvector compares where the database has it. */
 export const postgresVectors: VectorDialect = {
+  version: VERSION,
   *createTables() {
     const row = yield* first<{ may: boolean; role: string }>(
       `SELECT current_user AS role, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = 'assistant_schema'::regclass`,
@@ -44,5 +66,14 @@ export const postgresVectors: VectorDialect = {
   *findSimilarity() {
     const found = yield* first<{ has: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS has");
     return found?.has ? "-(v.vector::vector <#> ?::text::real[]::vector)" : null;
+  },
+  signs: {
+    alike: `(bit_count(v.signs & ${SIGNS}) - bit_count(v.signs & ${SIGNS})) / sqrt(greatest(1, bit_count(v.signs)))`,
+    encode: (vector) => {
+      const numbers = Array.from(vector.subarray(0, MAX_SIGNS));
+      const [above, below] = [1, -1].map((sign) => numbers.map((x) => (x * sign > 0 ? "1" : "0")).join(""));
+      // How many signs are the same, and how many are the opposite.
+      return [`${above}${below}`, `${below}${above}`];
+    },
   },
 };

@@ -1,5 +1,7 @@
-import { EMBEDDER_TABLE, hasVersion, VERSION_COLUMN, type VectorDialect } from "../embeddings/vectors.js";
+import { EMBEDDER_TABLE, hasVersion, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
+
+const VERSION = 1;
 
 const TABLES = [
   EMBEDDER_TABLE,
@@ -21,8 +23,9 @@ const TABLES = [
 
 /** Vectors as blobs of 32-bit floats, which sqlite-vec compares where the database has loaded it. */
 export const sqliteVectors: VectorDialect = {
+  version: VERSION,
   *createTables(sql) {
-    if (!(yield* hasVersion(sql))) yield* run(`ALTER TABLE assistant_schema ADD COLUMN ${VERSION_COLUMN}`);
+    if (!(yield* hasVersion(sql))) yield* run(`ALTER TABLE assistant_schema ADD COLUMN ${versionColumn(VERSION)}`);
     for (const statement of TABLES) yield* run(statement);
   },
   bound: "?",
@@ -38,4 +41,5 @@ export const sqliteVectors: VectorDialect = {
     const found = yield* first("SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine' LIMIT 1");
     return found === undefined ? null : "1 - vec_distance_cosine(v.vector, ?)";
   },
+  signs: null,
 };
