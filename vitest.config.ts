@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { entryPoints } from "./scripts/entry-points.mjs";
 import { studioDefine } from "./scripts/studio-page.mjs";
 
@@ -10,22 +12,28 @@ const hasNative = loadsBetterSqlite();
 const define = await studioDefine();
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** What `npm test` runs: kinds of tests that start no process of their own but one Postgres server. */
-const QUICK = {
-  unit: ["src/**/*.test.ts", "test/package/{entry-points,import-order}.test.ts"],
-  runner: [
-    "test/runner/{accepted,documents-003,runner,states,store-storage}.test.ts",
-    "test/repair/*.test.ts",
-    "test/cli/{check,commands,export,import}.test.ts",
-  ],
-  contract: [
-    "test/{ai-sdk,react}/*.test.ts",
-    "test/store/{ai-sdk,arguments,content,cost,driver,faults,open,search-option,sqlite}.test.ts",
-    "test/postgres/conformance.test.ts",
-    "test/providers/{order,session-provider}.test.ts",
-    "test/upgrade/!(half-done).test.ts",
-  ],
-};
+/**
+ * What `npm test` runs: tests that start no process of their own but one Postgres server. They are one project whose files
+ * share processes, since each project, and each process, reads the sources anew.
+ */
+const QUICK = [
+  // Units.
+  "src/**/*.test.ts",
+  "test/package/{entry-points,import-order}.test.ts",
+  // The runner and the command line, in process.
+  "test/runner/{accepted,documents-003,runner,states,store-storage}.test.ts",
+  "test/repair/rules.test.ts",
+  "test/cli/{check,commands,export,import}.test.ts",
+  // The contract.
+  "test/{ai-sdk,react}/*.test.ts",
+  "test/store/{ai-sdk,arguments,content,cost,open,search-option,sqlite}.test.ts",
+  "test/postgres/conformance.test.ts",
+  "test/providers/session-provider.test.ts",
+  "test/upgrade/!(half-done).test.ts",
+];
+
+/** Files of it that put something in place of a module. */
+const ALONE = ["test/store/driver.test.ts"];
 
 /** The rest, which `npm run test:all` runs as well. */
 const SLOW = {
@@ -33,13 +41,16 @@ const SLOW = {
   processes: [
     "src/model/{quoted-results,shapes}.test.ts",
     "src/runner/tools/attacks.test.ts",
+    "src/storage/sqlite/search.test.ts",
     "test/**/*processes.test.ts",
     "test/examples/*.test.ts",
     "test/ai-sdk/random-chats.test.ts",
     "test/runner/{chat,chat-screen,commit,examples,kill,long,memory}.test.ts",
     "test/cli/{process,real-data}.test.ts",
     "test/postgres/durability.test.ts",
-    "test/store/{flips,fuzz,large,random-queries}.test.ts",
+    "test/providers/order.test.ts",
+    "test/repair/repair.test.ts",
+    "test/store/{faults,flips,fuzz,large,random-queries}.test.ts",
   ],
   // Suites of other packages, which take what vitest gives from the global object.
   validation: ["test/langgraph/validation.test.ts"],
@@ -48,18 +59,28 @@ const SLOW = {
 // Whatever no other project names: every store but those of `contract`.
 const engines = {
   include: ["test/**/*.test.ts"],
-  exclude: [...Object.values(QUICK), ...Object.values(SLOW)].flat(),
+  exclude: [QUICK, ALONE, ...Object.values(SLOW)].flat(),
 };
 
 const projects = [
-  ...Object.entries(QUICK).map(([name, include]) => ({ name, include, exclude: SLOW.processes })),
-  ...Object.entries(SLOW).map(([name, include]) => ({ name, include, exclude: [] })),
-  { name: "engines", ...engines },
+  { name: "quick", include: QUICK, exclude: [...SLOW.processes, ...ALONE], isolate: false },
+  { name: "alone", include: ALONE, exclude: [], isolate: true },
+  ...Object.entries(SLOW).map(([name, include]) => ({ name, include, exclude: [], isolate: true })),
+  { name: "engines", ...engines, isolate: true },
 ];
+
+/** The one long file first, so that it does not run on alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith("test/postgres/conformance.test.ts");
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
-    projects: projects.map(({ name, include, exclude }) => ({
+    projects: projects.map(({ name, include, exclude, isolate }) => ({
       // Vitest takes the names out of the object.
       define: { ...define },
       resolve: {
@@ -75,6 +96,7 @@ export default defineConfig({
         name,
         include,
         exclude,
+        isolate,
         globals: name === "validation",
         testTimeout: 60_000,
         // The summary of the run names each test that needed it.
@@ -91,8 +113,11 @@ export default defineConfig({
       // A little below what was measured: 91, 84, 89 and 93 per cent.
       thresholds: { statements: 90, branches: 82, functions: 88, lines: 91 },
     },
-    // Most of the time goes to waiting for disks and servers.
-    maxWorkers: "100%",
+    sequence: { sequencer: LongestFirst },
+    // One more than there are cores: much of the time goes to waiting for disks and servers.
+    maxWorkers: availableParallelism() + 1,
+    // Cases of one file that run beside each other.
+    maxConcurrency: 2,
     reporters: ["default", file("test/conformance-table.ts"), ...(process.env.CI ? ["json"] : [])],
     outputFile: { json: process.env.TEST_RESULTS ?? "node_modules/.cache/test-results.json" },
   },

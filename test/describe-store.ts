@@ -4,10 +4,17 @@ import { describeStore as register, type StoreTarget } from "../src/testing.js";
 /** The engines that `STORES` names, as in `STORES=sqlite,pglite npx vitest run`; all of them where it is not set. */
 const chosen = process.env.STORES?.split(",");
 
+export interface Choice {
+  /** Default: all of them. */
+  readonly topics?: readonly string[] | undefined;
+  /** Whether cases wait for the store's server, so that others may run meanwhile. Default: false. */
+  readonly concurrent?: boolean;
+}
+
 /** Registers the conformance suite for a store of an engine, or some topics of it, unless `STORES` leaves that out. */
-export function describeStore(engine: string, target: StoreTarget, topics?: readonly string[]): void {
+export function describeStore(engine: string, target: StoreTarget, { topics, concurrent = false }: Choice = {}): void {
   const describeSome = (name: string, body: () => void): void => {
-    if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, body);
+    if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, { concurrent }, body);
   };
   if (chosen === undefined || chosen.includes(engine)) register(target, { describe: describeSome, it });
   else it.skip(`the ${target.name} store (STORES does not name ${engine})`, () => {});

@@ -24,7 +24,7 @@ describeServer("a server", (server) => {
       describeStore(
         "postgres-clients",
         postgresTarget(name, () => database),
-        topics,
+        { topics, concurrent: true },
       );
     });
   }

@@ -18,6 +18,7 @@ export function describePool(name: string, engine: Engine): void {
       describeStore(
         name,
         postgresTarget(engine.name, () => database),
+        { concurrent: true },
       );
     },
     engine,

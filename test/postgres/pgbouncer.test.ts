@@ -31,7 +31,7 @@ describePooler("behind PgBouncer in transaction mode", (pooler) => {
       describeStore(
         "pgbouncer",
         postgresTarget(name, () => database),
-        topics,
+        { topics, concurrent: true },
       );
 
       describe("many clients on few connections", () => {
