@@ -94,12 +94,14 @@ function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lo
 
 function* textsOf(rows: readonly WaitingRow[]): Operation<Waiting[]> {
   const found: Waiting[] = [];
-  for (const row of rows) {
-    const message = yield* readContent(sessionOf(row.n), row, () => {});
-    const document = message === null ? "" : documentOf(message).toWellFormed();
-    found.push({ n: row.n, text: cut(document, 0, MAX_CHARACTERS), twin: row.twin });
-  }
+  for (const row of rows) found.push({ n: row.n, text: yield* textToEmbed(row), twin: row.twin });
   return found;
+}
+
+/** What is embedded of a message: "" of one that has no text, or cannot be read. */
+export function* textToEmbed(row: ContentRow): Operation<string> {
+  const message = yield* readContent(sessionOf(row.n), row, () => {});
+  return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
 }
 
 /** What a look at some sessions finds. */
