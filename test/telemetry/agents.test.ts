@@ -135,7 +135,9 @@ describe("a turn of the runner on an instrumented store", () => {
 });
 
 describe("a turn of the chat handler on an instrumented store", () => {
-  const post = async (store: Store, model: ReturnType<typeof scripted>): Promise<string> => {
+  type Model = ReturnType<typeof scripted>;
+
+  const answer = async (store: Store, model: Model): Promise<Response> => {
     const handler = chatHandler({
       sessions: SessionManager.create(store),
       model,
@@ -144,9 +146,9 @@ describe("a turn of the chat handler on an instrumented store", () => {
     });
     const message = { id: "m", role: "user", parts: [{ type: "text", text: SECRET }] };
     const body = JSON.stringify({ id: "chat", messages: [message], trigger: "submit-message" });
-    const response = await handler(new Request("http://localhost/api/chat", { method: "POST", body }));
-    return response.text();
+    return handler(new Request("http://localhost/api/chat", { method: "POST", body }));
   };
+  const post = async (store: Store, model: Model): Promise<string> => (await answer(store, model)).text();
 
   it("is an `invoke_agent` span, with the calls of the store below it", async () => {
     const { store, spans } = collected({ statements: false });
@@ -173,5 +175,14 @@ describe("a turn of the chat handler on an instrumented store", () => {
     await expect.poll(() => of(spans(), "invoke_agent").length).toBe(1);
     const [turn] = of(spans(), "invoke_agent");
     expect([turn?.attributes["error.type"], turn?.status]).toEqual(["RangeError", { code: 2 }]);
+  });
+
+  it("answers a request that no answer can begin for as a plain store does", async () => {
+    const refused = { ...scripted(says("Done")), specificationVersion: "v1" } as unknown as Model;
+    const { store, spans } = collected({ statements: false });
+    const [told, plain] = [await answer(store, refused), await answer(memory(), refused)];
+    expect([told.status, await told.text()]).toEqual([plain.status, await plain.text()]);
+    expect(told.ok).toBe(false);
+    expect(of(spans(), "invoke_agent").map(({ status }) => status.code)).toEqual([2]);
   });
 });

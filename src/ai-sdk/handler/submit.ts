@@ -67,19 +67,25 @@ function observedAnswer(
 ): Response {
   const { store } = coreOf(session);
   if (store?.observer === undefined) return begin().response;
-  let response = new Response();
   const agent = { model: typeof model === "string" ? model : model.modelId };
   const told = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
+  const begun: { response?: Response; failure?: unknown } = {};
   const observedEnd = observed(store, told, async () => {
-    const begun = begin();
-    response = begun.response;
-    const { usage, failure } = await begun.ended;
-    if (failure !== null) throw failure;
-    return usage;
+    try {
+      const { response, ended } = begin();
+      begun.response = response;
+      const { usage, failure } = await ended;
+      if (failure !== null) throw failure;
+      return usage;
+    } catch (error) {
+      begun.failure = error;
+      throw error;
+    }
   });
-  // The client was told.
+  // The client was told of what failed later.
   observedEnd.catch(() => {});
-  return response;
+  if (begun.response === undefined) throw begun.failure;
+  return begun.response;
 }
 
 type StepFunction = NonNullable<ModelSettings["prepareStep"]>;
