@@ -1,5 +1,5 @@
 import { sha256 } from "../../model/sha256.js";
-import { all, type Operation, tuples } from "../engine/operation.js";
+import { all, type Operation, pause, tuples } from "../engine/operation.js";
 import { watchEnds } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import type { Findings } from "./findings.js";
@@ -94,6 +94,7 @@ export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) =>
     }
     if (rows.length === 0) return end();
     endsAt(hash, part);
+    yield* pause();
   }
 }
 
