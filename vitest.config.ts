@@ -55,7 +55,7 @@ const SLOW = {
   validation: ["test/langgraph/validation.test.ts"],
 };
 
-// Whatever no other project names: every store but those of `contract`.
+// Whatever no other project names.
 const engines = {
   include: ["test/**/*.test.ts"],
   exclude: [QUICK, ALONE, ...Object.values(SLOW)].flat(),

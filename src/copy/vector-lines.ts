@@ -30,9 +30,19 @@ export const isWaitingLine = (line: JsonObject): boolean => "messageId" in line 
 
 /** Errors: `UNKNOWN_FORMAT`. */
 export function readVectorLine({ messageId, text, vector }: JsonObject, dimensions: number): KeptVector {
-  const bytes = typeof vector === "string" ? fromBase64(vector) : vector;
-  const isVector = bytes instanceof Uint8Array ? bytes.length === 4 * dimensions : bytes === null;
-  if (typeof messageId !== "string" || typeof text !== "string" || !(isVector || bytes === undefined))
-    throw new StemmaError("UNKNOWN_FORMAT", {}, "A line is no vector of a message.");
-  return { messageId, text, vector: bytes instanceof Uint8Array ? new Float32Array(bytes.buffer) : (bytes as null) };
+  const given = typeof vector === "string" ? numbersIn(vector) : vector;
+  const isVector =
+    given instanceof Float32Array ? given.length === dimensions && given.every(Number.isFinite) : given === null;
+  if (typeof messageId !== "string" || typeof text !== "string" || !(isVector || given === undefined)) throw noVector();
+  return { messageId, text, vector: given as Float32Array | null | undefined };
 }
+
+function numbersIn(base64: string): Float32Array {
+  try {
+    return new Float32Array(fromBase64(base64).buffer);
+  } catch {
+    throw noVector();
+  }
+}
+
+const noVector = () => new StemmaError("UNKNOWN_FORMAT", {}, "A line is no vector of a message.");

@@ -21,8 +21,8 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
   // Nothing is awaited before the store's own method is called: calls of one turn keep their order.
   const telling = <T extends object>(family: string, methods: T, sessionId?: string): T => {
     const told = Object.entries(methods).map(([key, method]) => {
-      if (typeof method !== "function" || UNTOLD.has(key)) return [key, method];
       const name = family === "" ? key : `${family}.${key}`;
+      if (typeof method !== "function" || UNTOLD.has(name)) return [key, method];
       const call = (...values: unknown[]) =>
         observer(
           { type: "call", name, store: store.name, sessionId: sessionId ?? sessionOf(family, values), values },
@@ -32,7 +32,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
     });
     return { ...methods, ...Object.fromEntries(told) } as T;
   };
-  const { sessions, blocks, entries, records } = store;
+  const { sessions, blocks, entries, records, vectors } = store;
   const observed: S = {
     ...telling("", { ...store }),
     observer,
@@ -42,6 +42,7 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
     entries: telling("entries", entries),
     records: telling("records", records),
     forUser: (userId: string) => withObserver(store.forUser(userId), observer, whole ?? observed),
+    ...(vectors === undefined ? {} : { vectors: telling("vectors", vectors) }),
     ...(whole === undefined ? {} : { whole }),
     ...("withEmbedder" in store
       ? {
@@ -55,8 +56,9 @@ function withObserver<S extends Store>(store: S, observer: Observer, whole?: Sto
 
 /** What runs on when it was called, or nothing at all: pages of it run statements, which are told. */
 const UNTOLD: ReadonlySet<string> = new Set([
-  "stream",
-  "messages",
+  "session.stream",
+  "session.messages",
+  "vectors.list",
   "observer",
   "observeStatements",
   "forUser",
@@ -66,7 +68,7 @@ const UNTOLD: ReadonlySet<string> = new Set([
 ]);
 
 function sessionOf(family: string, [first]: unknown[]): string | undefined {
-  if (family === "sessions" && typeof first === "string") return first;
+  if ((family === "sessions" || family === "vectors") && typeof first === "string") return first;
   const { sessionId, id } = (typeof first === "object" && first !== null ? first : {}) as Record<string, unknown>;
   const named = sessionId ?? (family === "sessions" ? id : undefined);
   return typeof named === "string" ? named : undefined;

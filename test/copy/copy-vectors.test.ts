@@ -7,6 +7,7 @@ import { copyStore, exportStore } from "../../src/copy.js";
 import { jsonlFiles } from "../../src/copy-node.js";
 import { readSessionFile } from "../../src/formats/read.js";
 import { memory } from "../../src/memory.js";
+import { toBase64 } from "../../src/model/base64.js";
 import { postgres } from "../../src/postgres.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { EmbeddableStore } from "../../src/storage/embeddings/contract.js";
@@ -155,6 +156,8 @@ describe("a copy of vectors", () => {
     const vector = /"vector":"[^"]+"/;
     for (const damaged of [
       text.replace(vector, '"vector":"AAAA"'),
+      text.replace(vector, '"vector":"no base64"'),
+      text.replace(vector, `"vector":"${toBase64(new Uint8Array(new Float32Array(64).fill(Number.NaN).buffer))}"`),
       text.replace(/"dimensions":64/, '"dimensions":0'),
     ]) {
       const path = newPath("all.jsonl");

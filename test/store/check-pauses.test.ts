@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { sqlite } from "../../src/sqlite.js";
 import type { Store } from "../../src/storage/contract.js";
 import { message } from "../../src/testing/samples.js";
+import { cpuTime } from "../helpers/cpu-time.js";
 import { openDatabase } from "./databases.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-pauses-"));
@@ -14,27 +15,22 @@ const MESSAGES = 6000;
 /** Of the processor, in milliseconds. */
 const MOST = 50;
 
-const cpu = () => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-
 /** The most that the process worked without serving anyone else, in milliseconds of the processor, and in all. */
 async function holdOf(work: () => Promise<unknown>): Promise<{ longest: number; whole: number }> {
-  const started = cpu();
+  const started = cpuTime();
   let last = started;
   let longest = 0;
   let immediate: NodeJS.Immediate;
   const tick = (): void => {
-    longest = Math.max(longest, cpu() - last);
-    last = cpu();
+    longest = Math.max(longest, cpuTime() - last);
+    last = cpuTime();
     immediate = setImmediate(tick);
   };
   immediate = setImmediate(tick);
   await work();
-  const whole = cpu() - started;
+  const whole = cpuTime() - started;
   clearImmediate(immediate);
-  return { longest: Math.max(longest, cpu() - last), whole };
+  return { longest: Math.max(longest, cpuTime() - last), whole };
 }
 
 async function fill(store: Store): Promise<void> {

@@ -3,6 +3,7 @@ import { SessionManager } from "../../src/manager/session-manager.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import { imageMessage } from "../../src/testing/fidelity.js";
 import { message, numbered } from "../../src/testing/samples.js";
+import { cpuTime } from "../helpers/cpu-time.js";
 import { openDatabase } from "./databases.js";
 
 /** How long the transactions that write were open, in milliseconds; of a machine that had other work, what they took of it. */
@@ -14,21 +15,16 @@ function timed(client: SqliteClient): { client: SqliteClient; holds: number[] } 
     const statement = client.prepare(sql);
     if (sql !== "BEGIN IMMEDIATE" && sql !== "COMMIT") return statement;
     const run = (): unknown => {
-      if (sql === "BEGIN IMMEDIATE") [begun, used] = [performance.now(), cpu()];
+      if (sql === "BEGIN IMMEDIATE") [begun, used] = [performance.now(), cpuTime()];
       const result = statement.run();
       // A read ends with the same statement.
-      if (sql === "COMMIT" && begun > 0) holds.push(Math.min(performance.now() - begun, cpu() - used));
+      if (sql === "COMMIT" && begun > 0) holds.push(Math.min(performance.now() - begun, cpuTime() - used));
       if (sql === "COMMIT") begun = 0;
       return result;
     };
     return { run, all: run };
   };
   return { client: { prepare, close: () => client.close() }, holds };
-}
-
-function cpu(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 it("holds no writer for more than 50 ms, however large what goes is", async () => {

@@ -1,7 +1,5 @@
-import { context, metrics, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createSession } from "../../src/agent.js";
 import { chatHandler } from "../../src/ai-sdk.js";
@@ -11,16 +9,22 @@ import { SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { calls, collect, hangs, says, scripted, text } from "../runner/mock-model.js";
 import { add, fails } from "../runner/tools.js";
-import { allText, collected, of } from "./collected.js";
+import { allText, collected, followContext, of } from "./collected.js";
 
 const SECRET = "xylophone";
 
-beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
-afterAll(() => {
-  context.disable();
-  trace.disable();
-  metrics.disable();
-});
+followContext();
+
+/** What the span of a turn of two steps says, by the runner and by the chat handler. */
+const TURN = {
+  "gen_ai.operation.name": "invoke_agent",
+  "gen_ai.provider.name": "stemma",
+  "gen_ai.conversation.id": "chat",
+  "gen_ai.request.model": "mock-model-id",
+  "gen_ai.usage.input_tokens": 20,
+  "gen_ai.usage.output_tokens": 10,
+  "stemma.call": "invokeAgent",
+};
 
 const slow = {
   inputSchema: z.object({}),
@@ -60,16 +64,7 @@ describe("a turn of the runner on an instrumented store", () => {
     await work(store);
     const [turn, ...others] = of(spans(), "invoke_agent clerk");
     expect(others).toEqual([]);
-    expect(turn?.attributes).toEqual({
-      "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.provider.name": "stemma",
-      "gen_ai.agent.name": "clerk",
-      "gen_ai.conversation.id": "chat",
-      "gen_ai.request.model": "mock-model-id",
-      "gen_ai.usage.input_tokens": 20,
-      "gen_ai.usage.output_tokens": 10,
-      "stemma.call": "invokeAgent",
-    });
+    expect(turn?.attributes).toEqual({ ...TURN, "gen_ai.agent.name": "clerk" });
     const below = childrenOf(spans(), turn).map(({ name }) => name);
     expect(below).toEqual(
       expect.arrayContaining(["prepare_turn", "chat", "execute_tool add", "execute_tool fails", "execute_tool slow"]),
@@ -141,7 +136,7 @@ describe("a turn of the chat handler on an instrumented store", () => {
     const handler = chatHandler({
       sessions: SessionManager.create(store),
       model,
-      tools: { add },
+      tools: { add, fails },
       authenticate: () => ({ userId: "ada" }),
     });
     const message = { id: "m", role: "user", parts: [{ type: "text", text: SECRET }] };
@@ -155,15 +150,7 @@ describe("a turn of the chat handler on an instrumented store", () => {
     expect(await post(store, scripted(calls(["a", "add", { x: 1 }]), says("Done")))).toContain("ne");
     await expect.poll(() => of(spans(), "invoke_agent").length).toBe(1);
     const [turn] = of(spans(), "invoke_agent");
-    expect(turn?.attributes).toEqual({
-      "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.provider.name": "stemma",
-      "gen_ai.conversation.id": "chat",
-      "gen_ai.request.model": "mock-model-id",
-      "gen_ai.usage.input_tokens": 20,
-      "gen_ai.usage.output_tokens": 10,
-      "stemma.call": "invokeAgent",
-    });
+    expect(turn?.attributes).toEqual(TURN);
     const below = childrenOf(spans(), turn).map(({ name }) => name);
     expect(below).toEqual(expect.arrayContaining(["upsert_memory", "chat"]));
     expect(allText(spans())).not.toContain(SECRET);
@@ -175,6 +162,13 @@ describe("a turn of the chat handler on an instrumented store", () => {
     await expect.poll(() => of(spans(), "invoke_agent").length).toBe(1);
     const [turn] = of(spans(), "invoke_agent");
     expect([turn?.attributes["error.type"], turn?.status]).toEqual(["RangeError", { code: 2 }]);
+  });
+
+  it("tells of the model's failure where a tool failed before", async () => {
+    const { store, spans } = collected({ statements: false });
+    await post(store, scripted(calls(["a", "fails", {}]), new TypeError("away")));
+    await expect.poll(() => of(spans(), "invoke_agent").length).toBe(1);
+    expect(of(spans(), "invoke_agent")[0]?.attributes["error.type"]).toBe("TypeError");
   });
 
   it("answers a request that no answer can begin for as a plain store does", async () => {

@@ -1,3 +1,5 @@
+import { context, metrics, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -10,9 +12,20 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
+import { afterAll, beforeAll } from "vitest";
 import { memory } from "../../src/memory.js";
 import { type InstrumentOptions, instrument } from "../../src/opentelemetry.js";
 import type { Store } from "../../src/storage/contract.js";
+
+/** While the tests of a file run, spans know in which span they began. */
+export function followContext(): void {
+  beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+  afterAll(() => {
+    context.disable();
+    trace.disable();
+    metrics.disable();
+  });
+}
 
 /** An instrumented store, and what it told so far. */
 export function collected(options: InstrumentOptions = {}, base: Store = memory()) {

@@ -1,21 +1,14 @@
-import { context, metrics, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
 import type { TelemetryEvent } from "../../src/opentelemetry.js";
 import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { textMessage } from "../helpers/messages.js";
-import { allText, collected, of } from "./collected.js";
+import { allText, collected, followContext, of } from "./collected.js";
 
 const SECRET = "xylophone";
 
-beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
-afterAll(() => {
-  context.disable();
-  trace.disable();
-  metrics.disable();
-});
+followContext();
 
 async function talk(store: Store): Promise<void> {
   const session = Session.create(store)
@@ -80,6 +73,19 @@ describe("an instrumented store", () => {
     }
     const [stored] = spans().filter(({ attributes }) => attributes["stemma.call"] === "session.addCompaction");
     expect(stored?.parentSpanContext?.spanId).toBe(compaction?.spanContext().spanId);
+  });
+
+  it("has one for each call of a copy that takes vectors along", async () => {
+    const { store, spans } = collected({ statements: false });
+    const model = { id: "none", dimensions: 2 };
+    await store.vectors?.model();
+    await store.vectors?.import("chat", model, []);
+    for await (const _kept of store.vectors?.list("chat", model) ?? []);
+    const calls = spans().map(({ attributes }) => [attributes["stemma.call"], attributes["gen_ai.conversation.id"]]);
+    expect(calls).toEqual([
+      ["vectors.model", undefined],
+      ["vectors.import", "chat"],
+    ]);
   });
 
   it("measures how long operations and statements take, and the tokens that are counted", async () => {

@@ -82,10 +82,10 @@ class Answer {
   readonly #usage: AnswerUsage;
   readonly #clock = new ToolClock();
   #latest: UIMessage | null = null;
-  #failed = false;
   #failure: Error | null = null;
   #aborted = false;
-  #told = new Set<string>();
+  /** What the client was told, and the error behind it: of a tool too, which does not end the answer. */
+  readonly #told = new Map<string, Error | null>();
 
   constructor(
     private readonly session: Session,
@@ -112,7 +112,7 @@ class Answer {
     await this.#usage.add(coreOf(this.session).store, this.session.id);
     await runs.release(this.turn, this.#status()).catch(() => {});
     await this.#steps.settled;
-    return { usage: this.#usage.total, failure: this.#failed ? (this.#failure ?? noAnswer()) : null };
+    return { usage: this.#usage.total, failure: this.#failure };
   }
 
   #chunks(result: StreamResult): ReadableStream<UIMessageChunk> {
@@ -164,13 +164,13 @@ class Answer {
     if (!(await keeper.holds())) return;
     const answer = this.#latest;
     if (answer !== null && hasContent(answer)) await this.#steps.write(this.#clock.on(this.#final(answer)));
-    else if (!this.#failed && !this.#aborted) this.#fail("The model gave no answer.");
+    else if (this.#failure === null && !this.#aborted) this.#fail("The model gave no answer.");
     await leaveAtAnswer(this.session, placed);
   }
 
   #final(answer: UIMessage): UIMessage {
     if (this.#aborted) return marked(settled(tidied(answer)), "aborted");
-    return this.#failed ? marked(tidied(answer), "error") : answer;
+    return this.#failure === null ? answer : marked(tidied(answer), "error");
   }
 
   async #keep(message: UIMessage): Promise<void> {
@@ -180,11 +180,11 @@ class Answer {
 
   #status(): "completed" | "stopped" | "failed" {
     if (this.#aborted) return "stopped";
-    return this.#failed ? "failed" : "completed";
+    return this.#failure === null ? "completed" : "failed";
   }
 
   #fail(errorText: string): void {
-    this.#failed = true;
+    this.#failure ??= this.#told.get(errorText) ?? new StemmaError("MODEL_FAILED", {}, errorText);
     this.#mark("error", { type: "error", errorText });
   }
 
@@ -202,11 +202,8 @@ class Answer {
   #textOf(error: unknown): string {
     // The AI SDK reports once more, as an error of its own, what it was given the text of.
     if (error instanceof Error && this.#told.has(error.message)) return error.message;
-    if (error instanceof Error) this.#failure ??= error;
     const text = this.options.onError?.(error) ?? "An error occurred.";
-    this.#told.add(text);
+    this.#told.set(text, error instanceof Error ? error : null);
     return text;
   }
 }
-
-const noAnswer = () => new StemmaError("MODEL_FAILED", {}, "The model gave no answer.");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cpuTime } from "../../../test/helpers/cpu-time.js";
+import { cpuTimeOf } from "../../../test/helpers/cpu-time.js";
 import { fieldOf, readFrontMatter } from "./front-matter.js";
 
 const read = (...lines: string[]) =>
@@ -65,7 +65,7 @@ describe("front matter", () => {
     ["nothing but colons", ": ".repeat(MANY)],
     ["what no text holds", "a: \0"],
   ])("goes on soon after %s", (_, value) => {
-    const time = cpuTime(() => {
+    const time = cpuTimeOf(() => {
       const file = readFrontMatter(`---\nkey: ${value}\nother: z\n---\nbody`);
       expect(fieldOf(file, "other")).toBe("z");
       expect(file.body).toBe("body");

@@ -5,8 +5,8 @@ import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
 import { type Embedder, parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
-import { withVectors } from "./kept-vectors.js";
 import type { VectorDialect } from "./vectors.js";
+import { withVectors } from "./with-vectors.js";
 
 /** A store that can be given an embedder. */
 export function embeddable(given: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {

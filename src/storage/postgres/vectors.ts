@@ -61,7 +61,7 @@ export const postgresVectors: VectorDialect = {
     for (const statement of TABLES) yield* run(statement);
   },
   bound: "?::text::real[]",
-  // Its bytes: to write numbers as decimals, and read them, takes ten times as long.
+  // Its bytes: to write numbers as decimals, and read them, takes several times as long.
   read: "encode(array_send(v.vector), 'base64')",
   encode: (vector) => `{${vector.join(",")}}`,
   decode: numbersOfArray,

@@ -27,7 +27,7 @@ interface Entries {
   readonly offsets: readonly number[];
 }
 
-// As lists in JSON: the driver takes ten times as long for a row of its own as the engine. From a term on, behind some of its own.
+// As lists in JSON: the driver takes far longer for a row of its own than the engine. From a term on, behind some of its own.
 const ENTRIES_OF = (vocabulary: string) =>
   `SELECT json_group_array(term), json_group_array(doc), json_group_array("offset")
    FROM (SELECT term, doc, "offset" FROM ${vocabulary} WHERE term >= ? LIMIT ${ENTRIES} OFFSET ?)`;
