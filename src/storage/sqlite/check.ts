@@ -77,7 +77,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       if (sql.search === null || documents.length === 0) return found;
       for (const { n: rowId, text } of documents) {
         if (text === "") continue;
-        const { sql: statement, values } = sql.search.add("messages", rowId, text);
+        const { sql: statement, values } = sql.search.add("messages", "", rowId, text);
         yield { sql: statement.replaceAll(TABLES.messages, TRIAL), values };
       }
       const entries = yield* tuples<Entry>(`SELECT doc, term, "offset" FROM ${TRIAL_TERMS}`);
