@@ -7,7 +7,7 @@ import { type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { copyEntries } from "./entries.js";
 import { appendMessages } from "./messages.js";
-import { findSegments, ON_SEGMENT } from "./path.js";
+import { findSegments, inRanges } from "./path.js";
 import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
@@ -91,13 +91,15 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
     `INSERT INTO assistant_messages
        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
      SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
-     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ownOf(source, "m")}${ON_SEGMENT}`,
+     FROM ${inRanges(sql)}`,
     ...[shift, to.id, from.stale ?? 0, path],
     ...source.ids,
   );
   // What is copied further is found by the source's rows alone. Contents name their keys, so these stay what they are.
-  const onPath = (row: string) => `EXISTS (SELECT 1 FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-       WHERE ${ownOf(source, "m")}m.n = ${row} AND ${ON_SEGMENT})`;
+  const branchOf = (row: string) =>
+    `(SELECT m.branch FROM assistant_messages m WHERE ${ownOf(source, "m")}m.n = ${row})`;
+  const onPath = (row: string) => `EXISTS (
+       SELECT 1 FROM ${sql.segmentTable} AS s WHERE ${row} BETWEEN s.lo AND s.hi AND ${branchOf(row)} = s.branch)`;
   const refs = `FROM assistant_media_refs r WHERE ${ownOf(source, "r")}r.no = ? AND ${onPath("r.n")}`;
   const values = [...source.ids, source.no, path, ...source.ids];
   yield* run(

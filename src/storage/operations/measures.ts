@@ -1,9 +1,9 @@
 import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { ofSession, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { ofSession, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { currentTotal } from "./messages.js";
-import { findSegments, ON_SEGMENT, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";
 
@@ -137,8 +137,7 @@ function* sumOverRanges(
   ranges: readonly { branch: number; lo: number; hi: number }[],
 ): Operation<number> {
   const row = yield* first<{ value: number | null }>(
-    `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE ${ownOf(rows, "m")}${ON_SEGMENT}`,
+    `SELECT ${aggregate} AS value FROM ${inRanges(sql)}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
     ...rows.ids,
   );

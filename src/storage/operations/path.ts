@@ -94,9 +94,9 @@ export function* visibleSpans(
   const { no: sessionNumber } = rows;
   const segments = yield* findSegments(rows, leaf, onCorrupt);
   const compactions = yield* all<CompactionRow & { branch: number | null }>(
-    `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
-     FROM assistant_compactions c LEFT JOIN assistant_messages m ON ${sameSession(rows, "m", "c")}m.n = c.to_n
-     WHERE ${ownOf(rows, "c")}c.n BETWEEN ? AND ? ORDER BY c.n`,
+    `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens,
+       (SELECT m.branch FROM assistant_messages m WHERE ${sameSession(rows, "m", "c")}m.n = c.to_n) AS branch
+     FROM assistant_compactions c WHERE ${ownOf(rows, "c")}c.n BETWEEN ? AND ? ORDER BY c.n`,
     ...rows.ids,
     floorOf(sessionNumber),
     ceilingOf(sessionNumber),
@@ -149,7 +149,17 @@ function cover(segments: readonly Segment[], compactions: readonly CompactionRow
  * True for a message `m` of a range `s`. A planner that joined them by the branch, as it can where two are equal, would read
  * every message of the store.
  */
-export const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
+const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
+
+/**
+ * The messages `m` of ranges `s`, to stand behind FROM. It binds the ranges, then the session. Where rows name their session,
+ * those of a range are a query of their own: a planner would rather read all of the session, and compare.
+ */
+export function inRanges({ segmentTable, namesSessions }: Dialect): string {
+  if (!namesSessions) return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
+  const rows = "assistant_messages m WHERE m.session_id = ? AND m.n BETWEEN s.lo AND s.hi";
+  return `${segmentTable} AS s CROSS JOIN LATERAL (SELECT m.* FROM ${rows} OFFSET 0) AS m WHERE m.branch - s.branch = 0`;
+}
 
 /** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
 export function selectRanges(
@@ -165,8 +175,7 @@ export function selectRanges(
   }
   // CROSS JOIN keeps the planner from scanning the session.
   return [
-    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE ${ownOf(rows, "m")}${ON_SEGMENT}${sql.segmentOrder}`,
+    `SELECT ${columns} FROM ${inRanges(sql)}${sql.segmentOrder}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
     ...rows.ids,
   ];

@@ -214,14 +214,16 @@ BEGIN
       ), broken AS (
         SELECT FROM chain s WHERE NOT s.known OR s.lo > s.hi OR (s.parent_branch IS NULL) <> (s.parent_n IS NULL)
         UNION ALL
-        SELECT FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.session_id = p_session AND m.n = c.to_n
+        SELECT FROM assistant_compactions c LEFT JOIN LATERAL (
+          SELECT m.n FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m ON TRUE
           WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
           AND (m.n IS NULL OR coalesce(c.from_n > c.to_n, TRUE) OR c.from_n < lowest)
       ), compactions AS (
         -- Whoever has a compaction's end on its path has its whole range there.
         SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
                row_number() OVER (ORDER BY c.n DESC) AS age
-          FROM assistant_compactions c JOIN assistant_messages m ON m.session_id = p_session AND m.n = c.to_n
+          FROM assistant_compactions c CROSS JOIN LATERAL (
+            SELECT m.n, m.branch FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m
           JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
           WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1}
       ), chosen (age, covered, taken) AS (

@@ -153,10 +153,14 @@ export function* findRows<R extends { readonly n: number }>(
 ): Operation<Map<number, R>> {
   if (numbers.length === 0) return new Map();
   const { condition, values } = inRange(sql, "m", sessionId);
-  const rows = yield* all<R>(
-    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${condition}m.n = s.lo`,
+  // See `inRanges`.
+  const rows = sql.namesSessions
+    ? `LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
+    : "assistant_messages m WHERE m.n = s.lo";
+  const found = yield* all<R>(
+    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN ${rows}`,
     JSON.stringify(numbers.map((rowId) => [0, rowId, rowId])),
     ...values,
   );
-  return new Map(rows.map((row) => [row.n, row]));
+  return new Map(found.map((row) => [row.n, row]));
 }
