@@ -7,7 +7,9 @@ import { nameVectors } from "../vectors.js";
 // What is indexed is written anew, so its inverted index is made anew behind that: row by row it would take ten times as long.
 const indexAnew = (table: string) => ({
   before: `DROP INDEX IF EXISTS ${table}_terms;`,
-  after: `CREATE INDEX ${table}_terms ON ${table} USING GIN (terms) WITH (gin_pending_list_limit = 256);`,
+  // Written once more, without the rows of before: a search tells from the size of the table how many documents there are.
+  after: `ALTER TABLE ${table} ALTER COLUMN session_id TYPE TEXT USING session_id || '';
+    CREATE INDEX ${table}_terms ON ${table} USING GIN (terms) WITH (gin_pending_list_limit = 256);`,
 });
 
 /** Names the session of each row of a table. Rows of a session that is in no table, damage that a check removes, get "". */
