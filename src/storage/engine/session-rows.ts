@@ -1,5 +1,3 @@
-import type { Dialect } from "./dialect.js";
-
 /**
  * The rows of one session, and how a statement says so. Where rows name their session, each statement does; where their
  * numbers alone tell, these fragments are empty and bind nothing. So an operation is written once.
@@ -18,7 +16,10 @@ export interface SessionRows {
   readonly mark: "" | "?, ";
 }
 
-type Naming = Pick<Dialect, "namesSessions">;
+/** See `Dialect`. */
+interface Naming {
+  readonly namesSessions: boolean;
+}
 
 const NAMED = { own: "session_id = ? AND ", registered: "id = ? AND ", column: "session_id, ", mark: "?, " } as const;
 const NUMBERED = { own: "", registered: "", ids: [], column: "", mark: "" } as const;
