@@ -1,4 +1,4 @@
-export type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part } from "./copy/contract.js";
+export type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./copy/contract.js";
 export { copyStore } from "./copy/copy-store.js";
 export { exportStore } from "./copy/export-store.js";
 export { jsonl } from "./copy/jsonl.js";

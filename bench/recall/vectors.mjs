@@ -1,16 +1,19 @@
 // How long a search takes by words alone, and by words and vectors, of 384 numbers each; what embedding costs beside the
-// embedder. `node bench/recall/vectors.mjs [messages …] [--vec]`; with --vec the database has loaded sqlite-vec.
+// embedder. `node bench/recall/vectors.mjs [messages …] [--vec | --postgres]`; with --vec the database has loaded sqlite-vec.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as sqliteVec from "sqlite-vec";
 import { Session } from "../../dist/index.js";
+import { postgres } from "../../dist/postgres.js";
 import { sqlite } from "../../dist/sqlite.js";
+import { startServer } from "../postgres-server.mjs";
 
 const DIMENSIONS = 384;
 const RUNS = 15;
 const withExtension = process.argv.includes("--vec");
+const onPostgres = process.argv.includes("--postgres");
 const sizes = process.argv
   .slice(2)
   .filter((word) => /^\d+$/.test(word))
@@ -32,11 +35,8 @@ const embedder = {
 
 for (const size of sizes.length > 0 ? sizes : [10_000, 100_000]) {
   const folder = mkdtempSync(join(tmpdir(), "stemma-vectors-"));
-  const database = new Database(join(folder, "bench.db"));
-  database.pragma("journal_mode = WAL");
-  database.pragma("synchronous = NORMAL");
-  if (withExtension) sqliteVec.load(database);
-  const plain = sqlite(database);
+  const server = onPostgres ? await startServer([]) : null;
+  const plain = server === null ? openFile(folder) : postgres(server.url);
   const store = plain.withEmbedder(embedder);
   for (let start = 0; start < size; start += 1000) {
     const messages = Array.from({ length: 1000 }, (_, index) => ({
@@ -66,10 +66,20 @@ for (const size of sizes.length > 0 ? sizes : [10_000, 100_000]) {
   }
   const median = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
   const [words, both] = [median(times.words), median(times.both)];
+  const engine = onPostgres ? ", Postgres" : withExtension ? ", sqlite-vec" : "";
   console.log(
-    `${size} messages${withExtension ? ", sqlite-vec" : ""}: by words ${words.toFixed(1)} ms, by both ${both.toFixed(1)} ms (${(both / words).toFixed(1)} times); ` +
+    `${size} messages${engine}: by words ${words.toFixed(1)} ms, by both ${both.toFixed(1)} ms (${(both / words).toFixed(1)} times); ` +
       `first search ${loading.toFixed(0)} ms; written at ${embedding.toFixed(2)} ms a vector`,
   );
   await store.close();
+  await server?.stop();
   rmSync(folder, { recursive: true });
+}
+
+function openFile(folder) {
+  const database = new Database(join(folder, "bench.db"));
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = NORMAL");
+  if (withExtension) sqliteVec.load(database);
+  return sqlite(database);
 }

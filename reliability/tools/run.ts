@@ -12,15 +12,18 @@ export interface Run {
   readonly folder: string;
   readonly quick: boolean;
   readonly only: readonly string[] | undefined;
+  /** The engines; all where it is missing. */
+  readonly on: readonly string[] | undefined;
   readonly publish: boolean;
 }
 
 /** Runs the rows in their order, says each figure as soon as it is known, and gives how many missed their targets. */
-export async function runRows({ folder: programs, quick, only, publish }: Run): Promise<number> {
+export async function runRows({ folder: programs, quick, only, on, publish }: Run): Promise<number> {
   const chosen = ROWS.filter(({ number }) => only === undefined || only.includes(String(number)));
   const folder = mkdtempSync(join(tmpdir(), "stemma-reliability-"));
   const engine = ENGINES.find(({ binaries }) => binaries !== null);
-  const needsServer = chosen.some(({ sizes }) => sizes.Postgres !== undefined);
+  const isOn = (name: string) => on?.includes(name) ?? true;
+  const needsServer = isOn("Postgres") && chosen.some(({ sizes }) => sizes.Postgres !== undefined);
   let server: Server | undefined;
   const figures: Figure[] = [];
   const machine = { node: process.version, cpu: `${cpus().length} × ${cpus()[0]?.model}`, load: loadavg()[0] ?? 0 };
@@ -29,7 +32,7 @@ export async function runRows({ folder: programs, quick, only, publish }: Run): 
     for (const row of chosen) {
       for (const [name, sizes] of Object.entries(row.sizes)) {
         const size = sizes[quick ? 1 : 0];
-        if (size === 0) continue;
+        if (size === 0 || !isOn(name)) continue;
         const started = performance.now();
         const place = mkdtempSync(join(folder, "row-"));
         const result = await runRow(

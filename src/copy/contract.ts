@@ -2,10 +2,12 @@ import type { ErrorCode } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
 import type { MemoryOwner } from "../storage/contract.js";
 
-/** What is copied together: a session with all that is kept for it, or what is remembered outside of sessions. */
+/** What a part is of: a session, whose memory it is, or the session whose vectors they are. */
+export type PartOf = MemoryOwner | { readonly vectors: string };
+
+/** What is copied together: a session with all that is kept for it, its vectors, or what is remembered outside of sessions. */
 export interface Part {
-  /** The session, or whose memory it is. */
-  readonly of: MemoryOwner;
+  readonly of: PartOf;
   /** The first of its lines, as `stemma export` writes them. */
   readonly header: JsonObject;
   /** The others, without the last. They can be read once. */
@@ -24,25 +26,26 @@ export interface CopySource {
 
 /** What can be copied to. */
 export interface CopyTarget {
+  /** False where it keeps no vectors: they are left out. */
+  readonly keepsVectors?: boolean | undefined;
   /** Called before the first part. */
   begin?(): Promise<void>;
   /** Writes what is missing of a part, behind its header. Resolves to whether anything was. Errors: `COPY_CONFLICT`. */
-  write(of: MemoryOwner, header: JsonObject, lines: AsyncIterable<JsonObject>): Promise<boolean>;
+  write(of: PartOf, header: JsonObject, lines: AsyncIterable<JsonObject>): Promise<boolean>;
   /** The lines that are there of a part, its header first. */
-  read(of: MemoryOwner): AsyncIterable<JsonObject>;
+  read(of: PartOf): AsyncIterable<JsonObject>;
   /** Called behind the last part. */
   end?(parts: readonly CopiedPart[]): Promise<void>;
 }
 
 /** What became of one part. */
 export interface CopiedPart {
-  /** The session, or whose memory it is. */
-  readonly of: MemoryOwner;
+  readonly of: PartOf;
   /** `copied`: something was missing; `present`: nothing was; `failed`: see `problem`. */
   readonly state: "copied" | "present" | "failed";
   /** Messages on all branches. */
   readonly messages: number;
-  /** Messages, summaries, blocks, entries and records. */
+  /** Messages, summaries, blocks, entries and records; of vectors, those of messages that do not wait for theirs. */
   readonly items: number;
   /** The same for both sides where it did not fail: a SHA-256 chained over all lines. */
   readonly digest: string;
@@ -57,6 +60,8 @@ export interface CopyReport {
   readonly sessions: number;
   /** Their messages, on all branches. */
   readonly messages: number;
+  /** Messages whose vectors are there, or that need none. */
+  readonly vectors: number;
   /** Every part, in the order in which they were copied. */
   readonly parts: readonly CopiedPart[];
 }
@@ -65,7 +70,9 @@ export interface CopyOptions {
   /** Called with each part once it is done, and verified. */
   readonly onPart?: ((part: CopiedPart) => void) | undefined;
   /** Called while a part is copied, with the number of its items so far. */
-  readonly onProgress?: ((of: MemoryOwner, items: number) => void) | undefined;
+  readonly onProgress?: ((of: PartOf, items: number) => void) | undefined;
+  /** False leaves the vectors out. */
+  readonly vectors?: boolean | undefined;
   /** Ends the copy between two lines; what was copied stays, and the next call goes on. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,9 +1,9 @@
 import { StemmaError } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
-import type { MemoryOwner, Store } from "../storage/contract.js";
+import type { Store } from "../storage/contract.js";
 import { isStore } from "../storage/store-of.js";
 import { conflict } from "./conflict.js";
-import type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part } from "./contract.js";
+import type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./contract.js";
 import { LineDigest } from "./line-digest.js";
 import { storeSource } from "./store-source.js";
 import { storeTarget } from "./store-target.js";
@@ -23,7 +23,7 @@ const FATAL = [
  * Copies all that a store holds to another store, or to or from JSONL (`jsonlFiles()`, `jsonl()`): sessions with messages, branches,
  * summaries, blocks, entries, records, versions, usage and dates, and what is remembered of users and under keys. What is there
  * already stays, so that a copy that was cut off goes on when it is called again. Then each session is read from both sides,
- * and compared by its number of items and a hash. Vectors are not copied; an embedder makes them anew.
+ * and compared by its number of items and a hash. Vectors are copied behind their session, where both stores keep vectors.
  *
  * A session that the target has with other content is told in the report, and not overwritten; others are copied all the same.
  * A store that is being written can be copied; of what changes later a further call copies what was appended.
@@ -37,19 +37,24 @@ export async function copyStore(
   const source = isStore(from) ? storeSource(from) : from;
   const target = isStore(to) ? storeTarget(to) : to;
   const parts: CopiedPart[] = [];
+  const takesVectors = target.keepsVectors !== false && options.vectors !== false;
+  const failed = new Set<string>();
   let sessions = 0;
   await target.begin?.();
   for await (const part of source.parts()) {
     options.signal?.throwIfAborted();
+    if ("vectors" in part.of && (!takesVectors || failed.has(part.of.vectors))) continue;
     const copied = await copyPart(part, target, options);
     parts.push(copied);
+    if ("session" in part.of && copied.state === "failed") failed.add(part.of.session);
     if ("session" in part.header && copied.state !== "failed") sessions += 1;
     options.onPart?.(copied);
   }
   await target.end?.(parts);
   const done = parts.filter(({ state }) => state !== "failed");
   const messages = done.reduce((sum, part) => sum + part.messages, 0);
-  return { ok: done.length === parts.length, sessions, messages, parts };
+  const vectors = done.reduce((sum, { of, items }) => sum + ("vectors" in of ? items : 0), 0);
+  return { ok: done.length === parts.length, sessions, messages, vectors, parts };
 }
 
 async function copyPart(first: Part, target: CopyTarget, options: CopyOptions): Promise<CopiedPart> {
@@ -94,7 +99,7 @@ async function digestOf(lines: AsyncIterable<JsonObject>, until: number): Promis
   return digest.hex();
 }
 
-function different(of: MemoryOwner): CopiedPart["problem"] {
+function different(of: PartOf): CopiedPart["problem"] {
   const { code, message } = conflict(of, "it is not what was read, or somebody writes to it on one of the two sides");
   return { code, message };
 }

@@ -2,9 +2,8 @@ import { StemmaError } from "../errors.js";
 import { files, paths, replaceFile } from "../files/replace-file.js";
 import type { JsonObject } from "../model/json-object.js";
 import { sha256 } from "../model/sha256.js";
-import type { MemoryOwner } from "../storage/contract.js";
 import { conflict } from "./conflict.js";
-import type { CopySource, CopyTarget } from "./contract.js";
+import type { CopySource, CopyTarget, PartOf } from "./contract.js";
 import { readParts, writePart } from "./jsonl-parts.js";
 
 /** A folder or a file of JSONL. */
@@ -40,7 +39,7 @@ async function* readFolder(folder: string): ReturnType<CopySource["parts"]> {
 }
 
 function folderTarget(folder: string): CopyTarget {
-  const pathOf = async (of: MemoryOwner) => (await paths()).join(folder, nameOf(of));
+  const pathOf = async (of: PartOf) => (await paths()).join(folder, nameOf(of));
   return {
     async begin() {
       const { mkdir } = await files();
@@ -97,7 +96,7 @@ async function* partLines(path: string): AsyncGenerator<JsonObject> {
 }
 
 // Readable, and another one for each, also where names differ in case only.
-function nameOf(of: MemoryOwner): string {
+function nameOf(of: PartOf): string {
   const [[kind, name] = ["", ""]] = Object.entries(of) as [string, string][];
   const readable = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 40);
   return `${kind}-${readable}-${sha256(`${kind}:${name}`).slice(0, 16)}.jsonl`;

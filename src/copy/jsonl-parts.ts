@@ -4,8 +4,7 @@ import type { Item } from "../formats/session-file.js";
 import { findOwner, isHeader } from "../formats/stemma-jsonl.js";
 import { END } from "../formats/store-lines.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import type { MemoryOwner } from "../storage/contract.js";
-import type { CopySource, Part } from "./contract.js";
+import type { CopySource, Part, PartOf } from "./contract.js";
 
 /** The parts that lines of ours hold, one after the other. Errors: `UNKNOWN_FORMAT`. */
 export async function* readParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
@@ -78,10 +77,11 @@ async function nextLine(items: AsyncIterator<Item>): Promise<JsonObject | null> 
   }
 }
 
-function ownerOf({ stemma, memory, session }: JsonObject): MemoryOwner {
+function ownerOf({ stemma, memory, session, vectors }: JsonObject): PartOf {
   if (stemma !== 2) throw unknown("These lines are of another version");
   const owner = findOwner(memory);
   if (owner !== undefined) return owner;
+  if (isJsonObject(vectors)) return { vectors: String(vectors.session) };
   return { session: String((session as JsonObject).id) };
 }
 

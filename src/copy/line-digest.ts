@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { isWaitingLine } from "./vector-lines.js";
 
 /** Characters that are hashed together. */
 const PIECE = 65_536;
 
 /**
  * A SHA-256 over lines, each of the hash so far with further lines. Records that expire before `until`, in milliseconds since
- * 1970, do not count: they may go between two looks.
+ * 1970, do not count: they may go between two looks. Nor do messages that wait for their vectors: these may come.
  */
 export class LineDigest {
   #hash = "";
@@ -17,7 +18,7 @@ export class LineDigest {
   constructor(private readonly until: number) {}
 
   async add(line: JsonObject): Promise<void> {
-    if (this.#isPassing(line)) return;
+    if (this.#isPassing(line) || isWaitingLine(line)) return;
     this.items += 1;
     if ("message" in line) this.messages += 1;
     const text = JSON.stringify(line);

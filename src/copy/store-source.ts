@@ -1,6 +1,7 @@
 import { memoryHeader, memoryLines, sessionHeader, sessionLines } from "../formats/store-lines.js";
 import type { MemoryOwner, Store } from "../storage/contract.js";
 import type { CopySource, Part } from "./contract.js";
+import { vectorHeader, vectorLine } from "./vector-lines.js";
 
 const PAGE = 500;
 
@@ -10,7 +11,10 @@ export function storeSource(store: Store): CopySource {
     async *parts() {
       for (const id of await sessionIds(store)) {
         const part = await sessionPart(store, id);
-        if (part !== null) yield part;
+        if (part === null) continue;
+        yield part;
+        const vectors = await vectorsPart(store, id);
+        if (vectors !== null) yield vectors;
       }
       // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
       for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
@@ -38,6 +42,24 @@ async function sessionPart(store: Store, id: string): Promise<Part | null> {
     isChanged: async () => (await session.change()) !== change,
     again: () => sessionPart(store, id),
   };
+}
+
+/** What was embedded of a session; null where nothing was. */
+async function vectorsPart(store: Store, id: string): Promise<Part | null> {
+  const { vectors } = store;
+  const model = (await vectors?.model()) ?? null;
+  if (vectors === undefined || model === null) return null;
+  for await (const _first of vectors.list(id, model)) {
+    return {
+      of: { vectors: id },
+      header: vectorHeader(id, model),
+      async *lines() {
+        for await (const vector of vectors.list(id, model)) yield vectorLine(vector);
+      },
+      again: () => vectorsPart(store, id),
+    };
+  }
+  return null;
 }
 
 function memoryPart(store: Store, of: MemoryOwner): Part {

@@ -39,16 +39,22 @@ export const stemmaJsonl: ImportFormat = {
   async *read(items) {
     let open: OpenSession | null = null;
     let early: Skipped[] = [];
+    let isOfVectors = false;
     for await (const item of items) {
       if (item.kind === "listEnd") continue;
       const { at } = item;
       const value = item.kind === "value" && isJsonObject(item.value) ? item.value : {};
       if (isHeader(value)) {
         if (open !== null) yield close(open);
+        open = null;
+        // Made of messages, and made anew of those that are imported.
+        isOfVectors = isJsonObject(value.vectors);
+        if (isOfVectors) continue;
         open = { session: openSession(value, early, at), header: value, at, isEnded: false };
         early = [];
         continue;
       }
+      if (isOfVectors) continue;
       const why =
         item.kind === "problem"
           ? item.why
@@ -75,9 +81,9 @@ export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGene
   yield JSON.stringify(END);
 }
 
-/** True for the first line of a session, or of what is remembered outside of sessions. */
+/** True for the first line of a session, of its vectors, or of what is remembered outside of sessions. */
 export const isHeader = (value: JsonObject): boolean =>
-  isJsonObject(value.session) || findOwner(value.memory) !== undefined;
+  isJsonObject(value.session) || findOwner(value.memory) !== undefined || isJsonObject(value.vectors);
 
 /** Whose memory a header names. */
 export function findOwner(value: unknown): MemoryOwner | undefined {

@@ -12,5 +12,8 @@ export function toBase64(bytes: Uint8Array): string {
 
 /** The bytes of a text in base64, which may hold line breaks. */
 export function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  return bytes;
 }

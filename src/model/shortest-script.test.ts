@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { cpuTime } from "../../test/helpers/cpu-time.js";
 import { compare } from "./shortest-script.js";
 
 const side = (runs: ReturnType<typeof compare>, only: "removed" | "added") =>
@@ -25,7 +26,8 @@ it("finds the shortest script", () => {
 
 it("gives up looking for the shortest script of texts that have little in common", () => {
   const lines = (name: string) => Array.from({ length: 20_000 }, (_, line) => `${name} ${line}`);
-  const started = performance.now();
-  expect(compare(lines("a"), lines("b")).map(({ kind }) => kind)).toEqual(["removed", "added"]);
-  expect(performance.now() - started).toBeLessThan(3000);
+  const time = cpuTime(() => {
+    expect(compare(lines("a"), lines("b")).map(({ kind }) => kind)).toEqual(["removed", "added"]);
+  });
+  expect(time).toBeLessThan(3000);
 });

@@ -1,13 +1,15 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
-import type { Session } from "../session/session.js";
+import { coreOf, type Session } from "../session/session.js";
 import type { PreparedTurn } from "../session/turn/request.js";
+import { type Outcome, observedValues } from "../storage/observed.js";
 import { ActiveBranch } from "./active-branch.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import type { ModelSource } from "./models/model.js";
 import { requestOf } from "./models/request.js";
+import { agentUsage } from "./models/usage.js";
 import type { SessionRecord } from "./session-record.js";
 import type { AgentTools, Approve } from "./tools/agent-tools.js";
 import { type CallSettings, runTurn, type TurnLog } from "./turn.js";
@@ -173,6 +175,7 @@ export class AgentSession implements AsyncDisposable {
       const message = "There is nothing to answer: call send() first.";
       throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
+    const { store } = coreOf(this.session);
     const all = { ...(await this.session.tools()), ...tools };
     let turn: PreparedTurn | null = null;
     const log: TurnLog = {
@@ -191,7 +194,27 @@ export class AgentSession implements AsyncDisposable {
       },
       addUsage: (usage, answered) => this.#record.addUsage(usage, answered),
     };
-    yield* runTurn(log, { ...options, model, tools: all, signal });
+    yield* this.#observed(
+      model.modelId,
+      runTurn(log, { ...options, model, tools: all, signal, store, sessionId: this.id }),
+    );
+  }
+
+  // Of a turn the store's observer is told, where there is one.
+  #observed(model: string, events: AsyncGenerator<AgentEvent, void, undefined>): typeof events {
+    const { store } = coreOf(this.session);
+    if (store?.observer === undefined) return events;
+    let outcome: Outcome = { result: undefined };
+    async function* noting(): typeof events {
+      for await (const event of events) {
+        if (event.type === "error") outcome = { failure: event.error };
+        else if (event.type === "stop" && "result" in outcome) outcome = { result: agentUsage(event.usage) };
+        yield event;
+      }
+    }
+    const agent = { name: this.#record.source, model };
+    const told = { type: "agent", name: "invokeAgent", sessionId: this.id, agent } as const;
+    return observedValues(store, told, noting(), () => outcome);
   }
 
   #assertIdle(): void {

@@ -41,6 +41,11 @@ export class SessionRecord {
     return { ...this.extras.beside, ...held, ...this.extras.metadata };
   }
 
+  /** What made the session. */
+  get source(): string | undefined {
+    return this.info.source ?? undefined;
+  }
+
   get createdAt(): number {
     return Date.parse(this.info.created_at);
   }

@@ -10,7 +10,7 @@ import { loadAiSdk } from "./models/ai-sdk.js";
 import type { ModelObject } from "./models/model.js";
 import { addUsage, NO_USAGE, usageOf } from "./models/usage.js";
 import { StepRecorder } from "./step-recorder.js";
-import { type AgentTools, type Approve, guardTools } from "./tools/agent-tools.js";
+import { type AgentTools, type Approve, guardTools, type ToolsOf } from "./tools/agent-tools.js";
 import type { AgentEvent, ExtendedUsageInfo, ModelPrices, StopReason } from "./types.js";
 
 /** What the AI SDK's `streamText` takes beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
@@ -28,7 +28,7 @@ export type CallSettings = Omit<
   | "output"
 >;
 
-export interface TurnOptions {
+export interface TurnOptions extends ToolsOf {
   readonly model: ModelObject;
   readonly tools: AgentTools;
   readonly approve: Approve | undefined;
@@ -76,7 +76,7 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
     ...options.settings,
     model: options.model as LanguageModel,
     ...promptOf(await log.request()),
-    tools: guardTools(options.tools, ready, options.approve) as ToolSet,
+    tools: guardTools(options.tools, ready, options.approve, options) as ToolSet,
     allowSystemInMessages: true,
     stopWhen: (({ steps }) => steps.length >= maxTurns) as StopCondition<ToolSet>,
     abortSignal: signal,

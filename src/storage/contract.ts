@@ -9,6 +9,7 @@ import type { RecordStore } from "./contract/records.js";
 import type { SearchHit, SearchRequest } from "./contract/search.js";
 import type { SessionStore } from "./contract/session.js";
 import type { SessionRegistry } from "./contract/sessions.js";
+import type { VectorStore } from "./contract/vectors.js";
 import type { Connection } from "./engine/connection.js";
 
 export * from "./contract/backup.js";
@@ -21,6 +22,7 @@ export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
+export * from "./contract/vectors.js";
 export * from "./contract/versions.js";
 
 /**
@@ -41,6 +43,8 @@ export interface Store {
   readonly blocks: BlockStore;
   readonly entries: EntryStore;
   readonly records: RecordStore;
+  /** The vectors of its messages, for a copy. Missing where the store keeps none. */
+  readonly vectors?: VectorStore | undefined;
   /**
    * Writes to several blocks, entries, records and sessions' messages, all of it or nothing, in this order. Errors: those
    * of the single writes.

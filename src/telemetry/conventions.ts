@@ -2,10 +2,19 @@ import type { Observed } from "../storage/contract.js";
 
 // Names of the OpenTelemetry semantic conventions: databases are stable, GenAI is "development", as of 1.41.
 
+/** Who tells of it. */
+export const NAME = "stemma";
+
 export const ATTRIBUTES = {
   operation: "gen_ai.operation.name",
   provider: "gen_ai.provider.name",
   conversation: "gen_ai.conversation.id",
+  agentName: "gen_ai.agent.name",
+  toolName: "gen_ai.tool.name",
+  toolCall: "gen_ai.tool.call.id",
+  toolType: "gen_ai.tool.type",
+  toolArguments: "gen_ai.tool.call.arguments",
+  toolResult: "gen_ai.tool.call.result",
   model: "gen_ai.request.model",
   tokenType: "gen_ai.token.type",
   inputTokens: "gen_ai.usage.input_tokens",
@@ -41,6 +50,9 @@ const OPERATIONS: readonly (readonly [RegExp, string])[] = [
 export function operationOf({ type, name }: Observed): string | undefined {
   if (type === "compaction") return "compact";
   if (type === "turn") return "prepare_turn";
+  if (type === "agent") return "invoke_agent";
+  if (type === "tool") return "execute_tool";
+  if (name === "sessions.addUsage") return "chat";
   return type === "call" ? OPERATIONS.find(([names]) => names.test(name))?.[1] : undefined;
 }
 

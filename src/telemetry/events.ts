@@ -4,7 +4,7 @@ import type { Observed, Observer } from "../storage/contract.js";
 /** Something that ended, for a log. It holds nothing that people or models wrote. */
 export interface TelemetryEvent {
   readonly type: Observed["type"];
-  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`. */
+  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`. */
   readonly name: string;
   /** The name of the store. */
   readonly store: string;
@@ -27,7 +27,7 @@ export function eventObserver(onEvent: (event: TelemetryEvent) => void): Observe
       }
     };
     return whenDone(
-      work,
+      () => work((part) => part()),
       () => end(null),
       (error) => end(errorType(error)),
     );

@@ -1,5 +1,6 @@
 import {
   type Attributes,
+  context,
   type MeterProvider,
   metrics,
   type Span,
@@ -9,10 +10,11 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { packageVersion } from "../package-version.js";
-import type { Observed, Observer, Store } from "../storage/contract.js";
-import { ATTRIBUTES as A, METRICS, operationOf, tableOf } from "./conventions.js";
+import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
+import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
+import { agentUsage, modelOf, operationSpan, statementSpan, usageOf } from "./spans.js";
 
 export interface InstrumentOptions {
   /** Default: the global one. */
@@ -22,30 +24,30 @@ export interface InstrumentOptions {
   /** Spans and a metric for each statement. Default true. */
   readonly statements?: boolean | undefined;
   /**
-   * Put what people and models wrote into spans: what calls were given, the values of statements, summaries, and the messages of
-   * errors, each cut to 4,096 characters. Default false.
+   * Put what people and models wrote into spans: what calls and tools were given, the values of statements, summaries, results of
+   * tools, and the messages of errors, each cut to 4,096 characters. Default false.
    */
   readonly contents?: boolean | undefined;
-  /** Called with each call, statement, compaction and turn that ended, for logs. */
+  /** Called with each call, statement, compaction, turn, answer of an agent and call of a tool that ended, for logs. */
   readonly onEvent?: ((event: TelemetryEvent) => void) | undefined;
 }
 
 /** Characters of one content. */
 const MOST = 4096;
-const NAME = "stemma";
 /** In seconds, as the conventions give them. */
 const DATABASE_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, and for the turns and
- * compactions of sessions on it. Use what it gives in the store's place. A store that is not instrumented runs no code of this.
+ * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and
+ * compactions of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use what it gives in the store's place. A store that is not instrumented runs no code of this.
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
   const { statements = true, onEvent } = options;
   const spans = spanObserver(options);
   const events = onEvent === undefined ? null : eventObserver(onEvent);
-  const observer: Observer = events === null ? spans : (told, work) => spans(told, () => events(told, work));
+  const observer: Observer =
+    events === null ? spans : (told, work) => spans(told, (within) => events(told, () => work(within)));
   return observeStore(store, observer, { statements }) as S;
 }
 
@@ -78,9 +80,11 @@ function spanObserver({
         (told.type === "statement" ? queries : operations).record(duration, { ...measured, ...failed });
       };
       if (contents && span.isRecording()) addContents(span, told);
+      const active = context.active();
       return whenDone(
-        work,
+        () => work((part) => context.with(active, part)),
         (result) => {
+          if (told.type === "agent") span.setAttributes(agentUsage(result as AgentUsage | undefined));
           if (told.name === "sessions.addUsage") {
             for (const [type, count] of Object.entries(usageOf(told)))
               tokens.record(count, { ...modelOf(told), [A.tokenType]: type });
@@ -103,62 +107,15 @@ function spanObserver({
   };
 }
 
-interface Described {
-  readonly name: string;
-  readonly attributes: Attributes;
-  /** Those that a metric has: of few values. */
-  readonly measured: Attributes;
-}
-
-function statementSpan({ name, store, sql = "" }: Observed): Described {
-  const table = tableOf(sql);
-  const measured: Attributes = {
-    [A.dbSystem]: store === "postgres" ? "postgresql" : "sqlite",
-    [A.dbOperation]: name,
-    ...(table === undefined ? {} : { [A.dbCollection]: table }),
-  };
-  return {
-    name: table === undefined ? name : `${name} ${table}`,
-    attributes: { ...measured, [A.dbQuery]: sql },
-    measured,
-  };
-}
-
-function operationSpan(told: Observed): Described {
-  const { name, sessionId } = told;
-  const operation = operationOf(told);
-  const measured: Attributes = {
-    ...(operation === undefined ? {} : { [A.operation]: operation }),
-    [A.provider]: NAME,
-    [A.call]: name,
-  };
-  const usage = name === "sessions.addUsage" ? usageAttributes(told) : {};
-  const conversation = sessionId === undefined ? {} : { [A.conversation]: sessionId };
-  return { name: operation ?? name, attributes: { ...measured, ...conversation, ...usage }, measured };
-}
-
-// Of `addUsage(id, inputTokens, outputTokens, cost, model)`.
-function usageOf({ values = [] }: Observed): { input: number; output: number } {
-  return { input: Number(values[1]), output: Number(values[2]) };
-}
-
-function modelOf({ values = [] }: Observed): Attributes {
-  const model = values[4];
-  return { [A.operation]: "chat", [A.provider]: NAME, ...(typeof model === "string" ? { [A.model]: model } : {}) };
-}
-
-function usageAttributes(told: Observed): Attributes {
-  const { input, output } = usageOf(told);
-  return { ...modelOf(told), [A.operation]: "chat", [A.inputTokens]: input, [A.outputTokens]: output };
-}
-
 function addContents(span: Span, { type, values = [] }: Observed): void {
   for (const [index, value] of values.entries()) {
-    span.setAttribute(type === "statement" ? `${A.dbParameter}${index}` : `stemma.argument.${index}`, textOf(value));
+    const name = type === "statement" ? `${A.dbParameter}${index}` : `stemma.argument.${index}`;
+    span.setAttribute(type === "tool" ? A.toolArguments : name, textOf(value));
   }
 }
 
 function addResult(span: Span, { type }: Observed, result: unknown): void {
+  if (type === "tool") span.setAttribute(A.toolResult, textOf(result));
   if (type !== "compaction") return;
   const { stored } = result as { stored: { summary: string } | null };
   if (stored !== null) span.setAttribute("stemma.summary", cut(stored.summary));

@@ -1,8 +1,11 @@
 // One topic of the suite: its cases, one after the other.
+import { copyStore } from "../copy/copy-store.js";
+import { exportStore } from "../copy/export-store.js";
+import { jsonl } from "../copy/jsonl.js";
 import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings/contract.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";
-import { forkedTree, idsOf, message, numbered } from "./samples.js";
+import { collect, forkedTree, idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
 import { Workspace } from "./workspace.js";
 
@@ -251,6 +254,32 @@ export const embeddings = defineTopic("embeddings", (it) => {
     await session.deleteMessages(["a"]);
     expect(idsOf(await sessionOf(fork.id).search("restaurnat")).sort()).toEqual(["a", "d"]);
   });
+
+  it(
+    "takes the vectors along into a copy of the store, without asking the embedder again",
+    NEEDS,
+    async (workspace) => {
+      const { watch, embedder } = watched();
+      const { sessionOf, store } = await embed(workspace, embedder);
+      for (const id of ["one", "two"]) {
+        await sessionOf(id).appendAll([message("a", "restaurant"), message("b", ""), message("c", `umbrella ${id}`)]);
+      }
+      await store.embeddings.flush();
+      const lines = await collect(exportStore(store));
+      const hits = await store.search("restaurnat", { limit: 10 });
+      const count = watch.texts.length;
+      const other = (await workspace.openAnother()) as EmbeddableStore;
+      const copy = async () => copyStore(jsonl(new Blob(lines).stream()), other);
+      expect((await copy()).parts.map(({ state }) => state)).toEqual(["copied", "copied", "copied", "copied"]);
+      const { ok, vectors, parts } = await copy();
+      expect([ok, vectors, parts.map(({ state }) => state)]).toEqual([true, 6, Array(4).fill("present")]);
+      const copied = other.withEmbedder(embedder);
+      await copied.embeddings.flush();
+      expect(await copied.search("restaurnat", { limit: 10 })).toEqual(hits);
+      expect(watch.texts.slice(count).filter((text) => text !== "restaurnat")).toEqual([]);
+      expect(await collect(exportStore(copied))).toEqual(lines);
+    },
+  );
 
   it("appends and searches by words while the embedder fails, and says so", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { sqlite } from "../../src/sqlite.js";
+import { hashingEmbedder } from "../../src/testing/hashing-embedder.js";
 import { linesOf, run, temporaryFolder } from "./run.js";
 
 const folder = temporaryFolder();
@@ -30,8 +32,31 @@ describe("stemma copy", () => {
     const told = linesOf(await ok("--json", "copy", at("one.db"), at("three.db")));
     expect(told).toEqual([
       { of: { session: "s" }, state: "copied", messages: 2, items: 2, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
-      { ok: true, sessions: 1, messages: 2 },
+      { ok: true, sessions: 1, messages: 2, vectors: 0 },
     ]);
+  });
+
+  it("takes vectors along, unless it is told not to, and tells once that those of another embedder stay", async () => {
+    for (const [name, id] of [
+      ["embedded.db", "one"],
+      ["other.db", "other"],
+    ] as const) {
+      const store = sqlite(at(name)).withEmbedder({ ...hashingEmbedder(), id });
+      for (const session of id === "one" ? ["a", "b"] : ["c"]) {
+        await store.session(session).append([{ id: "m", role: "user", parts: [{ type: "text", text: "tea" }] }]);
+      }
+      await store.embeddings.flush();
+      await store.close();
+    }
+    const told = "2 sessions with 2 messages and 2 vectors are equal on both sides\n";
+    expect(await ok("copy", at("embedded.db"), at("target.db"))).toBe(told);
+    const { code, err } = await run(["copy", at("embedded.db"), at("other.db")]);
+    expect([code, err.split("\n").length - 1, err]).toEqual([
+      1,
+      1,
+      expect.stringContaining('vectors of session "a" and 1 more: The target has vectors of the embedder "other"'),
+    ]);
+    expect(await ok("copy", "--no-vectors", at("embedded.db"), at("other.db"))).toContain("2 messages are equal");
   });
 
   it("ends with 1 where the target has something else, and where there is nothing to copy", async () => {

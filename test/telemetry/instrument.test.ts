@@ -1,23 +1,12 @@
 import { context, metrics, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from "@opentelemetry/sdk-metrics";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
-import { type InstrumentOptions, instrument, type TelemetryEvent } from "../../src/opentelemetry.js";
+import type { TelemetryEvent } from "../../src/opentelemetry.js";
 import { Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { textMessage } from "../helpers/messages.js";
+import { allText, collected, of } from "./collected.js";
 
 const SECRET = "xylophone";
 
@@ -27,28 +16,6 @@ afterAll(() => {
   trace.disable();
   metrics.disable();
 });
-
-function collected(options: InstrumentOptions = {}, base: Store = memory()) {
-  const exporter = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });
-  const meterProvider = new MeterProvider({ readers: [reader] });
-  const store = instrument(base, { tracerProvider, meterProvider, ...options });
-  return {
-    store,
-    spans: () => exporter.getFinishedSpans(),
-    reset: () => exporter.reset(),
-    metrics: async () => {
-      await reader.forceFlush();
-      return metricExporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
-    },
-  };
-}
-
-const of = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
-const allText = (spans: readonly ReadableSpan[]) =>
-  JSON.stringify(spans.map(({ name, attributes, status, events }) => [name, attributes, status, events]));
 
 async function talk(store: Store): Promise<void> {
   const session = Session.create(store)

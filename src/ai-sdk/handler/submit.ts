@@ -1,9 +1,11 @@
-import { streamText } from "ai";
+import { type LanguageModel, streamText } from "ai";
 import type { SessionManager } from "../../manager/session-manager.js";
+import { coreOf, type Session } from "../../session/session.js";
+import { observed } from "../../storage/observed.js";
 import type { PrepareStep } from "../memory.js";
 import { receiveSubmission } from "../receive/receive.js";
 import type { Submission } from "../receive/submission.js";
-import { respond } from "../respond/respond.js";
+import { beginAnswer, type Ended } from "../respond/respond.js";
 import { dropTurn } from "../turn.js";
 import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./options.js";
 
@@ -34,25 +36,56 @@ export async function submit(
   const { response, ask } = await receiveSubmission(session, submission, { ...options, model, tools }, request.signal);
   if (response !== null) return response;
   try {
-    const result = streamText({
-      // Said by `respond`, to the client and to `onError`.
-      onError: () => {},
-      ...settings,
-      ...ask,
-      prepareStep: bothOf(ask.prepareStep, settings.prepareStep),
-      model,
-      stopWhen: options.stopWhen ?? (({ steps }) => steps.length >= MAX_STEPS),
-    });
-    return respond(session, result, {
-      cost: options.cost,
-      messageMetadata: options.messageMetadata,
-      waitUntil: (work) => context.waitUntil?.(work),
-      onError: (error) => options.onError?.(error) || "An error occurred.",
+    return observedAnswer(session, model, () => {
+      const result = streamText({
+        // Said by `respond`, to the client and to `onError`.
+        onError: () => {},
+        ...settings,
+        ...ask,
+        prepareStep: bothOf(ask.prepareStep, settings.prepareStep),
+        model,
+        stopWhen: options.stopWhen ?? (({ steps }) => steps.length >= MAX_STEPS),
+      });
+      return beginAnswer(session, result, {
+        cost: options.cost,
+        messageMetadata: options.messageMetadata,
+        waitUntil: (work) => context.waitUntil?.(work),
+        onError: (error) => options.onError?.(error) || "An error occurred.",
+      });
     });
   } catch (error) {
     await dropTurn(session);
     throw error;
   }
+}
+
+// The store's observer, where there is one, is told of it until the answer has ended.
+function observedAnswer(
+  session: Session,
+  model: LanguageModel,
+  begin: () => { readonly response: Response; readonly ended: Promise<Ended> },
+): Response {
+  const { store } = coreOf(session);
+  if (store?.observer === undefined) return begin().response;
+  const agent = { model: typeof model === "string" ? model : model.modelId };
+  const told = { type: "agent", name: "invokeAgent", sessionId: session.id, agent } as const;
+  const begun: { response?: Response; failure?: unknown } = {};
+  const observedEnd = observed(store, told, async () => {
+    try {
+      const { response, ended } = begin();
+      begun.response = response;
+      const { usage, failure } = await ended;
+      if (failure !== null) throw failure;
+      return usage;
+    } catch (error) {
+      begun.failure = error;
+      throw error;
+    }
+  });
+  // The client was told of what failed later.
+  observedEnd.catch(() => {});
+  if (begun.response === undefined) throw begun.failure;
+  return begun.response;
 }
 
 type StepFunction = NonNullable<ModelSettings["prepareStep"]>;

@@ -6,8 +6,10 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from "ai";
+import { StemmaError } from "../../errors.js";
 import { ToolClock } from "../../model/tool-times.js";
 import { coreOf, type Session } from "../../session/session.js";
+import type { AgentUsage } from "../../storage/contract.js";
 import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
 import { replay } from "../message/replay.js";
 import { responseOf } from "../receive/receive.js";
@@ -54,11 +56,25 @@ const GRACE = 2000;
  * Errors: `INVALID_ARGUMENT` when `receive` gave nothing to answer.
  */
 export function respond(session: Session, result: StreamResult, options: RespondOptions = {}): Response {
+  return beginAnswer(session, result, options).response;
+}
+
+/** The same, with what became of the answer. */
+export function beginAnswer(
+  session: Session,
+  result: StreamResult,
+  options: RespondOptions,
+): { readonly response: Response; readonly ended: Promise<Ended> } {
   const turn = takeTurn(session);
-  const answer = new Answer(session, turn, options);
-  const work = answer.make(result);
-  options.waitUntil?.(work);
-  return responseOf(turn.run.stream(turn.placed.clientHolds));
+  const ended = new Answer(session, turn, options).make(result);
+  options.waitUntil?.(ended);
+  return { response: responseOf(turn.run.stream(turn.placed.clientHolds)), ended };
+}
+
+/** What an answer used, and what it failed with. */
+export interface Ended {
+  readonly usage: AgentUsage;
+  readonly failure: Error | null;
 }
 
 class Answer {
@@ -67,6 +83,7 @@ class Answer {
   readonly #clock = new ToolClock();
   #latest: UIMessage | null = null;
   #failed = false;
+  #failure: Error | null = null;
   #aborted = false;
   #told = new Set<string>();
 
@@ -80,7 +97,7 @@ class Answer {
   }
 
   /** Never rejects: what fails is told to the client. */
-  async make(result: StreamResult): Promise<void> {
+  async make(result: StreamResult): Promise<Ended> {
     const { run, keeper, placed, runs } = this.turn;
     keeper.begin();
     const { answerId: messageId, edited } = placed;
@@ -95,6 +112,7 @@ class Answer {
     await this.#usage.add(coreOf(this.session).store, this.session.id);
     await runs.release(this.turn, this.#status()).catch(() => {});
     await this.#steps.settled;
+    return { usage: this.#usage.total, failure: this.#failed ? (this.#failure ?? noAnswer()) : null };
   }
 
   #chunks(result: StreamResult): ReadableStream<UIMessageChunk> {
@@ -184,8 +202,11 @@ class Answer {
   #textOf(error: unknown): string {
     // The AI SDK reports once more, as an error of its own, what it was given the text of.
     if (error instanceof Error && this.#told.has(error.message)) return error.message;
+    if (error instanceof Error) this.#failure ??= error;
     const text = this.options.onError?.(error) ?? "An error occurred.";
     this.#told.add(text);
     return text;
   }
 }
+
+const noAnswer = () => new StemmaError("MODEL_FAILED", {}, "The model gave no answer.");

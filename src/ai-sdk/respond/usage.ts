@@ -1,5 +1,5 @@
 import type { LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
-import type { Store, Usage } from "../../storage/contract.js";
+import type { AgentUsage, Store, Usage } from "../../storage/contract.js";
 
 /** What the steps of an answer used: each is one request to the model. */
 export class AnswerUsage {
@@ -13,6 +13,12 @@ export class AnswerUsage {
     if (inputTokens + outputTokens === 0) return;
     const cost = this.costOf?.(part.usage) ?? 0;
     this.#steps.push({ inputTokens, outputTokens, cost, model: part.response.modelId });
+  }
+
+  /** The sum of all steps. */
+  get total(): AgentUsage {
+    const sumOf = (tokens: (step: Usage) => number) => this.#steps.reduce((sum, step) => sum + tokens(step), 0);
+    return { inputTokens: sumOf((step) => step.inputTokens), outputTokens: sumOf((step) => step.outputTokens) };
   }
 
   /** Counts it for a session, unless that is gone. */

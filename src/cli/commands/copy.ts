@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
-import type { CopiedPart, CopyReport, CopySource, CopyTarget } from "../../copy/contract.js";
+import { partName } from "../../copy/conflict.js";
+import type { CopiedPart, CopyReport, CopySource, CopyTarget, PartOf } from "../../copy/contract.js";
 import { copyStore } from "../../copy/copy-store.js";
 import { jsonlFiles } from "../../copy/jsonl-files.js";
 import { StemmaError } from "../../errors.js";
-import { ownerName } from "../../formats/stemma-jsonl.js";
-import type { MemoryOwner, Store } from "../../storage/contract.js";
+import type { Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { writeJson } from "../context.js";
 import { hidePasswords, isUrl } from "../database-url.js";
@@ -29,8 +29,9 @@ export function registerCopy(program: Command, io: Io): void {
       "a SQLite file, postgres://…, or a folder for JSONL: one that is there, or a name that ends with /",
       nonEmpty,
     )
+    .option("--no-vectors", "leave out the vectors that an embedder made")
     .addHelpText("after", "\nExit code 1 where something could not be copied, or the target holds something else.")
-    .action(async (from: string, to: string, _options: object, command: Command) => {
+    .action(async (from: string, to: string, options: { vectors: boolean }, command: Command) => {
       const { json = false, schema } = command.optsWithGlobals<{ json?: boolean; schema?: string }>();
       io.saveMemory();
       const opened: Store[] = [];
@@ -43,7 +44,7 @@ export function registerCopy(program: Command, io: Io): void {
         if (!isPlace(from)) {
           throw new StemmaError("INVALID_ARGUMENT", { from }, `There is no database or file "${hidePasswords(from)}".`);
         }
-        await copy(io, json, open(from), open(to));
+        await copy(io, json, [open(from), open(to)], options);
       } finally {
         for (const store of opened) await store.close();
       }
@@ -52,19 +53,24 @@ export function registerCopy(program: Command, io: Io): void {
 
 type JsonlOrStore = Store | (CopySource & CopyTarget);
 
-async function copy(io: Io, json: boolean, from: JsonlOrStore, to: JsonlOrStore): Promise<void> {
+async function copy(
+  io: Io,
+  json: boolean,
+  [from, to]: [JsonlOrStore, JsonlOrStore],
+  { vectors }: { vectors: boolean },
+): Promise<void> {
   const progress = createProgress(io);
   let done = 0;
   const onPart = (part: CopiedPart) => {
     done += 1;
     if (json) void writeJson(io, part);
   };
-  const onProgress = (of: MemoryOwner, items: number) =>
+  const onProgress = (of: PartOf, items: number) =>
     progress.show(`${nameOf(of)}: ${items.toLocaleString("en")} lines, ${done.toLocaleString("en")} done before`);
   try {
     await stoppable(async (signal) => {
       try {
-        await tell(io, json, await copyStore(from, to, { onPart, onProgress, signal }));
+        await tell(io, json, await copyStore(from, to, { onPart, onProgress, signal, vectors }));
       } catch (error) {
         if (!signal.aborted) throw error;
         io.writeError(`stemma: Stopped by ${signal.reason}. What was copied stays; copy again to go on.\n`);
@@ -76,19 +82,29 @@ async function copy(io: Io, json: boolean, from: JsonlOrStore, to: JsonlOrStore)
   }
 }
 
-async function tell(io: Io, json: boolean, { ok, sessions, messages, parts }: CopyReport): Promise<void> {
+async function tell(io: Io, json: boolean, { ok, sessions, messages, vectors, parts }: CopyReport): Promise<void> {
   if (!ok) io.fail();
-  if (json) return writeJson(io, { ok, sessions, messages });
-  const failed = parts.filter(({ problem }) => problem !== undefined);
-  for (const { of, problem } of failed) io.writeError(`stemma: ${nameOf(of)}: ${oneLine(problem?.message ?? "")}\n`);
+  if (json) return writeJson(io, { ok, sessions, messages, vectors });
+  // What keeps the vectors of every session out is told once.
+  const told = new Map<string, PartOf[]>();
+  for (const { of, problem } of parts) {
+    if (problem !== undefined) told.set(problem.message, [...(told.get(problem.message) ?? []), of]);
+  }
+  for (const [message, [of, ...others]] of told) {
+    const more = others.length > 0 ? ` and ${others.length.toLocaleString("en")} more` : "";
+    io.writeError(`stemma: ${nameOf(of as PartOf)}${more}: ${oneLine(message)}\n`);
+  }
   const present = parts.filter(({ state }) => state === "present").length;
   const before =
     present > 0 ? `, ${present.toLocaleString("en")} of ${parts.length.toLocaleString("en")} parts were there` : "";
-  await io.write(`${count(sessions, "session")} with ${count(messages, "message")} are equal on both sides${before}\n`);
+  const embedded = vectors > 0 ? ` and ${count(vectors, "vector")}` : "";
+  await io.write(
+    `${count(sessions, "session")} with ${count(messages, "message")}${embedded} are equal on both sides${before}\n`,
+  );
 }
 
-function nameOf(of: MemoryOwner): string {
-  return "session" in of ? `session ${oneLine(of.session)}` : oneLine(ownerName(of));
+function nameOf(of: PartOf): string {
+  return "session" in of ? `session ${oneLine(of.session)}` : oneLine(partName(of));
 }
 
 function openPlace(place: string, schema: string | undefined): JsonlOrStore {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { cpuTime } from "../../../test/helpers/cpu-time.js";
 import { fieldOf, readFrontMatter } from "./front-matter.js";
 
 const read = (...lines: string[]) =>
@@ -64,11 +65,12 @@ describe("front matter", () => {
     ["nothing but colons", ": ".repeat(MANY)],
     ["what no text holds", "a: \0"],
   ])("goes on soon after %s", (_, value) => {
-    const started = performance.now();
-    const file = readFrontMatter(`---\nkey: ${value}\nother: z\n---\nbody`);
-    expect(performance.now() - started).toBeLessThan(2000);
-    expect(fieldOf(file, "other")).toBe("z");
-    expect(file.body).toBe("body");
+    const time = cpuTime(() => {
+      const file = readFrontMatter(`---\nkey: ${value}\nother: z\n---\nbody`);
+      expect(fieldOf(file, "other")).toBe("z");
+      expect(file.body).toBe("body");
+    });
+    expect(time).toBeLessThan(2000);
   });
 
   it("is set off from the body, whatever the line breaks", () => {

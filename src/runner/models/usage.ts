@@ -1,4 +1,5 @@
 import type { LanguageModelUsage } from "ai";
+import type { AgentUsage } from "../../storage/contract.js";
 import type { ExtendedUsageInfo, ModelPrices } from "../types.js";
 
 export const NO_USAGE: Readonly<ExtendedUsageInfo> = { input_tokens: 0, output_tokens: 0 };
@@ -20,6 +21,11 @@ export function addUsage(a: ExtendedUsageInfo, b: ExtendedUsageInfo): ExtendedUs
 /** All input tokens, cached ones included. */
 export function totalInput(usage: ExtendedUsageInfo): number {
   return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
+}
+
+/** The same, as an observer is told of it. */
+export function agentUsage(usage: ExtendedUsageInfo): AgentUsage {
+  return { inputTokens: totalInput(usage), outputTokens: usage.output_tokens };
 }
 
 /** What the AI SDK reports of one step, priced. What a provider does not report, or reports as no count, counts 0. */

@@ -1,4 +1,6 @@
 import { StemmaError } from "../../errors.js";
+import type { Store } from "../../storage/contract.js";
+import { observedValues } from "../../storage/observed.js";
 import { errorText } from "../error-text.js";
 
 /**
@@ -39,6 +41,13 @@ class ToolError extends Error {
 
 type Execute = (input: unknown, options: CallOptions) => unknown;
 
+/** Whose tools they are. */
+export interface ToolsOf {
+  /** Its observer is told of each call. */
+  readonly store: Store | null;
+  readonly sessionId: string;
+}
+
 /**
  * The tools as a turn runs them: each call waits for `ready` (its record is stored), is approved where it must be, and
  * ends in a value that can be stored. What a tool throws becomes its result.
@@ -47,6 +56,7 @@ export function guardTools(
   tools: AgentTools,
   ready: (toolCallId: string) => Promise<void>,
   approve: Approve | undefined,
+  { store, sessionId }: ToolsOf,
 ): Record<string, object> {
   const guarded = Object.entries(tools).map(([toolName, tool]) => {
     const { needsApproval, execute, ...rest } = tool;
@@ -58,13 +68,23 @@ export function guardTools(
       const asked = typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
       const request = { toolName, toolCallId: options.toolCallId, input };
       if (asked) await demandApproval(request, approve, options.abortSignal);
-      try {
-        const result = run(input, { ...options, approve });
-        if (isAsyncIterable(result)) for await (const value of result) yield storable(toolName, value);
-        else yield storable(toolName, await result);
-      } catch (error) {
-        throw error instanceof Error ? error : new ToolError(errorText(error), { cause: error });
+      let latest: unknown;
+      const noted = (value: unknown): unknown => {
+        latest = storable(toolName, value);
+        return latest;
+      };
+      async function* perform(): AsyncGenerator<unknown, void, undefined> {
+        try {
+          const result = run(input, { ...options, approve });
+          if (isAsyncIterable(result)) for await (const value of result) yield noted(value);
+          else yield noted(await result);
+        } catch (error) {
+          throw error instanceof Error ? error : new ToolError(errorText(error), { cause: error });
+        }
       }
+      const tool = { name: toolName, callId: options.toolCallId };
+      const told = { type: "tool", name: "executeTool", sessionId, tool, values: [input] } as const;
+      yield* observedValues(store, told, perform(), () => ({ result: latest }));
     }
     return [toolName, { ...rest, execute: call }] as const;
   });

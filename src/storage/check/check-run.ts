@@ -38,8 +38,29 @@ export class CheckRun {
     this.report(before, after);
   }
 
+  /**
+   * What a look gives that lets others work meanwhile; null where it failed, or no such look can be taken. What it found may be
+   * of what they wrote, so it holds only when another look finds it in one state.
+   */
+  async glance<T>(look: () => Operation<T>): Promise<T | null> {
+    const { readInSteps } = this.open.runner;
+    if (readInSteps === undefined || this.dialect.indexCheckWrites) return null;
+    try {
+      return await readInSteps(look);
+    } catch (error) {
+      if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
+      return null;
+    }
+  }
+
   // In the turn of a session, where it is one session that is looked at.
   async #look(look: Look, sessionId?: string): Promise<Findings> {
+    const glanced = await this.glance(function* () {
+      const found = new Findings();
+      yield* look(found);
+      return found;
+    });
+    if (glanced?.problems.length === 0) return glanced;
     const found = new Findings();
     const read = () => this.open.runner.read(() => look(found));
     try {

@@ -1,5 +1,5 @@
 import { sha256 } from "../../model/sha256.js";
-import { all, type Operation, tuples } from "../engine/operation.js";
+import { all, type Operation, pause, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { watchEnds } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
@@ -96,6 +96,7 @@ export function* scanMedia({ own, ids, no }: SessionRows, visit: (media: StoredM
     }
     if (rows.length === 0) return end();
     endsAt(hash, part);
+    yield* pause();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CheckRule } from "../contract.js";
-import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { all, type Operation, pause, run, type SqlValue } from "../engine/operation.js";
 import { watchEnds } from "../operations/damage.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import type { Findings } from "./findings.js";
@@ -85,6 +85,7 @@ function* findFaulty<R extends KeyedRow>(
     if (last === undefined) return { looked, faulty };
     after = key.map((name) => last[name] as SqlValue);
     endsAt(after);
+    yield* pause();
   }
 }
 

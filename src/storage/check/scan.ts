@@ -5,7 +5,7 @@ import { storableText } from "../../model/storable-text.js";
 import { documentOf, isoTime, searchableText } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
+import { all, type Operation, pause } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { readContents, readMedia } from "../operations/content.js";
 import { rowAfter } from "../operations/damage.js";
@@ -74,6 +74,7 @@ export function* scanMessages(
     const last = rows.at(-1);
     if (last === undefined) return;
     from = rowAfter(last.n, from);
+    yield* pause();
   }
 }
 

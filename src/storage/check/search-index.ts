@@ -1,6 +1,6 @@
 import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
+import { all, type Operation, pause } from "../engine/operation.js";
 import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
 import { assertOrder, rowAfter } from "../operations/damage.js";
@@ -29,7 +29,7 @@ interface IndexedRow {
   readonly value: string | null;
 }
 
-const PAGE = 500;
+const PAGE = 100;
 /** How many documents are compared with one look at the whole index. */
 const WINDOW = 200_000;
 /** Of how many sessions, where their rows are found by them. */
@@ -84,6 +84,7 @@ export function* compareIndex(
     const last = rows.at(-1);
     if (last === undefined) break;
     from = rowAfter(last.n, from);
+    yield* pause();
   }
   for (const rowId of indexed.keys()) differing.push({ n: rowId, text: null, sessionId: null, id: null });
   yield* check.close();

@@ -1,7 +1,7 @@
 /** Something that takes time, as an observer is told of it. */
 export interface Observed {
-  readonly type: "call" | "statement" | "compaction" | "turn";
-  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`. */
+  readonly type: "call" | "statement" | "compaction" | "turn" | "agent" | "tool";
+  /** `session.append`, `sessions.list`, …; of a statement its first word; `compact`; `prepareTurn`; `invokeAgent`; `executeTool`. */
   readonly name: string;
   /** The name of the store. */
   readonly store: string;
@@ -9,9 +9,22 @@ export interface Observed {
   readonly sessionId?: string | undefined;
   /** Of a statement: its SQL, in which `?` stands for each value. */
   readonly sql?: string | undefined;
-  /** What a call was given, or the values of a statement: they hold what people wrote. */
+  /** What a call was given, the values of a statement, or the input of a tool: they hold what people and models wrote. */
   readonly values?: readonly unknown[] | undefined;
+  /** Which agent answers, where that is known, and which model it was given. */
+  readonly agent?: { readonly name?: string | undefined; readonly model: string } | undefined;
+  /** Which tool is called. */
+  readonly tool?: { readonly name: string; readonly callId: string } | undefined;
 }
 
+/** What the work of an agent gives: the tokens of all its requests to the model. */
+export interface AgentUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Runs a part of the work that is done when others ask for it. */
+export type Within = <T>(part: () => T) => T;
+
 /** Calls `work` at once, and gives what that gives, or throws. */
-export type Observer = <T>(observed: Observed, work: () => T) => T;
+export type Observer = <T>(observed: Observed, work: (within: Within) => T) => T;

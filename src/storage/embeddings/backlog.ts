@@ -103,11 +103,16 @@ function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lo
 function* textsOf(sql: Dialect, rows: readonly WaitingRow[]): Operation<Waiting[]> {
   const found: Waiting[] = [];
   for (const row of rows) {
-    const message = yield* readContent(rowsOf(sql, row.session_id, sessionOf(row.n)), row, () => {});
-    const document = message === null ? "" : documentOf(message).toWellFormed();
-    found.push({ sessionId: row.session_id, n: row.n, text: cut(document, 0, MAX_CHARACTERS), twin: row.twin });
+    const text = yield* textToEmbed(sql, row.session_id, row);
+    found.push({ sessionId: row.session_id, n: row.n, text, twin: row.twin });
   }
   return found;
+}
+
+/** What is embedded of a message: "" of one that has no text, or cannot be read. */
+export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
+  const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
+  return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
 }
 
 /** What a look at some sessions finds. */

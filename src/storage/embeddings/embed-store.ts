@@ -5,16 +5,19 @@ import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
 import { type Embedder, parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
+import { withVectors } from "./kept-vectors.js";
 import type { VectorDialect } from "./vectors.js";
 
 /** A store that can be given an embedder. */
-export function embeddable(open: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {
-  const { store, sql } = open;
+export function embeddable(given: OpenStore, dialect: VectorDialect, options: EmbedOptions = {}): EmbeddableStore {
+  const { sql } = given;
+  const store = sql.search === null ? given.store : withVectors(given.store, given, dialect);
+  const open = { ...given, store };
   return {
     ...store,
     capabilities: { ...store.capabilities, embeddings: sql.search !== null },
-    withEmbedder: (given) => {
-      if (sql.search !== null) return embedStore(open, dialect, parseEmbedder(given), options);
+    withEmbedder: (embedder) => {
+      if (sql.search !== null) return embedStore(open, dialect, parseEmbedder(embedder), options);
       const message = "withEmbedder() needs a store with search: open this store without `search: false`.";
       throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, message);
     },

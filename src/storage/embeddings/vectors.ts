@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import type { VectorModel } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
 
@@ -74,10 +75,8 @@ export interface Model {
   readonly own: number | null;
 }
 
-interface Claim {
+export interface Claim extends VectorModel {
   readonly no: number;
-  readonly id: string;
-  readonly dimensions: number;
 }
 
 /** The model, when the database holds a vector of it. Errors: `EMBEDDER_REPLACED`. */
@@ -94,7 +93,15 @@ function* findClaim(model: Model): Operation<Claim | null> {
   return model.own === null ? null : replaced(model, claim);
 }
 
-function* readClaim(lock = ""): Operation<Claim> {
+/** The model whose vectors the database holds; null where no embedder was used. */
+export function* findModel(sql: Dialect): Operation<VectorModel | null> {
+  if ((yield* sql.columns("assistant_embedder")).length === 0) return null;
+  const { id, dimensions } = yield* readClaim();
+  return id === "" ? null : { id, dimensions };
+}
+
+/** Which model the database names, and its number; its id is "" where no embedder was used. */
+export function* readClaim(lock = ""): Operation<Claim> {
   return (yield* first<Claim>(`SELECT no, id, dimensions FROM assistant_embedder${lock}`)) as Claim;
 }
 

@@ -18,6 +18,14 @@ export interface Statement {
 
 export type Operation<T> = Generator<Statement, T, Row[]>;
 
+/** Not run, but a place where an operation may be interrupted. */
+export const PAUSE: Statement = { sql: "", values: [] };
+
+/** Lets others work, where the operation is run in steps: what it reads next may be what they wrote. */
+export function* pause(): Operation<void> {
+  yield PAUSE;
+}
+
 /** The rows that a query gives. */
 export function* all<R>(sql: string, ...values: SqlValue[]): Operation<R[]> {
   return (yield { sql, values }) as R[];

@@ -1,6 +1,9 @@
 import { StemmaError } from "../../errors.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
-import type { Operation, Row, Statement } from "./operation.js";
+import { type Operation, PAUSE, type Row, type Statement } from "./operation.js";
+
+/** How long an operation that is run in steps works before others do, in milliseconds. */
+const BUSY = 10;
 
 /** Drives operations on a connection, after `prepare` has run once. */
 export interface Runner {
@@ -8,6 +11,11 @@ export interface Runner {
   write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
   /** One consistent view of the database. */
   read<T>(operation: () => Operation<T>): Promise<T>;
+  /**
+   * The same, but where the operation pauses others work, and what it reads then is of a later state. Missing where a connection
+   * waits for each statement, so that others work anyway.
+   */
+  readonly readInSteps?: (<T>(operation: () => Operation<T>) => Promise<T>) | undefined;
   /** No transaction: one statement, or several of which each is atomic by itself and may be repeated. */
   single<T>(operation: () => Operation<T>): Promise<T>;
   /** The same for writes. */
@@ -48,9 +56,26 @@ function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }
     ready();
     return transact(mode, operation);
   };
+  let rested = Number.NEGATIVE_INFINITY;
+  const isRested = () => performance.now() - rested < BUSY;
+  const rest = async (): Promise<void> => {
+    if (isRested()) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    rested = performance.now();
+  };
+  const readInSteps = async <T>(operation: () => Operation<T>): Promise<T> => {
+    const steps = operation();
+    for (;;) {
+      await rest();
+      ready();
+      const step = connection.transaction("read", () => driveWhile(isRested, steps, connection));
+      if (step.done === true) return step.value;
+    }
+  };
   return {
     write: (operation, mode = "write") => call(mode, operation),
     read: (operation) => call("read", operation),
+    readInSteps,
     single: async (operation) => {
       ready();
       return driveSync(operation(), connection);
@@ -117,7 +142,19 @@ function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
   return step.value;
 }
 
+// Up to a pause before which the condition no longer held, or to the end.
+function driveWhile<T>(
+  mayGoOn: () => boolean,
+  operation: Operation<T>,
+  connection: SyncConnection,
+): IteratorResult<Statement, T> {
+  let step = operation.next([]);
+  while (!step.done && (step.value !== PAUSE || mayGoOn())) step = operation.next(answerSync(connection, step.value));
+  return step;
+}
+
 function answerSync(connection: SyncConnection, statement: Statement): Row[] {
+  if (statement === PAUSE) return [];
   const { as } = statement;
   if (as === undefined) return connection.query(statement);
   return (connection[as]?.(statement) ?? inForm(as, connection.query(plain(statement)))) as Row[];
@@ -126,6 +163,10 @@ function answerSync(connection: SyncConnection, statement: Statement): Row[] {
 async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
   let step = operation.next();
   while (!step.done) {
+    if (step.value === PAUSE) {
+      step = operation.next([]);
+      continue;
+    }
     const { as } = step.value;
     step = operation.next(
       (as === undefined ? await query(step.value) : inForm(as, await query(plain(step.value)))) as Row[],

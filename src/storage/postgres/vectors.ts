@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { fromBase64 } from "../../model/base64.js";
 import { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
 import { lacks } from "./keys.js";
@@ -84,9 +85,10 @@ export const postgresVectors: VectorDialect = {
     for (const statement of TABLES) yield* run(statement);
   },
   bound: "?::text::real[]",
-  read: "v.vector::text",
+  // Its bytes: to write numbers as decimals, and read them, takes ten times as long.
+  read: "encode(array_send(v.vector), 'base64')",
   encode: (vector) => `{${vector.join(",")}}`,
-  decode: (value) => Float32Array.from(JSON.parse(`[${String(value).slice(1, -1)}]`)),
+  decode: numbersOfArray,
   *findSimilarity() {
     const found = yield* first<{ has: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS has");
     return found?.has ? "-(v.vector::vector <#> ?::text::real[]::vector)" : null;
@@ -101,3 +103,12 @@ export const postgresVectors: VectorDialect = {
     },
   },
 };
+
+/** Of what Postgres sends of an array of one dimension: 20 bytes about it, then the length and the bytes of each number. */
+function numbersOfArray(value: unknown): Float32Array {
+  const { buffer, byteOffset, byteLength } = fromBase64(String(value));
+  const view = new DataView(buffer, byteOffset);
+  const numbers = new Float32Array((byteLength - 20) / 8);
+  for (let place = 0; place < numbers.length; place += 1) numbers[place] = view.getFloat32(24 + 8 * place);
+  return numbers;
+}

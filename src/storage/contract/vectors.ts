@@ -1,0 +1,34 @@
+/** The model whose vectors a database holds. */
+export interface VectorModel {
+  readonly id: string;
+  readonly dimensions: number;
+}
+
+/** What a database knows of one message's vector. */
+export interface KeptVector {
+  readonly messageId: string;
+  /** The SHA-256 of the text that is embedded. */
+  readonly text: string;
+  /** Null for a message that needs none; missing for one that waits for its vector. */
+  readonly vector?: Float32Array | null | undefined;
+}
+
+/** The vectors of messages, as a copy of a store takes them along. */
+export interface VectorStore {
+  /** Null where no embedder was used. */
+  model(): Promise<VectorModel | null>;
+  /**
+   * The messages of a session that were embedded or wait for it behind such a one, in order, page by page. What is not of
+   * `model` waits. Errors: `SESSION_OWNED`.
+   */
+  list(sessionId: string, model: VectorModel): AsyncIterable<KeptVector>;
+  /**
+   * Writes vectors that `list` gave of a session with the same messages, in the same order, without making any: what they
+   * are of must still be the same text. Resolves to what became of each: `written`, `present`, `own` where the store has a
+   * vector and the one given waits, or `other` where there is no such message.
+   * Errors: `COPY_CONFLICT` where the database holds vectors of another model; `SESSION_OWNED`, `MIGRATION_REQUIRED`.
+   */
+  import(sessionId: string, model: VectorModel, vectors: readonly KeptVector[]): Promise<ImportedVector[]>;
+}
+
+export type ImportedVector = "written" | "present" | "own" | "other";
