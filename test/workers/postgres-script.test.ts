@@ -13,6 +13,7 @@ it("stemma/postgres, bundled for workerd, holds no import of a name that is no l
     platform: "neutral",
     conditions: ["workerd"],
   });
-  expect(outputFiles[0]?.text).not.toMatch(/\bimport\s*\(/);
+  // A method may have the name.
+  expect(outputFiles[0]?.text).not.toMatch(/(?<![.\w])import\s*\(/);
   expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
 });
