@@ -37,16 +37,16 @@ export function sqlRegistry(
   return {
     create: async (session) => {
       const own = ownedBy(session);
-      return turns.write(session.id, () => runner.write(() => sessions.createSession(own), "idempotent"));
+      return turns.write(session.id, () => runner.write(() => sessions.createSession(sql, own), "idempotent"));
     },
-    get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(id, userId))),
+    get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(sql, id, userId))),
     list: (request) => runner.single(() => listSessions(sql, [request, { userId }], request)),
     count: () => runner.single(() => sessions.countSessions(userId)),
     // What is no session's is not one user's business.
     unregistered: async (options = {}) =>
       userId === undefined ? runner.single(() => listUnregistered(sql, options)) : [],
-    update: (id, change) => write([id], () => sessions.updateSession(id, change, userId)),
-    restore: (id, dates) => write([id], () => sessions.restoreSession(id, dates, userId)),
+    update: (id, change) => write([id], () => sessions.updateSession(sql, id, change, userId)),
+    restore: (id, dates) => write([id], () => sessions.restoreSession(sql, id, dates, userId)),
     delete: (id) => write([id], () => deleteSession(sql, id, userId)),
     prune: async (id, request) => {
       const { pruneSession } = await import("./operations/prune.js");
@@ -54,15 +54,17 @@ export function sqlRegistry(
       return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
     },
     addUsage: (id, input, output, cost, model) =>
-      write([id], () => sessions.addUsage(id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
+      write([id], () =>
+        sessions.addUsage(sql, id, { inputTokens: input, outputTokens: output, cost }, { model, userId }),
+      ),
     usageRows: (id) =>
       turns.read(id, () =>
         runner.read(function* () {
-          const isThere = userId === undefined || (yield* sessions.readSession(id, userId)) !== null;
+          const isThere = userId === undefined || (yield* sessions.readSession(sql, id, userId)) !== null;
           return isThere ? yield* readUsageRows(sql, id) : [];
         }),
       ),
-    importUsage: (id, total, rows) => write([id], () => sessions.importUsage(id, total, { rows, userId })),
+    importUsage: (id, total, rows) => write([id], () => sessions.importUsage(sql, id, total, { rows, userId })),
     usage: async (request) => {
       if (isOfAnother(request)) return [];
       const { readUsage } = await import("./operations/usage-sums.js");

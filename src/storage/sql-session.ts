@@ -51,7 +51,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const shared = () => append(sql, id, encoded, parent, summaryIds, options);
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
-        ? writeOne(() => withStored(native.append(id, encoded, parent, userId), id, encoded))
+        ? writeOne(() => withStored(sql, native.append(id, encoded, parent, userId), id, encoded))
         : write(options.measured === true ? () => measured(shared(), isSome, sizeNow) : shared, "idempotent"));
       return appendResult(encoded, result);
     },
@@ -80,15 +80,15 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const encoded = tree.messages.map((given) => ({ ...given, message: encodeMessage(given.message) }));
       return write(() => importTree(sql, id, { ...tree, messages: encoded }), "idempotent");
     },
-    setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(id, messageId)),
+    setActiveLeaf: (messageId) => write(() => messages.setActiveLeaf(sql, id, messageId)),
     rewindTo: (messageId) => write(() => rewindTo(sql, id, messageId)),
     selectBranch: (messageId) => write(() => branches.selectBranch(sql, id, messageId)),
 
-    message: (messageId) => read(() => history.readMessage(id, messageId)),
-    leaf: () => read(() => history.readLeaf(id)),
-    branches: (messageId) => read(() => branches.readBranches(id, messageId)),
-    parent: (messageId) => read(() => branches.readParent(id, messageId)),
-    siblings: (messageId) => read(() => branches.readSiblings(id, messageId)),
+    message: (messageId) => read(() => history.readMessage(sql, id, messageId)),
+    leaf: () => read(() => history.readLeaf(sql, id)),
+    branches: (messageId) => read(() => branches.readBranches(sql, id, messageId)),
+    parent: (messageId) => read(() => branches.readParent(sql, id, messageId)),
+    siblings: (messageId) => read(() => branches.readSiblings(sql, id, messageId)),
     path: async (options = {}) => {
       const { corrupt, path } = pathOptions(options);
       const shared = () => history.readPath(sql, id, path);
@@ -97,9 +97,9 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       return { messages: found, corrupt };
     },
     stream: ({ newestFirst, after, ...options } = {}) =>
-      streamPath(read, id, { ...pathOptions(options).path, newestFirst, after }),
+      streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after }),
     recent: (maxBytes, { minMessages, ...options }) =>
-      read(() => history.readRecent(id, maxBytes, { ...pathOptions(options).path, minMessages })),
+      read(() => history.readRecent(sql, id, maxBytes, { ...pathOptions(options).path, minMessages })),
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
     length: async (leafId) => {
       const { length, counted } = await read(() => measures.pathLength(sql, id, leafId));
@@ -107,11 +107,11 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       if (counted !== null) await write(() => measures.noteLength(counted), "idempotent").catch(() => {});
       return length;
     },
-    count: () => readOne(() => measures.countMessages(id)),
+    count: () => readOne(() => measures.countMessages(sql, id)),
     tokens: (leafId) => write(() => measures.visibleTokens(sql, id, leafId), "idempotent"),
-    tree: () => read(() => readTree(id)),
-    treePage: ({ after, limit = 100 } = {}) => read(() => readTreePage(id, { after, limit })),
-    messages: () => streamMessages(read, id),
+    tree: () => read(() => readTree(sql, id)),
+    treePage: ({ after, limit = 100 } = {}) => read(() => readTreePage(sql, id, { after, limit })),
+    messages: () => streamMessages(sql, read, id),
     search: (query, request) => calls.search(query, { ...request, sessionId: id }),
 
     compactions: () => readOne(() => compactions.listCompactions(id)),
@@ -119,12 +119,12 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       assertStorableText(compaction.summary, "A summary");
       return write(() => compactions.addCompaction(sql, id, compaction, guard));
     },
-    removeCompaction: (compactionId) => write(() => compactions.removeCompaction(id, compactionId)),
+    removeCompaction: (compactionId) => write(() => compactions.removeCompaction(sql, id, compactionId)),
     originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
-    skills: () => readOne(() => sessions.readSkills(id)),
-    changeSkills: (change) => write(() => sessions.changeSkills(id, change)),
+    skills: () => readOne(() => sessions.readSkills(sql, id)),
+    changeSkills: (change) => write(() => sessions.changeSkills(sql, id, change)),
 
-    change: () => readOne(() => sessions.readChange(id)),
+    change: () => readOne(() => sessions.readChange(sql, id)),
     writes: (messageId) => readOne(() => readWrites(id, messageId)),
   };
 }

@@ -1,8 +1,10 @@
+import type pg from "pg";
 import { afterAll, beforeAll } from "vitest";
 import { describeStore } from "../describe-store.js";
 import { type OpenDatabase, openPool } from "./databases.js";
 import type { Engine } from "./engines.js";
 import { describeServer } from "./server.js";
+import { guardPool, guardTarget } from "./session-guard.js";
 import { postgresTarget } from "./target.js";
 
 /** Registers the conformance suite for a pool of pg on a server of this engine. */
@@ -11,15 +13,13 @@ export function describePool(name: string, engine: Engine): void {
     engine.name,
     (server) => {
       let database: OpenDatabase;
+      let guarded: OpenDatabase;
       beforeAll(() => {
         database = openPool(server.url);
+        guarded = { ...database, source: guardPool(database.source as pg.Pool) };
       });
       afterAll(() => database?.close(), 60_000);
-      describeStore(
-        name,
-        postgresTarget(engine.name, () => database),
-        { concurrent: true },
-      );
+      describeStore(name, guardTarget(postgresTarget(engine.name, () => guarded)), { concurrent: true });
     },
     engine,
   );

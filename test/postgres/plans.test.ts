@@ -34,8 +34,8 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
        INSERT INTO assistant_messages (n, id, session_id, parent_id, role, content, text_content, branch, tokens, total)
          SELECT n + (no - 1)::bigint * ${SPAN}, id, 's' || no, parent_id, role, content, text_content, branch, tokens, total
          FROM assistant_messages, generate_series(2, ${SESSIONS}) AS no;
-       INSERT INTO assistant_fts (n, length, terms)
-         SELECT n + (no - 1)::bigint * ${SPAN}, length, terms FROM assistant_fts, generate_series(2, ${SESSIONS}) AS no`,
+       INSERT INTO assistant_fts (session_id, n, length, terms)
+         SELECT 's' || no, n + (no - 1)::bigint * ${SPAN}, length, terms FROM assistant_fts, generate_series(2, ${SESSIONS}) AS no`,
     );
     await manager.append("s7", textMessage("rare", "Nobody else mentions the quokka."));
     const readBySequence = async (work: (manager: SessionManager) => Promise<unknown>) => {

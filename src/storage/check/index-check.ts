@@ -11,7 +11,7 @@ const TABLES = { messages: "assistant_fts", entries: "cf_agents_search_fts" } as
 
 /** Compares the search indexes with what they are of: all of them, or a session's messages. */
 export async function checkIndex(run: CheckRun): Promise<void> {
-  const { runner } = run.open;
+  const { runner, sql } = run.open;
   const { sessionId } = run.options;
   if (sessionId !== undefined) {
     const number = await runner.read(() => findSessionNumber(sessionId));
@@ -20,7 +20,7 @@ export async function checkIndex(run: CheckRun): Promise<void> {
   }
   for (const index of ["messages", "entries"] as const) {
     for (let lo = Number.MIN_SAFE_INTEGER; lo < Number.MAX_SAFE_INTEGER; ) {
-      const hi = await runner.read(() => windowEnd(index, lo)).catch(() => Number.MAX_SAFE_INTEGER);
+      const hi = await runner.read(() => windowEnd(sql, index, lo)).catch(() => Number.MAX_SAFE_INTEGER);
       await checkWindow(run, index, lo, hi);
       lo = hi + 1;
     }

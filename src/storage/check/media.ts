@@ -1,5 +1,6 @@
 import { sha256 } from "../../model/sha256.js";
 import { all, type Operation, pause, tuples } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { watchEnds } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import type { Findings } from "./findings.js";
@@ -7,11 +8,11 @@ import { type ScannedMessage, textOf } from "./scan.js";
 
 /** How far the references of a session were read. */
 interface Refs {
-  readonly no: number;
+  readonly rows: SessionRows;
   from: number;
 }
 
-export const openRefs = (sessionNumber: number): Refs => ({ no: sessionNumber, from: floorOf(sessionNumber) });
+export const openRefs = (rows: SessionRows): Refs => ({ rows, from: floorOf(rows.no) });
 
 /** Holds the references of a page of messages against what their contents name; after the last page, those that are left. */
 export function* checkRefs(
@@ -20,11 +21,12 @@ export function* checkRefs(
   page: readonly ScannedMessage[],
   found: Findings,
 ): Operation<void> {
-  const { no: sessionNumber, from } = refs;
+  const { from } = refs;
+  const { own, ids, no: sessionNumber } = refs.rows;
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
   const first = from === floorOf(sessionNumber) ? 0 : from;
-  const query = "SELECT n, hash FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?";
-  const rows = yield* tuples<[n: number, hash: string]>(query, sessionNumber, first, to);
+  const query = `SELECT n, hash FROM assistant_media_refs WHERE ${own}no = ? AND n BETWEEN ? AND ?`;
+  const rows = yield* tuples<[n: number, hash: string]>(query, ...ids, sessionNumber, first, to);
   found.count("assistant_media_refs", rows.length);
   const byRow = new Map<number, Set<string>>();
   for (const [rowId, hash] of rows) byRow.set(rowId, (byRow.get(rowId) ?? new Set()).add(hash));
@@ -63,8 +65,8 @@ export interface StoredMedia {
   readonly isWhole: boolean;
 }
 
-/** Reads what stands outside the rows of session `no`, one text after the other. */
-export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) => void): Operation<void> {
+/** Reads what stands outside the rows of a session, one text after the other. */
+export function* scanMedia({ own, ids, no }: SessionRows, visit: (media: StoredMedia) => void): Operation<void> {
   let hash = "";
   let part = -1;
   let texts: string[] = [];
@@ -75,9 +77,9 @@ export function* scanMedia(sessionNumber: number, visit: (media: StoredMedia) =>
   };
   for (;;) {
     const rows: PieceRow[] = yield* all<PieceRow>(
-      `SELECT hash, part, data FROM assistant_media WHERE no = ? AND (hash > ? OR hash = ? AND part > ?)
+      `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
        ORDER BY hash, part LIMIT ${PIECES_AT_ONCE}`,
-      sessionNumber,
+      ...[...ids, no],
       hash,
       hash,
       part,
@@ -103,13 +105,11 @@ export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
   return isWhole && (String(hash).startsWith("row:") || sha256(data) === hash);
 }
 
-export function* checkMedia(
-  { no: sessionNumber, id }: { readonly no: number; readonly id: string },
-  found: Findings,
-): Operation<void> {
-  const referred = "SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?";
-  const used = new Set((yield* tuples<[string]>(referred, sessionNumber)).map(([hash]) => hash));
-  yield* scanMedia(sessionNumber, (media) => {
+export function* checkMedia(rows: SessionRows, found: Findings): Operation<void> {
+  const { id } = rows;
+  const referred = `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ?`;
+  const used = new Set((yield* tuples<[string]>(referred, ...rows.ids, rows.no)).map(([hash]) => hash));
+  yield* scanMedia(rows, (media) => {
     found.count("assistant_media", 1);
     const name = String(media.hash);
     if (!isTrue(media)) found.add("media", "assistant_media", id, null, `The data ${name} is not what its hash says.`);

@@ -1,4 +1,6 @@
+import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
+import { ownOf } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
 import { findSessionNumber, isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
@@ -50,7 +52,7 @@ export function* checkPlaces(sessionId: string | undefined, found: Findings): Op
 }
 
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
-export function* repairMisplaced(group: Misplaced): Operation<void> {
+export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {
   const { no: sessionNumber, session_id: id, owner } = group;
   const named = yield* findSessionNumber(id);
   const isUsable = sessionNumber >= 1 && sessionNumber < 2 ** 25;
@@ -59,7 +61,7 @@ export function* repairMisplaced(group: Misplaced): Operation<void> {
     if (named !== null && isUsable && (yield* isEmpty(named))) {
       return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", sessionNumber, id);
     }
-    return yield* moveMessages(group, yield* idsOf(group));
+    return yield* moveMessages(sql, group, yield* idsOf(group));
   }
   const own = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND session_id = ? LIMIT 1";
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
@@ -72,7 +74,7 @@ export function* repairMisplaced(group: Misplaced): Operation<void> {
   for (const messageId of adopted) {
     yield* run("UPDATE assistant_messages SET session_id = ? WHERE session_id = ? AND id = ?", owner, id, messageId);
   }
-  yield* moveMessages(group, yield* idsOf(group));
+  yield* moveMessages(sql, group, yield* idsOf(group));
 }
 
 /** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
@@ -144,9 +146,15 @@ function idsOfOwner({ no: sessionNumber, session_id }: Misplaced, owner: string,
 
 // Puts rows behind the newest of the session that they name, with what stands outside them. Where they belong in its tree is
 // found when the session is mended.
-function* moveMessages({ no: sessionNumber, session_id: id }: Misplaced, ids: readonly string[]): Operation<void> {
+function* moveMessages(
+  sql: Dialect,
+  { no: sessionNumber, session_id: id }: Misplaced,
+  ids: readonly string[],
+): Operation<void> {
   if (ids.length === 0) return;
-  const head = yield* openSessionHead(id);
+  const head = yield* openSessionHead(sql, id);
+  const { rows } = head;
+  const name = sql.namesSessions ? "session_id = ?, " : "";
   let newest = head.newest?.n ?? floorOf(head.no);
   for (const messageId of ids) {
     const old = yield* first<{ n: number }>(
@@ -158,19 +166,17 @@ function* moveMessages({ no: sessionNumber, session_id: id }: Misplaced, ids: re
     yield* run("UPDATE assistant_messages SET n = ? WHERE session_id = ? AND id = ?", newest, id, messageId);
     const from = old?.n ?? 0;
     yield* run(
-      "UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?",
-      head.no,
-      newest,
-      sessionNumber,
-      from,
+      `UPDATE assistant_media_refs SET ${name}no = ?, n = ? WHERE no = ? AND n = ?`,
+      ...[...rows.ids, head.no, newest],
+      ...[sessionNumber, from],
     );
   }
   yield* run(
-    `INSERT INTO assistant_media (no, hash, part, data) SELECT ?, d.hash, d.part, d.data FROM assistant_media d
-     WHERE d.no = ? AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?) ON CONFLICT DO NOTHING`,
-    head.no,
-    sessionNumber,
-    head.no,
+    `INSERT INTO assistant_media (${rows.column}no, hash, part, data)
+     SELECT ${rows.mark}?, d.hash, d.part, d.data FROM assistant_media d WHERE d.no = ?
+       AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(rows, "r")}r.no = ?) ON CONFLICT DO NOTHING`,
+    ...[...rows.ids, head.no, sessionNumber],
+    ...[...rows.ids, head.no],
   );
   yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, head.no);
 }

@@ -2,7 +2,8 @@ import { decodeMessage, PendingMessage } from "../../model/codec.js";
 import { sha256 } from "../../model/sha256.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, type Operation, run, tuples } from "../engine/operation.js";
-import { storePieces } from "../operations/content.js";
+import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { insertRef, storePieces } from "../operations/content.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { isTrue, scanMedia } from "./media.js";
 import { scanMessages, textOf } from "./scan.js";
@@ -11,65 +12,66 @@ import { scanMessages, textOf } from "./scan.js";
  * Brings back what messages lack outside their rows, where it is still somewhere: under another name in the session, or in another
  * session. Then writes the references anew, and removes what no message shows.
  */
-export function* repairMedia(sql: Dialect, sessionNumber: number): Operation<void> {
-  yield* restoreMissing(sql, sessionNumber);
+export function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
+  const { own, ids, no } = rows;
+  yield* restoreMissing(sql, rows);
   let isReadable = true;
-  const withRefs = "SELECT DISTINCT n FROM assistant_media_refs WHERE no = ?";
-  const mayHave = new Set(yield* column<number>(withRefs, sessionNumber));
-  yield* scanMessages(sql, sessionNumber, function* (page) {
+  const withRefs = `SELECT DISTINCT n FROM assistant_media_refs WHERE ${own}no = ?`;
+  const mayHave = new Set(yield* column<number>(withRefs, ...ids, no));
+  yield* scanMessages(sql, rows, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
         isReadable = false;
         continue;
       }
-      const query = "SELECT hash FROM assistant_media_refs WHERE no = ? AND n = ?";
+      const query = `SELECT hash FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`;
       const has = new Set(
-        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, sessionNumber, row.n),
+        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, no, row.n),
       );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, row.n);
-      for (const key of said.keys) {
-        yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, row.n, key);
-      }
+      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, no, row.n);
+      for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
   yield* run(
-    "DELETE FROM assistant_media_refs WHERE no = ? AND n NOT IN (SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ? AND ?)",
-    sessionNumber,
-    floorOf(sessionNumber),
-    ceilingOf(sessionNumber),
+    `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
+       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`,
+    ...[...ids, no],
+    ...[...ids, floorOf(no), ceilingOf(no)],
   );
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
   yield* run(
-    "DELETE FROM assistant_media WHERE no = ? AND hash NOT IN (SELECT r.hash FROM assistant_media_refs r WHERE r.no = ?)",
-    sessionNumber,
-    sessionNumber,
+    `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
+       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`,
+    ...[...ids, no],
+    ...[...ids, no],
   );
 }
 
-function* restoreMissing(sql: Dialect, sessionNumber: number): Operation<void> {
-  const wanted = yield* keysWanted(sessionNumber);
+function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
+  const wanted = yield* keysWanted(rows);
   const whole = new Set<string>();
-  yield* scanMedia(sessionNumber, (media) => {
+  yield* scanMedia(rows, (media) => {
     if (isTrue(media)) whole.add(media.hash);
   });
   for (const key of wanted) {
     if (whole.has(key)) continue;
-    const data = yield* findElsewhere(sessionNumber, key);
+    const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, key);
-    yield* storePieces(sql, sessionNumber, key, data);
+    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...rows.ids, rows.no, key);
+    yield* storePieces(sql, rows, key, data);
   }
 }
 
 // The keys that contents name, and that references do.
-function* keysWanted(sessionNumber: number): Operation<Set<string>> {
+function* keysWanted({ own, ids, no }: SessionRows): Operation<Set<string>> {
   const keys = new Set(
-    yield* column<string>("SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ?", sessionNumber),
+    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, no),
   );
-  const marked = "SELECT n, content FROM assistant_messages WHERE n BETWEEN ? AND ? AND content LIKE '%\"$stemma\":%'";
-  for (const [, content] of yield* tuples<[number, string]>(marked, floorOf(sessionNumber), ceilingOf(sessionNumber))) {
+  const marked = `SELECT n, content FROM assistant_messages
+    WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
+  for (const [, content] of yield* tuples<[number, string]>(marked, ...ids, floorOf(no), ceilingOf(no))) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
@@ -81,17 +83,18 @@ function* keysWanted(sessionNumber: number): Operation<Set<string>> {
 }
 
 // Data that is what the key says, whatever it is called where it stands.
-function* findElsewhere(sessionNumber: number, key: string): Operation<string | null> {
+function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation<string | null> {
   let found: string | null = null;
   const isHash = !key.startsWith("row:");
-  yield* scanMedia(sessionNumber, ({ hash, data }) => {
+  yield* scanMedia(rows, ({ hash, data }) => {
     if (isHash && sha256(data) === key) found = data;
     else if (!isHash && hash === key) found = data;
   });
   if (found !== null) return found;
-  const others = "SELECT DISTINCT no FROM assistant_media WHERE hash = ? AND no <> ?";
-  for (const other of yield* column<number>(others, key, sessionNumber)) {
-    yield* scanMedia(other, (media) => {
+  const id = sql.namesSessions ? "session_id" : "''";
+  const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND no <> ?`;
+  for (const [other, otherId] of yield* tuples<[number, string]>(others, key, rows.no)) {
+    yield* scanMedia(rowsOf(sql, otherId, other), (media) => {
       if (media.hash === key && isTrue(media)) found = media.data;
     });
     if (found !== null) return found;

@@ -2,6 +2,7 @@ import { summaryMessage } from "../../model/compactions.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { forgetLength } from "../operations/measures.js";
 import { isoNow } from "../operations/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
@@ -12,25 +13,25 @@ import { faultsOf, MADE_UP_ID, readBranches, readSummaries, type SessionRecord, 
 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
-  const { no: sessionNumber } = session;
+  const rows = rowsOf(sql, session.id, session.no);
   yield* repairRecord(session);
-  if (found.has("content") || found.has("media")) yield* repairMedia(sql, sessionNumber);
-  const bones = yield* readBones(sessionNumber);
-  yield* repairFields(sql, session, bones);
-  const branches = yield* readBranches(sessionNumber);
-  yield* mendParents(sql, sessionNumber, bones, branches);
+  if (found.has("content") || found.has("media")) yield* repairMedia(sql, rows);
+  const bones = yield* readBones(rows);
+  yield* repairFields(sql, rows, bones);
+  const branches = yield* readBranches(rows);
+  yield* mendParents(sql, rows, bones, branches);
   if (found.has("tree") || found.has("fields")) {
-    yield* writeTree(sessionNumber, bones, branches);
+    yield* writeTree(rows, bones, branches);
     // A row that was moved left what stands outside it behind.
-    yield* repairMedia(sql, sessionNumber);
+    yield* repairMedia(sql, rows);
   }
-  yield* repairSummaries(session, bones);
-  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", sessionNumber);
+  yield* repairSummaries(rows, bones);
+  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", rows.no);
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
-  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", sessionNumber);
-  yield* forgetLength(sessionNumber);
+  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", rows.no);
+  yield* forgetLength(rows);
   // Totals are measured anew when they are asked for.
-  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, sessionNumber);
+  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, rows.no);
 }
 
 function* repairRecord(session: SessionRecord): Operation<void> {
@@ -44,14 +45,14 @@ function* repairRecord(session: SessionRecord): Operation<void> {
   }
 }
 
-function* repairFields(sql: Dialect, session: SessionRecord, bones: readonly Bone[]): Operation<void> {
+function* repairFields(sql: Dialect, rows: SessionRows, bones: readonly Bone[]): Operation<void> {
   const byRow = new Map(bones.map((bone) => [bone.n, bone]));
   const names: Names = { taken: new Set(bones.map(({ id }) => id)), parents: new Set(bones.map((b) => b.parent_id)) };
-  yield* scanMessages(sql, session.no, function* (page) {
+  yield* scanMessages(sql, rows, function* (page) {
     for (const scanned of page) {
       const { row, said } = scanned;
       const set = (column: string, value: SqlValue) =>
-        run(`UPDATE assistant_messages SET ${column} = ? WHERE n = ?`, value, row.n);
+        run(`UPDATE assistant_messages SET ${column} = ? WHERE ${rows.own}n = ?`, value, ...rows.ids, row.n);
       if (!isText(row.content)) yield* set("content", textOf(row.content));
       if (!isTime(row.created_at)) yield* set("created_at", said?.datedAt ?? isoNow());
       if (!(row.total === null || isWhole(row.total))) yield* set("total", null);
@@ -66,7 +67,7 @@ function* repairFields(sql: Dialect, session: SessionRecord, bones: readonly Bon
         else yield* set("content", withField(row.content, "role", row.role));
       }
       if (row.text_content !== undefined && row.text_content !== said.text) yield* set("text_content", said.text);
-      const id = yield* repairId(scanned, names);
+      const id = yield* repairId(rows, scanned, names);
       const bone = byRow.get(row.n);
       if (bone !== undefined) bone.id = id;
     }
@@ -79,17 +80,21 @@ interface Names {
 }
 
 // A row and its content name different messages: what others hang below is the right one, else what a reader saw.
-function* repairId({ row, said }: ScannedMessage, { taken, parents }: Names): Operation<string> {
+function* repairId(
+  { own, ids }: SessionRows,
+  { row, said }: ScannedMessage,
+  { taken, parents }: Names,
+): Operation<string> {
   const inside = said?.message.id;
   if (inside === row.id || String(row.id).startsWith(MADE_UP_ID)) return row.id;
   const isRowRight = isName(row.id) && (!isName(inside) || parents.has(row.id) || taken.has(inside));
   if (isName(inside) && !taken.has(inside) && (!isRowRight || parents.has(inside))) {
-    yield* run("UPDATE assistant_messages SET id = ? WHERE n = ?", inside, row.n);
+    yield* run(`UPDATE assistant_messages SET id = ? WHERE ${own}n = ?`, inside, ...ids, row.n);
     taken.add(inside);
     return inside;
   }
   const content = withField(row.content, "id", row.id);
-  yield* run("UPDATE assistant_messages SET content = ? WHERE n = ?", content, row.n);
+  yield* run(`UPDATE assistant_messages SET content = ? WHERE ${own}n = ?`, content, ...ids, row.n);
   return row.id;
 }
 
@@ -99,19 +104,16 @@ function withField(content: unknown, field: string, value: string): string {
   return JSON.stringify({ ...JSON.parse(textOf(content)), [field]: value });
 }
 
-function* repairSummaries(
-  { no: sessionNumber, id: sessionId }: SessionRecord,
-  bones: readonly Bone[],
-): Operation<void> {
+function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<void> {
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const byRow = new Map(bones.map((bone) => [bone.n, bone]));
-  for (const row of yield* readSummaries(sessionNumber)) {
+  for (const row of yield* readSummaries(rows)) {
     const { from, to } = rangeOf(row, byId, byRow);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
       `UPDATE assistant_compactions SET session_id = ?, summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
-         tokens = ?, covered_tokens = ?, created_at = ? WHERE n = ?`,
-      sessionId,
+         tokens = ?, covered_tokens = ?, created_at = ? WHERE ${rows.own}n = ?`,
+      rows.id,
       textOf(row.summary),
       from?.n ?? null,
       from?.id ?? textOf(row.from_message_id),
@@ -120,6 +122,7 @@ function* repairSummaries(
       tokens,
       isWhole(row.covered_tokens) ? row.covered_tokens : null,
       isTime(row.created_at) ? row.created_at : isoNow(),
+      ...rows.ids,
       row.n,
     );
   }

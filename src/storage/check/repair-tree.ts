@@ -1,5 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import type { BranchRow } from "./tree.js";
 
@@ -13,10 +14,10 @@ export interface Bone {
   parent: Bone | null;
 }
 
-/** The messages of session `no` in order. */
-export function* readBones(sessionNumber: number): Operation<Bone[]> {
-  const query = "SELECT n, id, parent_id, branch FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n";
-  const rows = yield* all<Omit<Bone, "parent">>(query, floorOf(sessionNumber), ceilingOf(sessionNumber));
+/** The messages of a session in order. */
+export function* readBones({ own, ids, no }: SessionRows): Operation<Bone[]> {
+  const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
+  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(no), ceilingOf(no));
   return rows.map((row) => ({ ...row, parent: null }));
 }
 
@@ -27,11 +28,11 @@ export function* readBones(sessionNumber: number): Operation<Bone[]> {
  */
 export function* mendParents(
   sql: Dialect,
-  sessionNumber: number,
+  session: SessionRows,
   bones: Bone[],
   branches: readonly BranchRow[],
 ): Operation<void> {
-  yield* moveBeforeChildren(sql, sessionNumber, bones);
+  yield* moveBeforeChildren(sql, session, bones);
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const byRow = new Map(bones.map((bone) => [bone.n, bone]));
   const heads = new Map(branches.map((head) => [head.branch, head]));
@@ -61,7 +62,7 @@ export function* mendParents(
 }
 
 // A row whose number was changed may stand behind what hangs below it; the place that it left is free.
-function* moveBeforeChildren(sql: Dialect, sessionNumber: number, bones: Bone[]): Operation<void> {
+function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]): Operation<void> {
   const byId = new Map(bones.map((bone) => [bone.id, bone]));
   const firstChild = new Map<Bone, number>();
   for (const { n: rowId, parent_id } of bones) {
@@ -71,11 +72,11 @@ function* moveBeforeChildren(sql: Dialect, sessionNumber: number, bones: Bone[])
   const taken = new Set(bones.map(({ n: rowId }) => rowId));
   for (const [bone, child] of firstChild) {
     if (child > bone.n) continue;
-    const lowest = (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(sessionNumber);
+    const lowest = (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(session.no);
     let rowId = child - 1;
     while (rowId > lowest && taken.has(rowId)) rowId -= 1;
     if (rowId <= lowest) continue;
-    yield* moveRow(sql, sessionNumber, bone.n, rowId);
+    yield* moveRow(sql, session, bone.n, rowId);
     taken.delete(bone.n);
     taken.add(rowId);
     bone.n = rowId;
@@ -84,20 +85,20 @@ function* moveBeforeChildren(sql: Dialect, sessionNumber: number, bones: Bone[])
 }
 
 /** Gives a message another row, with all that is kept by its row. */
-function* moveRow(sql: Dialect, sessionNumber: number, from: number, to: number): Operation<void> {
+function* moveRow(sql: Dialect, { own, ids, no }: SessionRows, from: number, to: number): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length > 0)
-    yield* run("DELETE FROM assistant_vectors WHERE n = ?", from);
-  yield* run("UPDATE assistant_messages SET n = ? WHERE n = ?", to, from);
+    yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
+  yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
   // Where the number was damaged alone, what is kept by it kept the right one.
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n = ?", sessionNumber, from);
-  yield* run("UPDATE assistant_compactions SET from_n = ? WHERE from_n = ?", to, from);
-  yield* run("UPDATE assistant_compactions SET to_n = ? WHERE to_n = ?", to, from);
-  yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ? AND leaf = ?", to, sessionNumber, from);
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, no, from);
+  yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
+  yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
+  yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ? AND leaf = ?", to, no, from);
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
 export function* writeTree(
-  sessionNumber: number,
+  { own, ids, no, column, mark }: SessionRows,
   bones: readonly Bone[],
   branches: readonly BranchRow[],
 ): Operation<void> {
@@ -117,16 +118,17 @@ export function* writeTree(
     }
     const parentId = parent?.id ?? null;
     if (branch === bone.branch && parentId === bone.parent_id) continue;
-    yield* run("UPDATE assistant_messages SET branch = ?, parent_id = ? WHERE n = ?", branch, parentId, bone.n);
+    const hang = `UPDATE assistant_messages SET branch = ?, parent_id = ? WHERE ${own}n = ?`;
+    yield* run(hang, branch, parentId, ...ids, bone.n);
     bone.branch = branch;
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run("DELETE FROM assistant_branches WHERE no = ?", sessionNumber);
+  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, no);
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     yield* run(
-      "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
-      sessionNumber,
+      `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`,
+      ...[...ids, no],
       branch,
       lo,
       parent_branch,

@@ -6,6 +6,7 @@ import { documentOf, isoTime, searchableText } from "../../model/text.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, pause } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { readContents, readMedia } from "../operations/content.js";
 import { rowAfter } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
@@ -47,25 +48,26 @@ export interface Said {
 const PAGE = 64;
 const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
 
-/** Reads the messages of session `no` in order, a page at a time. */
+/** Reads the messages of a session in order, a page at a time. */
 export function* scanMessages(
   sql: Dialect,
-  sessionNumber: number,
+  session: SessionRows,
   visit: (page: readonly ScannedMessage[]) => Operation<void>,
 ): Operation<void> {
   const columns = sql.keepsText ? `${COLUMNS}, text_content` : COLUMNS;
-  for (let from = floorOf(sessionNumber); ; ) {
+  for (let from = floorOf(session.no); ; ) {
     const rows = yield* all<MessageRow>(
-      `SELECT ${columns} FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+      `SELECT ${columns} FROM assistant_messages WHERE ${session.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+      ...session.ids,
       from,
-      ceilingOf(sessionNumber),
+      ceilingOf(session.no),
     );
     const contents = rows.map(({ content }) => textOf(content));
-    const messages = yield* readContents(sessionNumber, contents, null, () => {});
+    const messages = yield* readContents(session, contents, null, () => {});
     const page: ScannedMessage[] = [];
     for (const [index, row] of rows.entries()) {
       const message = messages[index] ?? null;
-      const keys = message === null ? [] : yield* keysOf(sessionNumber, contents[index] as string);
+      const keys = message === null ? [] : yield* keysOf(session, contents[index] as string);
       page.push({ row, said: message === null ? null : sayingOf(message, keys) });
     }
     yield* visit(page);
@@ -82,14 +84,14 @@ export function textOf(value: unknown): string {
 }
 
 // A content that was moved out whole names others inside.
-function* keysOf(sessionNumber: number, content: string): Operation<string[]> {
+function* keysOf(session: SessionRows, content: string): Operation<string[]> {
   const decoded = decodeMessage(content);
   if (!(decoded instanceof PendingMessage)) return [];
   const keys = decoded.keys;
   const [moved] = keys;
   if (moved === undefined || !moved.startsWith("row:")) return keys;
-  const inner = (yield* readMedia(sessionNumber, keys)).get(moved);
-  return inner === undefined ? keys : [...keys, ...(yield* keysOf(sessionNumber, inner))];
+  const inner = (yield* readMedia(session, keys)).get(moved);
+  return inner === undefined ? keys : [...keys, ...(yield* keysOf(session, inner))];
 }
 
 function sayingOf(message: SessionMessage, keys: readonly string[]): Said | null {

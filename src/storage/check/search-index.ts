@@ -1,10 +1,12 @@
 import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, pause } from "../engine/operation.js";
+import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
 import { assertOrder, rowAfter } from "../operations/damage.js";
 import { entryDocument } from "../operations/entries.js";
 import { sessionOf } from "../operations/row-id.js";
+import { endOfWindow, messagesBetween } from "../operations/search/index-rows.js";
 import type { CheckDialect, Document } from "./dialect.js";
 import { textOf } from "./scan.js";
 
@@ -30,14 +32,20 @@ interface IndexedRow {
 const PAGE = 100;
 /** How many documents are compared with one look at the whole index. */
 const WINDOW = 200_000;
+/** Of how many sessions, where their rows are found by them. */
+const SESSIONS = 500;
 
 /** The end of the next window after the row `lo`; the last one has no end. */
-export function* windowEnd(index: SearchIndex, lo: number): Operation<number> {
+export function* windowEnd(sql: Dialect, index: SearchIndex, lo: number): Operation<number> {
+  if (index === "messages" && sql.namesSessions) return yield* endOfWindow(sql, lo - 1, SESSIONS);
   const query = `SELECT n FROM ${TABLES[index]} WHERE n >= ? ORDER BY n LIMIT 1 OFFSET ${WINDOW - 1}`;
   const end = Number((yield* all<{ n: number }>(query, lo))[0]?.n ?? Number.MAX_SAFE_INTEGER);
   assertOrder(end >= lo);
   return end;
 }
+
+const MESSAGE_COLUMNS = "m.n AS n, m.session_id AS session_id, m.id AS id, m.content AS content, NULL AS value";
+const ENTRY_COLUMNS = "n, session_id, key AS id, key, content, value";
 
 const TABLES = { messages: "assistant_messages", entries: "cf_agents_search_entries" } as const;
 
@@ -54,14 +62,12 @@ export function* compareIndex(
   const differing: Differing[] = [];
   let documents = 0;
   for (let from = lo; ; ) {
-    const rows = yield* all<IndexedRow>(
+    const [query, ...values] =
       index === "messages"
-        ? `SELECT n, session_id, id, content, NULL AS value FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`
-        : `SELECT n, session_id, key AS id, key, content, value FROM cf_agents_search_entries WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
-      from,
-      hi,
-    );
-    const texts = index === "messages" ? yield* textsOf(rows) : rows.map((row) => entryDocument(row));
+        ? messagesBetween(sql, MESSAGE_COLUMNS, from - 1, hi)
+        : [`SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n`, from - 1, hi];
+    const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
+    const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
     const readable = rows.flatMap(({ n: rowId }, place): Document[] => {
       const text = texts[place];
       return typeof text === "string" ? [{ n: rowId, text }] : [];
@@ -86,14 +92,15 @@ export function* compareIndex(
 }
 
 // Null for a message that cannot be read.
-function* textsOf(rows: readonly IndexedRow[]): Operation<(string | null)[]> {
+function* textsOf(sql: Dialect, rows: readonly IndexedRow[]): Operation<(string | null)[]> {
   const texts: (string | null)[] = [];
   for (let start = 0; start < rows.length; ) {
-    const sessionNumber = sessionOf((rows[start] as IndexedRow).n);
+    const { n: rowId, session_id } = rows[start] as IndexedRow;
+    const sessionNumber = sessionOf(rowId);
     let end = start;
     while (end < rows.length && sessionOf((rows[end] as IndexedRow).n) === sessionNumber) end += 1;
     const contents = rows.slice(start, end).map(({ content }) => textOf(content));
-    for (const message of yield* readContents(sessionNumber, contents, null, () => {})) {
+    for (const message of yield* readContents(rowsOf(sql, session_id, sessionNumber), contents, null, () => {})) {
       texts.push(message === null ? null : attempt(() => documentOf(message)));
     }
     start = end;
@@ -112,8 +119,8 @@ function attempt(read: () => string): string | null {
 /** Indexes anew what differs. */
 export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
-  for (const { n: rowId, text } of differing) {
-    if (text === null) yield* sql.search.remove(index, rowId, rowId);
-    else yield* sql.search.replace(index, [{ n: rowId, document: text }]);
+  for (const { n: rowId, text, sessionId } of differing) {
+    if (text === null || sessionId === null) yield* sql.search.remove(index, null, rowId, rowId);
+    else yield* sql.search.replace(index, [{ sessionId, n: rowId, document: text }]);
   }
 }

@@ -3,6 +3,7 @@ import { isStoredMetadata } from "../../model/session-metadata.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
+import { rowsOf, type SessionRows } from "../engine/session-rows.js";
 import type { CompactionRow } from "../operations/compactions.js";
 import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
@@ -46,11 +47,12 @@ export interface SummaryRow extends CompactionRow {
 
 /** Holds everything that is kept by a session's number against the rules. */
 export function* checkSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
-  const { no: sessionNumber, id } = session;
+  const { id } = session;
+  const rows = rowsOf(sql, id, session.no);
   found.count("assistant_sessions", 1);
   checkRecord(session, found);
-  const branches = yield* readBranches(sessionNumber);
-  const summaries = yield* readSummaries(sessionNumber);
+  const branches = yield* readBranches(rows);
+  const summaries = yield* readSummaries(rows);
   found.count("assistant_branches", branches.length);
   found.count("assistant_compactions", summaries.length);
   const wanted = [
@@ -59,8 +61,8 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
     ...summaries.flatMap(({ from_n, to_n }) => [from_n ?? 0, to_n ?? 0]),
   ];
   const tree = new TreeCheck(session, branches, wanted, found);
-  const refs = openRefs(sessionNumber);
-  yield* scanMessages(sql, sessionNumber, function* (page) {
+  const refs = openRefs(rows);
+  yield* scanMessages(sql, rows, function* (page) {
     found.count("assistant_messages", page.length);
     for (const scanned of page) {
       checkFields(id, scanned, found);
@@ -73,12 +75,12 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
     found.add("session", "assistant_sessions", id, null, "The active leaf is no message of the session.");
   }
   for (const summary of summaries) checkSummary(id, summary, tree, found);
-  yield* checkMedia(session, found);
+  yield* checkMedia(rows, found);
   if (!found.has("tree")) yield* checkLength(sql, session, tree, found);
   // Only rows that fit together can be added up.
   if (found.has("tree") || found.has("summary")) return;
   for (const place of tree.measured) {
-    if ((yield* measureTokens(sql, sessionNumber, place)) === place.total) continue;
+    if ((yield* measureTokens(sql, rows, place)) === place.total) continue;
     found.add("totals", "assistant_messages", id, place.id, "The sum of tokens up to it is not right.");
   }
 }
@@ -86,23 +88,21 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
 function* checkLength(sql: Dialect, session: SessionRecord, tree: TreeCheck, found: Findings): Operation<void> {
   if (session.counted_to === null) return;
   const place = tree.passed.get(session.counted_to);
-  const lengths = place === undefined ? null : yield* countTo(sql, session.no, place);
+  const lengths = place === undefined ? null : yield* countTo(sql, rowsOf(sql, session.id, session.no), place);
   if (lengths?.path === session.counted && lengths.all === session.counted_all) return;
   found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }
 
-export function readBranches(sessionNumber: number): Operation<BranchRow[]> {
-  return all<BranchRow>(
-    "SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ?",
-    sessionNumber,
-  );
+export function readBranches({ own, ids, no }: SessionRows): Operation<BranchRow[]> {
+  const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${own}no = ?`;
+  return all<BranchRow>(query, ...ids, no);
 }
 
-export function readSummaries(sessionNumber: number): Operation<SummaryRow[]> {
+export function readSummaries({ own, ids, no }: SessionRows): Operation<SummaryRow[]> {
   const columns =
     "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
-  const query = `SELECT ${columns} FROM assistant_compactions WHERE n BETWEEN ? AND ? ORDER BY n`;
-  return all<SummaryRow>(query, floorOf(sessionNumber), ceilingOf(sessionNumber));
+  const query = `SELECT ${columns} FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
+  return all<SummaryRow>(query, ...ids, floorOf(no), ceilingOf(no));
 }
 
 /** What is wrong with the fields of a registry row, by their columns. */

@@ -74,9 +74,9 @@ async function assertKnown({ open }: CheckRun, sessionId: string): Promise<void>
 
 async function repairPlaces(run: CheckRun): Promise<void> {
   const { sessionId } = run.options;
-  const { runner } = run.open;
+  const { runner, sql } = run.open;
   for (const group of await runner.read(() => findMisplaced("assistant_messages", sessionId))) {
-    await run.write(group.session_id, () => repairMisplaced(group));
+    await run.write(group.session_id, () => repairMisplaced(sql, group));
   }
   for (const group of await runner.read(() => findMisplaced("assistant_compactions", sessionId))) {
     await run.write(group.session_id, () => repairMisplacedSummaries(group));

@@ -2,12 +2,14 @@ import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { ofSession, ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "../operations/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
 import { claimModel, type Model, numberOf, type VectorDialect } from "./vectors.js";
 
 /** A message that waits for its vector. */
 export interface Waiting {
+  readonly sessionId: string;
   readonly n: number;
   /** What is embedded; "" for a message that has no text, or cannot be read. */
   readonly text: string;
@@ -31,10 +33,11 @@ interface Progress {
 }
 
 // How far each of some sessions is.
-const PROGRESS = (sessions: string) => `
+const PROGRESS = (sql: Dialect, sessions: string) => `
   SELECT s.no AS no, s.id AS id,
-    (SELECT max(m.n) FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
-    coalesce((SELECT max(v.n) FROM assistant_vectors v WHERE v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
+    (SELECT max(m.n) FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
+    coalesce((SELECT max(v.n) FROM assistant_vectors v
+      WHERE ${ofSession(sql, "v")}v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
   FROM ${sessions} s`;
 
 const hasNew = ({ newest, seen }: Progress): boolean => newest !== null && newest > seen;
@@ -48,59 +51,67 @@ export interface Page {
 }
 
 /** The page of the sessions whose numbers are below `below`. */
-export function* readPage(below: number): Operation<Page> {
+export function* readPage(sql: Dialect, below: number): Operation<Page> {
   const page = `(SELECT no, id FROM assistant_sessions WHERE no < ? ORDER BY no DESC LIMIT ${PAGE})`;
-  const rows = yield* all<Progress>(`${PROGRESS(page)} ORDER BY no DESC`, below);
+  const rows = yield* all<Progress>(`${PROGRESS(sql, page)} ORDER BY no DESC`, below);
   return { sessions: rows.filter(hasNew).map(({ id }) => id), below: rows[PAGE - 1]?.no ?? 0 };
 }
 
 interface WaitingRow extends ContentRow {
+  readonly session_id: string;
   readonly twin: number | null;
 }
 
-const COLUMNS = (embedder: number) => `m.n AS n, m.content AS content, (
+const COLUMNS = (sql: Dialect, embedder: number) => `m.n AS n, m.session_id AS session_id, m.content AS content, (
   SELECT v.n FROM assistant_sessions s
   JOIN assistant_messages p ON p.session_id = s.parent_session_id AND p.id = m.id AND p.content = m.content
-  JOIN assistant_vectors v ON v.n = p.n
+  JOIN assistant_vectors v ON ${sameSession(sql, "v", "p")}v.n = p.n
   WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL) AS twin`;
 
 // The first messages of a session after those that were looked at, in order.
 function* findNew(
+  sql: Dialect,
   embedder: number,
-  { no: sessionNumber, seen }: Pick<Progress, "no" | "seen">,
+  rows: SessionRows,
+  seen: number,
   limit: number,
   lock = "",
 ): Operation<Waiting[]> {
-  const rows = yield* all<WaitingRow>(
-    `SELECT ${COLUMNS(embedder)} FROM assistant_messages m WHERE m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
-    Math.max(seen + 1, floorOf(sessionNumber)),
-    ceilingOf(sessionNumber),
+  const fresh = yield* all<WaitingRow>(
+    `SELECT ${COLUMNS(sql, embedder)} FROM assistant_messages m
+     WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
+    ...rows.ids,
+    Math.max(seen + 1, floorOf(rows.no)),
+    ceilingOf(rows.no),
     limit,
   );
-  return yield* textsOf(rows);
+  return yield* textsOf(sql, fresh);
 }
 
 // Those of the messages with these numbers whose row is old.
 function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lock = ""): Operation<Waiting[]> {
   if (numbers.length === 0) return [];
   const rows = yield* all<WaitingRow>(
-    `SELECT ${COLUMNS(embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
-     WHERE v.n = given.lo AND v.embedder < ? AND m.n = v.n${lock}`,
+    `SELECT ${COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
+     WHERE v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
     JSON.stringify(numbers.map((rowId) => [0, Number(rowId), Number(rowId)])),
     embedder,
   );
-  return yield* textsOf(rows);
+  return yield* textsOf(sql, rows);
 }
 
-function* textsOf(rows: readonly WaitingRow[]): Operation<Waiting[]> {
+function* textsOf(sql: Dialect, rows: readonly WaitingRow[]): Operation<Waiting[]> {
   const found: Waiting[] = [];
-  for (const row of rows) found.push({ n: row.n, text: yield* textToEmbed(row), twin: row.twin });
+  for (const row of rows) {
+    const text = yield* textToEmbed(sql, row.session_id, row);
+    found.push({ sessionId: row.session_id, n: row.n, text, twin: row.twin });
+  }
   return found;
 }
 
 /** What is embedded of a message: "" of one that has no text, or cannot be read. */
-export function* textToEmbed(row: ContentRow): Operation<string> {
-  const message = yield* readContent(sessionOf(row.n), row, () => {});
+export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
+  const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
   return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
 }
 
@@ -123,13 +134,16 @@ export function* readWaiting(
   spare: number,
 ): Operation<Found> {
   const embedder = yield* numberOf(model);
-  const progress = yield* findProgress(sessions);
+  const progress = yield* findProgress(sql, sessions);
   const fresh: Waiting[] = [];
   const done: string[] = [];
   for (const id of sessions) {
     const session = progress.get(id);
     if (session === undefined || !hasNew(session)) done.push(id);
-    else if (fresh.length < limit) fresh.push(...(yield* findNew(embedder, session, limit - fresh.length)));
+    else if (fresh.length < limit) {
+      const rows = rowsOf(sql, id, session.no);
+      fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
+    }
   }
   const numbers = yield* column<number>(
     "SELECT n FROM assistant_vectors WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?",
@@ -139,19 +153,20 @@ export function* readWaiting(
   return { fresh, old: yield* findOld(sql, embedder, numbers), done };
 }
 
-function* findProgress(sessions: readonly string[]): Operation<Map<string, Progress>> {
+function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map<string, Progress>> {
   if (sessions.length === 0) return new Map();
   const marks = sessions.map(() => "?").join(", ");
-  const rows = yield* all<Progress>(`${PROGRESS("assistant_sessions")} WHERE s.id IN (${marks})`, ...sessions);
+  const rows = yield* all<Progress>(`${PROGRESS(sql, "assistant_sessions")} WHERE s.id IN (${marks})`, ...sessions);
   return new Map(rows.map((session) => [session.id, session]));
 }
 
 /** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
-export function* countWaiting(model: Model): Operation<number> {
+export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   const embedder = yield* numberOf(model);
   const fresh = yield* first<{ count: number | null }>(
-    `SELECT sum((SELECT count(*) FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("u.no")} AND m.n > u.seen)) AS count
-     FROM (${PROGRESS("assistant_sessions")}) AS u WHERE u.newest > u.seen`,
+    `SELECT sum((SELECT count(*) FROM assistant_messages m
+       WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
+     FROM (${PROGRESS(sql, "assistant_sessions")}) AS s WHERE s.newest > s.seen`,
   );
   const old = yield* first<{ count: number }>(
     "SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?",
@@ -181,44 +196,55 @@ export function* storeVectors(
   const results = new Map(embedded.map((result) => [result.n, result]));
   const old = yield* findOld(sql, embedder, [...results.keys()], lock);
   const wasOld = new Set(old.map(({ n: rowId }) => rowId));
-  const counts = new Map<number, number>();
-  for (const rowId of results.keys()) {
-    if (!wasOld.has(rowId)) counts.set(sessionOf(rowId), (counts.get(sessionOf(rowId)) ?? 0) + 1);
+  const counts = new Map<number, { readonly rows: SessionRows; count: number }>();
+  for (const { n: rowId, sessionId } of results.values()) {
+    if (wasOld.has(rowId)) continue;
+    const number = sessionOf(rowId);
+    const known = counts.get(number) ?? { rows: rowsOf(sql, sessionId, number), count: 0 };
+    known.count += 1;
+    counts.set(number, known);
   }
   const fresh: Waiting[] = [];
-  for (const [sessionNumber, few] of counts) {
-    fresh.push(...(yield* findNew(embedder, { no: sessionNumber, seen: yield* findSeen(sessionNumber) }, few, lock)));
+  for (const { rows, count: few } of counts.values()) {
+    fresh.push(...(yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)));
   }
   // A session's messages after one that has no row yet wait with it.
   const gaps = new Set<number>();
   for (const { n: rowId, text } of fresh) {
     const result = results.get(rowId);
     if (result?.text !== text) gaps.add(sessionOf(rowId));
-    else if (!gaps.has(sessionOf(rowId))) yield* writeVector(dialect, embedder, result);
+    else if (!gaps.has(sessionOf(rowId))) yield* writeVector(sql, dialect, embedder, result);
   }
   for (const { n: rowId, text } of old) {
     const result = results.get(rowId);
-    if (result?.text === text) yield* writeVector(dialect, embedder, result);
+    if (result?.text === text) yield* writeVector(sql, dialect, embedder, result);
   }
   return embedder;
 }
 
-function* findSeen(sessionNumber: number): Operation<number> {
-  const seen = "SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE n BETWEEN ? AND ?";
-  return Number((yield* first<{ seen: number }>(seen, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
+function* findSeen({ own, ids, no }: SessionRows): Operation<number> {
+  const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
+  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(no), ceilingOf(no)))?.seen);
 }
 
 // A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
-function* writeVector(dialect: VectorDialect, embedder: number, { n: rowId, twin, vector }: Embedded): Operation<void> {
-  yield* run("DELETE FROM assistant_vectors WHERE n = ?", rowId);
+function* writeVector(
+  sql: Dialect,
+  dialect: VectorDialect,
+  embedder: number,
+  { sessionId, n: rowId, twin, vector }: Embedded,
+): Operation<void> {
+  const { own, ids, column: named, mark } = rowsOf(sql, sessionId, sessionOf(rowId));
+  yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, rowId);
   if (twin !== null) {
-    const copy = `INSERT INTO assistant_vectors (n, embedder, vector)
-      SELECT ?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
-    if ((yield* count(copy, [rowId, twin, embedder])) > 0) return;
+    const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
+      SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
+    if ((yield* count(copy, [...ids, rowId, twin, embedder])) > 0) return;
   }
   const isKnown = twin === null && vector !== "refused";
   yield* run(
-    `INSERT INTO assistant_vectors (n, embedder, vector) VALUES (?, ?, ${dialect.bound})`,
+    `INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES (${mark}?, ?, ${dialect.bound})`,
+    ...ids,
     rowId,
     isKnown ? embedder : 0,
     isKnown && vector !== null ? dialect.encode(vector) : null,

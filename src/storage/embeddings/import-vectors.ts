@@ -3,7 +3,9 @@ import { sha256 } from "../../model/sha256.js";
 import type { ImportedVector, KeptVector, VectorModel } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run } from "../engine/operation.js";
+import { rowsOf, sameSession } from "../engine/session-rows.js";
 import type { ContentRow } from "../operations/content.js";
+import { sessionOf } from "../operations/row-id.js";
 import { type Embedded, storeVectors, textToEmbed } from "./backlog.js";
 import { plain } from "./list-vectors.js";
 import { readClaim, type VectorDialect } from "./vectors.js";
@@ -27,18 +29,21 @@ export function* importVectors(
 ): Operation<ImportedVector[]> {
   const claim = yield* readClaim(sql.forUpdate);
   if (claim.id !== "" && (claim.id !== id || claim.dimensions !== dimensions)) throw ofAnother(claim);
-  const known = yield* findRows(dialect, sessionId, vectors);
+  const known = yield* findRows(sql, dialect, sessionId, vectors);
   const embedded: Embedded[] = [];
   const states: ImportedVector[] = [];
   for (const { messageId, text: digest, vector } of vectors) {
     const row = known.get(messageId);
-    const text = row === undefined ? "" : yield* textToEmbed(row);
+    const text = row === undefined ? "" : yield* textToEmbed(sql, sessionId, row);
     const state = row === undefined || sha256(text) !== digest ? "other" : stateOf(dialect, row, claim.no, vector);
     states.push(state);
     if (row === undefined || state !== "written") continue;
     // A row of the same model gets the numbers of the one that is copied.
-    if (row.embedder === claim.no) yield* run("UPDATE assistant_vectors SET embedder = 0 WHERE n = ?", row.n);
-    embedded.push({ n: row.n, text, twin: null, vector: vector === undefined ? "refused" : vector });
+    if (row.embedder === claim.no) {
+      const { own, ids } = rowsOf(sql, sessionId, sessionOf(row.n));
+      yield* run(`UPDATE assistant_vectors SET embedder = 0 WHERE ${own}n = ?`, ...ids, row.n);
+    }
+    embedded.push({ sessionId, n: row.n, text, twin: null, vector: vector === undefined ? "refused" : vector });
   }
   if (embedded.length > 0) yield* storeVectors(sql, dialect, { id, dimensions, own: null }, embedded);
   return states;
@@ -57,6 +62,7 @@ function stateOf(dialect: VectorDialect, row: KnownRow, present: number, vector:
 }
 
 function* findRows(
+  sql: Dialect,
   dialect: VectorDialect,
   sessionId: string,
   vectors: readonly KeptVector[],
@@ -66,7 +72,7 @@ function* findRows(
     const ids = vectors.slice(start, start + IDS_AT_ONCE).map(({ messageId }) => messageId);
     const rows = yield* all<KnownRow>(
       `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
-       FROM assistant_messages m LEFT JOIN assistant_vectors v ON v.n = m.n
+       FROM assistant_messages m LEFT JOIN assistant_vectors v ON ${sameSession(sql, "v", "m")}v.n = m.n
        WHERE m.session_id = ? AND m.id IN (${ids.map(() => "?").join(", ")})`,
       sessionId,
       ...ids,

@@ -89,7 +89,7 @@ export class EmbeddingIndexer {
 
   async backlog(): Promise<number> {
     await this.#prepare();
-    return this.#runner.read(() => countWaiting(this.#model));
+    return this.#runner.read(() => countWaiting(this.#sql, this.#model));
   }
 
   async flush(): Promise<void> {
@@ -126,7 +126,7 @@ export class EmbeddingIndexer {
     await this.#prepare();
     const size = await this.#embedder.batchSize();
     const below = this.#agenda.nextPage();
-    if (below !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(below)));
+    if (below !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(this.#sql, below)));
     const sessions = this.#agenda.next();
     const { fresh, old, done } = await this.#runner.read(() =>
       readWaiting(this.#sql, this.#model, sessions, size, this.#refused.size),
@@ -210,8 +210,9 @@ export class EmbeddingIndexer {
   async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
     const { minSimilarity } = this.#embedder;
     const dialect = this.#dialect;
-    if (similarity !== null) return nearestInEngine(dialect, similarity, embedder, query, minSimilarity);
-    if (dialect.signs !== null) return nearestBySigns(dialect, dialect.signs, embedder, query, minSimilarity);
+    if (similarity !== null) return nearestInEngine(this.#sql, dialect, similarity, embedder, query, minSimilarity);
+    if (dialect.signs !== null)
+      return nearestBySigns(this.#sql, dialect, dialect.signs, embedder, query, minSimilarity);
     const memory = await this.#load(embedder, query.length);
     return nearestInMemory(this.#sql, dialect, memory, query, minSimilarity);
   }

@@ -1,7 +1,10 @@
 import type { VectorModel } from "../contract.js";
-import { all, first, type Operation } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation } from "../engine/operation.js";
+import { ownOf, sameSession } from "../engine/session-rows.js";
 import type { ContentRow } from "../operations/content.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
+import { findSessionRows } from "../operations/session-head.js";
 import { textToEmbed } from "./backlog.js";
 import { readClaim, type VectorDialect } from "./vectors.js";
 
@@ -27,27 +30,29 @@ interface VectorRow extends ContentRow {
 
 /** A page of the messages of a session that have a row among the vectors, behind the row `after`. */
 export function* listVectors(
+  sql: Dialect,
   dialect: VectorDialect,
   sessionId: string,
   model: VectorModel,
   after: number,
 ): Operation<VectorPage> {
-  const session = yield* first<{ no: number }>("SELECT no FROM assistant_sessions WHERE id = ?", sessionId);
-  if (session === undefined) return { rows: [], next: null };
+  const owned = yield* findSessionRows(sql, sessionId);
+  if (owned === null) return { rows: [], next: null };
   const claim = yield* readClaim();
   const isOfModel = claim.id === model.id && claim.dimensions === model.dimensions;
   const found = yield* all<VectorRow>(
     `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
-     FROM assistant_vectors v JOIN assistant_messages m ON m.n = v.n
-     WHERE v.n BETWEEN ? AND ? ORDER BY v.n LIMIT ${PAGE}`,
-    Math.max(after + 1, floorOf(session.no)),
-    ceilingOf(session.no),
+     FROM assistant_vectors v JOIN assistant_messages m ON ${sameSession(sql, "m", "v")}m.n = v.n
+     WHERE ${ownOf(sql, "v")}v.n BETWEEN ? AND ? ORDER BY v.n LIMIT ${PAGE}`,
+    ...owned.ids,
+    Math.max(after + 1, floorOf(owned.no)),
+    ceilingOf(owned.no),
   );
   const rows: VectorPage["rows"][number][] = [];
   for (const row of found) {
     const isMade = isOfModel && row.embedder === claim.no;
     const vector = row.vector === null ? null : plain(dialect.decode(row.vector));
-    rows.push({ id: row.id, text: yield* textToEmbed(row), vector: isMade ? vector : undefined });
+    rows.push({ id: row.id, text: yield* textToEmbed(sql, sessionId, row), vector: isMade ? vector : undefined });
   }
   return { rows, next: found.length < PAGE ? null : (found[PAGE - 1] as VectorRow).n };
 }

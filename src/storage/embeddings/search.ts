@@ -1,8 +1,9 @@
 import { Distribution } from "../../model/distribution.js";
 import type { Ranked } from "../../model/rank.js";
 import { type ByMeaning, fuseRankings, withReasons } from "../../model/score-fusion.js";
-import type { Dialect } from "../engine/dialect.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue } from "../engine/operation.js";
+import { sameSession } from "../engine/session-rows.js";
 import type { RankMessages } from "../operations/search/search.js";
 import type { Scope } from "../operations/search/search-scope.js";
 import { createBest, type MemoryIndex, type Near, product } from "./memory-index.js";
@@ -31,8 +32,17 @@ export function rankByBoth(
 
 const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
+// A condition on vectors `v` of a range.
+function within({ namesSessions }: Pick<Dialect, "namesSessions">, range: Scope["range"]): Condition {
+  const bounds = range === null ? EVERYWHERE : [range.lo, range.hi];
+  const own = namesSessions && range !== null && range.sessionId !== null ? range.sessionId : null;
+  if (own === null) return { condition: "v.n BETWEEN ? AND ?", values: bounds };
+  return { condition: "v.session_id = ? AND v.n BETWEEN ? AND ?", values: [own, ...bounds] };
+}
+
 /** Every vector of the range is compared, by an extension of the engine. */
 export function nearestInEngine(
+  sql: Dialect,
   dialect: VectorDialect,
   similarity: string,
   embedder: number,
@@ -40,16 +50,17 @@ export function nearestInEngine(
   least: number,
 ): FindNearest {
   return function* (range, limit) {
+    const { condition, values } = within(sql, range);
     const rows = yield* all<Ranked & { mean: number; square: number }>(
       // Materialized, so that each vector is compared once.
       `WITH near (n, score) AS MATERIALIZED (
          SELECT v.n, ${similarity} FROM assistant_vectors v
-         WHERE v.embedder = ? AND v.vector IS NOT NULL AND v.n BETWEEN ? AND ?)
+         WHERE v.embedder = ? AND v.vector IS NOT NULL AND ${condition})
        SELECT n, score, (SELECT avg(score) FROM near) AS mean, (SELECT avg(score * score) FROM near) AS square
        FROM near ORDER BY score DESC, n DESC LIMIT ?`,
       dialect.encode(query),
       embedder,
-      ...(range ?? EVERYWHERE),
+      ...values,
       limit,
     );
     const { mean = 0, square = 0 } = rows[0] ?? {};
@@ -64,32 +75,35 @@ const USUAL = 200;
 
 /** The vectors whose signs are most alike are read and compared; 500 at first, more where those are not what is asked for. */
 export function nearestBySigns(
+  sql: Dialect,
   dialect: VectorDialect,
   { alike, encode }: NonNullable<VectorDialect["signs"]>,
   embedder: number,
   query: Float32Array,
   least: number,
 ): FindNearest {
-  const ofRange = "assistant_vectors v WHERE v.embedder = ? AND v.n BETWEEN ? AND ? AND v.signs IS NOT NULL";
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
     const found = yield* all<{ n: number; vector: unknown }>(
-      `WITH likely AS MATERIALIZED (SELECT v.n AS n FROM ${rows})
-       SELECT v.n AS n, ${dialect.read} AS vector FROM likely JOIN assistant_vectors v ON v.n = likely.n`,
+      `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
+       SELECT v.n AS n, ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
+       ON ${sameSession(sql, "v", "likely")}v.n = likely.n`,
       ...values,
     );
     return found.map(({ n: rowId, vector }) => ({ n: rowId, score: product(query, dialect.decode(vector)) }));
   };
   return function* (range, depth) {
     const limit = Math.min(depth, READ_BY_SIGNS);
-    const within = [embedder, ...(range ?? EVERYWHERE)];
+    const { condition, values } = within(sql, range);
+    const ofRange = `assistant_vectors v WHERE v.embedder = ? AND ${condition} AND v.signs IS NOT NULL`;
     const likely = yield* compare(
       `${ofRange} ORDER BY ${alike} DESC, v.n DESC LIMIT ?`,
-      ...within,
+      embedder,
+      ...values,
       ...encode(query),
       limit,
     );
     const isAll = likely.length < limit;
-    const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, ...within);
+    const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, embedder, ...values);
     const scores = new Distribution();
     for (const { score } of usual) scores.add(score);
     const best = createBest(limit, least);
@@ -133,12 +147,19 @@ export function nearestInMemory(
     };
     const { isWhole, embedder } = memory;
     if (isWhole || range === null) {
-      const inMemory = yield* memory.nearest(sql, query, range ?? EVERYWHERE, limit, least);
+      const inMemory = yield* memory.nearest(
+        sql,
+        query,
+        range === null ? EVERYWHERE : [range.lo, range.hi],
+        limit,
+        least,
+      );
       for (const near of inMemory.near) add(near);
       ({ alike } = inMemory);
     } else {
-      const newest = "assistant_vectors v WHERE v.n BETWEEN ? AND ? AND +v.embedder = ? AND v.vector IS NOT NULL";
-      yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...range, embedder);
+      const { condition, values } = within(sql, range);
+      const newest = `assistant_vectors v WHERE ${condition} AND +v.embedder = ? AND v.vector IS NOT NULL`;
+      yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...values, embedder);
     }
     if (!isWhole) {
       const numbers = words.filter(({ n: rowId }) => !found.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);

@@ -19,7 +19,7 @@ export function vectorStore({ runner, sql }: OpenStore, dialect: VectorDialect, 
     async *list(sessionId, model) {
       for (let after = 0; ; ) {
         const from = after;
-        const { rows, next } = await reading(sessionId, () => listVectors(dialect, sessionId, model, from));
+        const { rows, next } = await reading(sessionId, () => listVectors(sql, dialect, sessionId, model, from));
         for (const { id, text, vector } of rows) yield { messageId: id, text: sha256(text), vector };
         if (next === null) return;
         after = next;

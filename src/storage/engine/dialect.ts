@@ -4,6 +4,7 @@ import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef } from "../contract.js";
 import type { Operation, SqlValue, Statement } from "./operation.js";
+import type { SessionRows } from "./session-rows.js";
 
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
@@ -20,6 +21,8 @@ export interface Dialect {
   readonly byteLength: (text: string) => string;
   /** Messages are kept with their searchable text in a column `text_content`: the engine's documented table has one. */
   readonly keepsText: boolean;
+  /** Each row names its session by its id, and so does each statement of one session: see `SessionRows`. */
+  readonly namesSessions: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
   readonly namesKeys: boolean;
   /** The day of a column of times, in UTC, as `2026-11-22`. */
@@ -107,17 +110,17 @@ export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: u
 export interface SearchDialect {
   /** A table for each index with a column `n`: the rows that are indexed. */
   readonly rows: Readonly<Record<SearchIndex, string>>;
-  /** The statement that indexes the document of row `n` of messages or of entries, which is not indexed yet. */
-  add(index: SearchIndex, rowId: number, document: string): Statement;
+  /** The statement that indexes the document of row `n` of messages or of entries of a session, which is not indexed yet. */
+  add(index: SearchIndex, sessionId: string, rowId: number, document: string): Statement;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
   replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**
-   * Indexes the messages from `lo` to `hi`, each a copy of the one `shift` rows before it, as those are. Missing where an
-   * index has nothing to copy.
+   * Indexes the messages of a session, each a copy of the one `shift` rows before it in the session `from`, as those are.
+   * Missing where an index has nothing to copy.
    */
-  copy?(lo: number, hi: number, shift: number): Operation<void>;
-  /** Takes the rows from `lo` to `hi` out of an index. */
-  remove(index: SearchIndex, lo: number, hi: number): Operation<void>;
+  copy?(from: SessionRows, to: SessionRows, shift: number): Operation<void>;
+  /** Takes the rows from `lo` to `hi` out of an index; null for those of whichever session. */
+  remove(index: SearchIndex, sessionId: string | null, lo: number, hi: number): Operation<void>;
   /**
    * For each sequence of terms that a query looks for (see `queryTerms`), the messages that hold it: of the rows from
    * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
@@ -132,13 +135,13 @@ export interface SearchDialect {
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
-    within: { readonly where: string; readonly values: readonly SqlValue[] },
+    within: { readonly where: string; readonly values: readonly SqlValue[]; readonly sessionIds: readonly string[] },
     limit: number,
   ): Operation<Ranked[]>;
 }
 
-/** The rows from `lo` to `hi`; null for all of them. */
-export type RowRange = readonly [lo: number, hi: number] | null;
+/** The rows from `lo` to `hi`, all of one session where its id is given; null for all rows. */
+export type RowRange = { readonly lo: number; readonly hi: number; readonly sessionId: string | null } | null;
 
 /** The messages that hold a sequence of words, those of them that are scored, by BM25. */
 export interface SequenceMatches extends Matches {
@@ -150,6 +153,7 @@ export interface SequenceMatches extends Matches {
 
 /** What is indexed of a row; "" for nothing. */
 export interface IndexedDocument {
+  readonly sessionId: string;
   readonly n: number;
   readonly document: string;
 }

@@ -22,7 +22,7 @@ export function* append(
   if (expectedLeaf !== undefined && (yield* isAnyNew(sessionId, messages))) {
     yield* assertLeaf(sql, sessionId, expectedLeaf);
   }
-  return yield* withStored(appendMessages(sql, sessionId, messages, parent), sessionId, messages);
+  return yield* withStored(sql, appendMessages(sql, sessionId, messages, parent), sessionId, messages);
 }
 
 /** `SessionStore.setActiveLeaf`, from the leaf that is expected. Errors: also `LEAF_MOVED`. */
@@ -33,11 +33,12 @@ export function* moveLeaf(
   { expectedLeaf }: AppendMessageOptions,
 ): Operation<void> {
   if (expectedLeaf !== undefined) yield* assertLeaf(sql, sessionId, expectedLeaf);
-  yield* setActiveLeaf(sessionId, messageId);
+  yield* setActiveLeaf(sql, sessionId, messageId);
 }
 
 /** Adds to the result of an append what is stored of a single message that was known. */
 export function* withStored(
+  sql: Dialect,
   append: Operation<Appended>,
   sessionId: string,
   messages: readonly EncodedMessage[],
@@ -45,7 +46,7 @@ export function* withStored(
   const result = yield* append;
   const [one] = messages;
   if (one === undefined || messages.length > 1 || result.inserted[0] === true) return result;
-  return { ...result, stored: yield* readMessage(sessionId, one.id) };
+  return { ...result, stored: yield* readMessage(sql, sessionId, one.id) };
 }
 
 function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Operation<void> {
@@ -57,11 +58,11 @@ function* assertSummaries(sessionId: string, summaryIds: readonly string[]): Ope
 // Errors: `LEAF_MOVED`.
 function* assertLeaf(sql: Dialect, sessionId: string, expected: string | null): Operation<void> {
   // Other writers wait at a session's row, which an empty session may not have had yet.
-  if (expected === null) yield* openSessionHead(sessionId);
+  if (expected === null) yield* openSessionHead(sql, sessionId);
   if (expected === null && sql.lockSession !== null) yield* sql.lockSession(sessionId);
-  const head = yield* findSessionHead(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   const leaf = head === null ? null : yield* activeLeaf(head);
-  const named = expected === null ? null : yield* findNamed(sessionId, expected);
+  const named = expected === null ? null : yield* findNamed(sql, sessionId, expected);
   if (expected === null ? leaf === null : named !== null && leaf?.n === named.n) return;
   throw leafMoved(sessionId, expected, leaf?.id ?? null);
 }

@@ -2,6 +2,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, tuples } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { append } from "./append.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { damaged } from "./damage.js";
@@ -19,31 +20,31 @@ import {
 } from "./session-head.js";
 
 /** See `SessionStore.branches`. */
-export function* readBranches(sessionId: string, id: string): Operation<SessionMessage[]> {
-  const place = (yield* findNamed(sessionId, id)) ?? messageNotFound(sessionId, id);
-  const head = yield* findSessionHead(sessionId);
+export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const place = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
+  const head = yield* findSessionHead(sql, sessionId);
   assertWithin(head, place);
-  const { no: sessionNumber } = head as SessionHead;
-  return readable(yield* readRows(sessionNumber, yield* findChildren(sessionNumber, place)));
+  const { rows } = head as SessionHead;
+  return readable(yield* readRows(rows, yield* findChildren(rows, place)));
 }
 
 /** See `SessionStore.siblings`. */
-export function* readSiblings(sessionId: string, id: string): Operation<SessionMessage[]> {
-  const { place, parent } = yield* findWithParent(sessionId, id);
-  const head = yield* findSessionHead(sessionId);
+export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
+  const { place, parent } = yield* findWithParent(sql, sessionId, id);
+  const head = yield* findSessionHead(sql, sessionId);
   assertWithin(head, place);
-  const { no: sessionNumber } = head as SessionHead;
-  const rows = yield* findChildren(sessionNumber, parent);
-  if (!rows.some(([rowId]) => rowId === place.n)) {
+  const { rows } = head as SessionHead;
+  const children = yield* findChildren(rows, parent);
+  if (!children.some(([rowId]) => rowId === place.n)) {
     throw damaged({ messageId: place.id }, `Message "${place.id}" does not hang where it says.`);
   }
-  return readable(yield* readRows(sessionNumber, rows));
+  return readable(yield* readRows(rows, children));
 }
 
 /** See `SessionStore.parent`. */
-export function* readParent(sessionId: string, id: string): Operation<SessionMessage | null> {
-  const { parent } = yield* findWithParent(sessionId, id);
-  return parent === null ? null : yield* readMessage(sessionId, parent.id);
+export function* readParent(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
+  const { parent } = yield* findWithParent(sql, sessionId, id);
+  return parent === null ? null : yield* readMessage(sql, sessionId, parent.id);
 }
 
 /** See `SessionStore.appendSibling`. */
@@ -53,18 +54,18 @@ export function* appendSibling(
   id: string,
   message: EncodedMessage,
 ): Operation<Appended> {
-  const { parent } = yield* findWithParent(sessionId, id);
+  const { parent } = yield* findWithParent(sql, sessionId, id);
   return yield* append(sql, sessionId, [message], parent?.id ?? null);
 }
 
 /** See `SessionStore.selectBranch`. */
 export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
-  const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
-  const head = yield* openSessionHead(sessionId);
+  const place = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const head = yield* openSessionHead(sql, sessionId);
   assertWithin(head, place);
   const leaf = yield* findNewestBelow(sql, head, place);
-  yield* touchSession(head.no, leaf.n === head.newest?.n ? null : leaf.n, head.stale);
-  return (yield* readMessage(sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
+  yield* touchSession(head.rows, leaf.n === head.newest?.n ? null : leaf.n, head.stale);
+  return (yield* readMessage(sql, sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
 }
 
 const WITH_PARENT = `
@@ -86,10 +87,11 @@ type WithParentRow = [
 
 // A message may be named by the summary under which it is the last. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
 function* findWithParent(
+  sql: Dialect,
   sessionId: string,
   name: string,
 ): Operation<{ place: MessagePosition; parent: MessagePosition | null }> {
-  const named = isSummaryMessage({ id: name }) ? (yield* findNamed(sessionId, name))?.id : name;
+  const named = isSummaryMessage({ id: name }) ? (yield* findNamed(sql, sessionId, name))?.id : name;
   const [row] = named === undefined ? [] : yield* tuples<WithParentRow>(WITH_PARENT, sessionId, named);
   if (row === undefined) return messageNotFound(sessionId, name);
   const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
@@ -105,33 +107,34 @@ type ChildRow = [...ContentTuple, parentId: string | null];
 
 // The rows whose parent is `parent`, or those of roots: the next one of its own branch, and the first one of each branch
 // that begins below it.
-function* findChildren(sessionNumber: number, parent: MessagePosition | null): Operation<ContentTuple[]> {
+function* findChildren(rows: SessionRows, parent: MessagePosition | null): Operation<ContentTuple[]> {
+  const begins = `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ?`;
   const begun =
     parent === null
-      ? yield* all<BranchStart>(`${BEGUN} AND parent_n IS NULL`, sessionNumber)
+      ? yield* all<BranchStart>(`${begins} AND parent_n IS NULL`, ...rows.ids, rows.no)
       : yield* all<BranchStart>(
-          `${BEGUN} AND parent_branch = ? AND parent_n = ?`,
-          sessionNumber,
-          parent.branch,
-          parent.n,
+          `${begins} AND parent_branch = ? AND parent_n = ?`,
+          ...[...rows.ids, rows.no, parent.branch, parent.n],
         );
-  const own = parent === null ? { branch: 0, lo: floorOf(sessionNumber) } : { branch: parent.branch, lo: parent.n + 1 };
+  const own = parent === null ? { branch: 0, lo: floorOf(rows.no) } : { branch: parent.branch, lo: parent.n + 1 };
   const parentId = parent?.id ?? null;
-  const rows: ContentTuple[] = [];
+  const children: ContentTuple[] = [];
   for (const { branch, lo } of [own, ...begun]) {
     const [row] = yield* tuples<ChildRow>(
-      "SELECT n, content, parent_id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      `SELECT n, content, parent_id FROM assistant_messages
+       WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
+      ...rows.ids,
       lo,
-      ceilingOf(sessionNumber),
+      ceilingOf(rows.no),
       branch,
     );
     // Where the parent's own branch ends, none follows; a branch that began below it has one.
     if (row === undefined ? branch !== own.branch : row[2] !== parentId) {
       throw damaged({ messageId: parentId ?? "" }, `What hangs below message "${parentId ?? ""}" does not say so.`);
     }
-    if (row !== undefined) rows.push([row[0], row[1]]);
+    if (row !== undefined) children.push([row[0], row[1]]);
   }
-  return rows.sort(([a], [b]) => a - b);
+  return children.sort(([a], [b]) => a - b);
 }
 
 interface BranchStart {
@@ -139,18 +142,17 @@ interface BranchStart {
   readonly lo: number;
 }
 
-const BEGUN = "SELECT branch, lo FROM assistant_branches WHERE no = ?";
-
 type BranchBelow = [branch: number, parentBranch: number | null, parentN: number | null];
 
 // The newest row of the branches that `place` leads to: row ids grow along a path, so it is a leaf. Where a branch ends,
 // no row says; what is read are the rows that are newer than the leaf, without their content.
 function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePosition): Operation<MessagePosition> {
-  const { no: sessionNumber, newest } = head;
+  const { rows, newest } = head;
   // A branch begins behind the one that it hangs from, so that one comes first.
   const behind = yield* tuples<BranchBelow>(
-    "SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE no = ? AND lo > ? ORDER BY lo",
-    sessionNumber,
+    `SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND lo > ? ORDER BY lo`,
+    ...rows.ids,
+    rows.no,
     place.n,
   );
   const below = new Set([place.branch]);
@@ -162,10 +164,11 @@ function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePositio
   // IS TRUE keeps Postgres from making a join of it.
   const leaf = yield* first<MessagePosition>(
     `SELECT n, id, branch, total FROM assistant_messages
-     WHERE n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
+     WHERE ${rows.own}n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
      ORDER BY n DESC LIMIT 1`,
+    ...rows.ids,
     place.n,
-    ceilingOf(sessionNumber),
+    ceilingOf(rows.no),
     JSON.stringify([...below].map((branch) => [branch])),
   );
   return leaf ?? place;

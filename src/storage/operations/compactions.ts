@@ -6,6 +6,7 @@ import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, first, type Operation, run, tuples } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView } from "./history.js";
 import { tokensOf } from "./measures.js";
@@ -50,15 +51,15 @@ export function* addCompaction(
   compaction: ImportedCompaction,
   guard?: CompactionGuard,
 ): Operation<StoredCompaction> {
-  const head = yield* openSessionHead(sessionId);
-  const from = yield* endOfRange(sessionId, compaction.fromMessageId, "from");
-  const to = yield* endOfRange(sessionId, compaction.toMessageId, "to");
+  const head = yield* openSessionHead(sql, sessionId);
+  const from = yield* endOfRange(sql, sessionId, compaction.fromMessageId, "from");
+  const to = yield* endOfRange(sql, sessionId, compaction.toMessageId, "to");
   if (from === null || to === null) {
     if (guard !== undefined) throw staleRange(sessionId);
     const missing = from === null ? compaction.fromMessageId : compaction.toMessageId;
     throw invalidRange(sessionId, compaction, `message "${missing}" is not in this session`);
   }
-  const path = yield* findSegments(head.no, to);
+  const path = yield* findSegments(head.rows, to);
   const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
   if (!onPath) {
     if (guard !== undefined) throw staleRange(sessionId);
@@ -67,7 +68,8 @@ export function* addCompaction(
   }
   if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw staleRange(sessionId);
   const last = yield* first<{ n: number | null }>(
-    "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
+    `SELECT max(n) AS n FROM assistant_compactions WHERE ${head.rows.own}n BETWEEN ? AND ?`,
+    ...head.rows.ids,
     floorOf(head.no),
     ceilingOf(head.no),
   );
@@ -79,7 +81,8 @@ export function* addCompaction(
     createdAt: compaction.createdAt ?? isoNow(),
   };
   const covered =
-    compaction.coveredTokens ?? (yield* tokensOf(sql, spansBetween(yield* visibleSpans(head.no, to), from.n, to.n)));
+    compaction.coveredTokens ??
+    (yield* tokensOf(sql, head.rows, spansBetween(yield* visibleSpans(head.rows, to), from.n, to.n)));
   yield* run(
     `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens, covered_tokens)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -95,17 +98,17 @@ export function* addCompaction(
     estimateMessageTokens(summaryMessage(stored)),
     covered,
   );
-  yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
+  yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
   return stored;
 }
 
 /** See `SessionStore.removeCompaction`. */
-export function* removeCompaction(sessionId: string, id: string): Operation<void> {
-  const head = yield* findSessionHead(sessionId);
+export function* removeCompaction(sql: Dialect, sessionId: string, id: string): Operation<void> {
+  const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
   if (head === null || row === null) throw noCompaction(sessionId, id);
-  yield* run("DELETE FROM assistant_compactions WHERE n = ?", row.n);
-  yield* touchSession(head.no, head.leaf, head.newest?.n ?? null);
+  yield* removeSummary(head.rows, row.n);
+  yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
 }
 
 /** See `SessionStore.compactions`. */
@@ -122,17 +125,17 @@ export function* listCompactions(sessionId: string): Operation<StoredCompaction[
 
 /** See `SessionStore.originals`. */
 export function* readOriginals(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
-  const head = yield* findSessionHead(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   const row = yield* findCompaction(sessionId, id);
   if (head === null || row === null) throw noCompaction(sessionId, id);
   const to = yield* findPosition(sessionId, row.to_message_id);
   if (to === null || row.from_n === null) return [];
   const from = row.from_n;
-  const ranges = (yield* findSegments(head.no, to))
+  const ranges = (yield* findSegments(head.rows, to))
     .filter(({ hi }) => hi >= from)
     .map((segment) => ({ ...segment, lo: Math.max(segment.lo, from) }));
   return readable(
-    yield* readRows(head.no, yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges))),
+    yield* readRows(head.rows, yield* tuples<ContentTuple>(...selectRanges(sql, head.rows, "m.n, m.content", ranges))),
   );
 }
 
@@ -141,29 +144,31 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
  * message earlier or later, a range that was only this message goes.
  */
 export function* shrinkCompactions(
-  sessionNumber: number,
+  rows: SessionRows,
   place: MessagePosition,
   parent: MessagePosition | null,
 ): Operation<void> {
   const touched = yield* all<CompactionRow>(
-    `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
-    floorOf(sessionNumber),
-    ceilingOf(sessionNumber),
+    `SELECT ${COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
+    ...rows.ids,
+    floorOf(rows.no),
+    ceilingOf(rows.no),
     place.n,
     place.n,
   );
   for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
-      yield* run("DELETE FROM assistant_compactions WHERE n = ?", rowId);
+      yield* removeSummary(rows, rowId);
     } else if (to_n === place.n) {
       yield* run(
-        "UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE n = ?",
+        `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`,
         parent?.n ?? null,
         parent?.id ?? "",
+        ...rows.ids,
         rowId,
       );
     } else {
-      yield* beginBehind(sessionNumber, rowId, to_n as number, place.n);
+      yield* beginBehind(rows, rowId, to_n as number, place.n);
     }
   }
 }
@@ -172,34 +177,43 @@ export function* shrinkCompactions(
  * Keeps compactions on the messages that are left when all up to row `cut` are about to be removed. Gives how many were of none
  * that is left, and go.
  */
-export function* shrinkToBehind(sessionNumber: number, cut: number): Operation<number> {
-  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber), cut] as const;
-  const gone = yield* count("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ? AND to_n <= ?", range);
+export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
+  const range = [...rows.ids, floorOf(rows.no), ceilingOf(rows.no), cut] as const;
+  const gone = yield* count(
+    `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`,
+    range,
+  );
   const cutOff = yield* all<CompactionRow>(
-    `SELECT ${COLUMNS} FROM assistant_compactions WHERE n BETWEEN ? AND ? AND from_n <= ?`,
+    `SELECT ${COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND from_n <= ?`,
     ...range,
   );
-  for (const { n: rowId, to_n } of cutOff) yield* beginBehind(sessionNumber, rowId, to_n as number, cut);
+  for (const { n: rowId, to_n } of cutOff) yield* beginBehind(rows, rowId, to_n as number, cut);
   return gone;
 }
 
 // A range begins with the first message of its path behind the row `cut`.
-function* beginBehind(sessionNumber: number, rowId: number, to: number, cut: number): Operation<void> {
-  const next = yield* followOnPath(sessionNumber, to, cut);
-  const update = "UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE n = ?";
-  yield* run(update, next.n, next.id, rowId);
+function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
+  const next = yield* followOnPath(rows, to, cut);
+  const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
+  yield* run(update, next.n, next.id, ...rows.ids, rowId);
+}
+
+function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
+  return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
 }
 
 // The message after `n` on the path to the row `to`.
-function* followOnPath(sessionNumber: number, to: number, rowId: number): Operation<{ n: number; id: string }> {
+function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<{ n: number; id: string }> {
   const end = (yield* first<MessagePosition>(
-    "SELECT n, id, branch, total FROM assistant_messages WHERE n = ?",
+    `SELECT n, id, branch, total FROM assistant_messages WHERE ${rows.own}n = ?`,
+    ...rows.ids,
     to,
   )) as MessagePosition;
-  for (const { branch, lo, hi } of yield* findSegments(sessionNumber, end)) {
+  for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
     if (hi <= rowId) continue;
     const next = yield* first<{ n: number; id: string }>(
-      "SELECT n, id FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+      `SELECT n, id FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
+      ...rows.ids,
       Math.max(lo, rowId + 1),
       hi,
       branch,
@@ -210,8 +224,13 @@ function* followOnPath(sessionNumber: number, to: number, rowId: number): Operat
 }
 
 // An end may be named by the summary that stands for it.
-function* endOfRange(sessionId: string, id: string, end: "from" | "to"): Operation<MessagePosition | null> {
-  if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sessionId, id);
+function* endOfRange(
+  sql: Dialect,
+  sessionId: string,
+  id: string,
+  end: "from" | "to",
+): Operation<MessagePosition | null> {
+  if (end === "to" || !isSummaryMessage({ id })) return yield* findNamed(sql, sessionId, id);
   const compaction = yield* findCompaction(sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
   return yield* findPosition(sessionId, compaction?.from_message_id ?? id);
@@ -225,10 +244,10 @@ function* holds(
   guard: CompactionGuard,
   range: Range,
 ): Operation<boolean> {
-  const leaf = yield* findNamed(sessionId, guard.leafId);
+  const leaf = yield* findNamed(sql, sessionId, guard.leafId);
   if (leaf === null) return false;
-  const spans = spansBetween(yield* visibleSpans(head.no, leaf), range.from.n, range.to.n);
-  const view = { no: head.no, leaf, spans, skills: skillsOf(head) };
+  const spans = spansBetween(yield* visibleSpans(head.rows, leaf), range.from.n, range.to.n);
+  const view = { rows: head.rows, leaf, spans, skills: skillsOf(head) };
   const messages = yield* readView(sql, view, { onCorrupt: () => {} });
   return digestRange(messages.map(digestMessage)) === guard.digest;
 }

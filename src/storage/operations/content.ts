@@ -4,6 +4,7 @@ import type { SessionMessage } from "../../model/message.js";
 import { utf8Length } from "../../model/text.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 
 /**
  * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
@@ -23,28 +24,33 @@ function fitsColumn(sql: Dialect, text: string): boolean {
 /** Writes what must stand outside the row `n`, and gives the content for the row itself. */
 export function* storeContent(
   sql: Dialect,
-  sessionNumber: number,
+  rows: SessionRows,
   rowId: number,
   message: EncodedMessage,
 ): Operation<string> {
   for (const { hash, data } of message.media) {
-    yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, rowId, hash);
+    yield* insertRef(rows, rowId, hash);
     const known = yield* first(
-      "SELECT 1 FROM assistant_media WHERE no = ? AND hash = ? AND part = 0",
-      sessionNumber,
-      hash,
+      `SELECT 1 FROM assistant_media WHERE ${rows.own}no = ? AND hash = ? AND part = 0`,
+      ...[...rows.ids, rows.no, hash],
     );
-    if (known === undefined) yield* storePieces(sql, sessionNumber, hash, data);
+    if (known === undefined) yield* storePieces(sql, rows, hash, data);
   }
   if (fitsColumn(sql, message.content)) return message.content;
   const key = `row:${rowId}`;
-  yield* run("INSERT INTO assistant_media_refs (no, n, hash) VALUES (?, ?, ?)", sessionNumber, rowId, key);
-  yield* storePieces(sql, sessionNumber, key, message.content);
+  yield* insertRef(rows, rowId, key);
+  yield* storePieces(sql, rows, key, message.content);
   return splitContent(message, key);
 }
 
+/** Notes that a row has something that stands outside it. */
+export function insertRef(rows: SessionRows, rowId: number, hash: string): Operation<void> {
+  const insert = `INSERT INTO assistant_media_refs (${rows.column}no, n, hash) VALUES (${rows.mark}?, ?, ?)`;
+  return run(insert, ...rows.ids, rows.no, rowId, hash);
+}
+
 /** Writes a text that stands outside its row, in pieces that fit. */
-export function* storePieces(sql: Dialect, sessionNumber: number, hash: string, data: string): Operation<void> {
+export function* storePieces(sql: Dialect, rows: SessionRows, hash: string, data: string): Operation<void> {
   const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
   let part = 0;
   for (let start = 0; start < data.length || part === 0; part += 1) {
@@ -52,8 +58,9 @@ export function* storePieces(sql: Dialect, sessionNumber: number, hash: string, 
     // Halves of a surrogate pair would not survive in different rows.
     if (end < data.length && isHighSurrogate(data.charCodeAt(end - 1))) end += 1;
     yield* run(
-      "INSERT INTO assistant_media (no, hash, part, data) VALUES (?, ?, ?, ?)",
-      sessionNumber,
+      `INSERT INTO assistant_media (${rows.column}no, hash, part, data) VALUES (${rows.mark}?, ?, ?, ?)`,
+      ...rows.ids,
+      rows.no,
       hash,
       part,
       data.slice(start, end),
@@ -65,23 +72,20 @@ export function* storePieces(sql: Dialect, sessionNumber: number, hash: string, 
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
 
 /** Removes what stands outside the rows from `lo` to `hi` and belongs to no other row. Gives how many contents that were. */
-export function* dropContent(sessionNumber: number, lo: number, hi: number = lo): Operation<number> {
-  const range = [sessionNumber, lo, hi] as const;
+export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Operation<number> {
+  const range = [...rows.ids, rows.no, lo, hi] as const;
   const refs = yield* all<{ hash: string }>(
-    "SELECT DISTINCT hash FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?",
+    `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`,
     ...range,
   );
   if (refs.length === 0) return 0;
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ? AND n BETWEEN ? AND ?", ...range);
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`, ...range);
   let dropped = 0;
   for (const { hash } of refs) {
-    const used = yield* first(
-      "SELECT 1 FROM assistant_media_refs WHERE no = ? AND hash = ? LIMIT 1",
-      sessionNumber,
-      hash,
-    );
-    if (used !== undefined) continue;
-    yield* run("DELETE FROM assistant_media WHERE no = ? AND hash = ?", sessionNumber, hash);
+    const place = [...rows.ids, rows.no, hash] as const;
+    const refs = `SELECT 1 FROM assistant_media_refs WHERE ${rows.own}no = ? AND hash = ? LIMIT 1`;
+    if ((yield* first(refs, ...place)) !== undefined) continue;
+    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...place);
     dropped += 1;
   }
   return dropped;
@@ -99,7 +103,7 @@ export type ContentTuple = readonly [n: number, content: string];
  * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "".
  */
 export function* readContents(
-  sessionNumber: number,
+  session: SessionRows,
   contents: readonly string[],
   idAt: ((index: number) => Operation<string>) | null,
   onCorrupt?: CorruptHandler,
@@ -113,13 +117,11 @@ export function* readContents(
   }
   // Nearly every content is complete in itself.
   if (isWhole) return decoded as SessionMessage[];
-  const data = yield* readMedia(sessionNumber, decoded.flatMap(keysOf));
+  const data = yield* readMedia(session, decoded.flatMap(keysOf));
   const messages: (SessionMessage | null)[] = [];
   for (const [index, found] of decoded.entries()) {
     messages.push(
-      isComplete(found)
-        ? found
-        : yield* readIncomplete(sessionNumber, found, data, idAt && (() => idAt(index)), onCorrupt),
+      isComplete(found) ? found : yield* readIncomplete(session, found, data, idAt && (() => idAt(index)), onCorrupt),
     );
   }
   return messages;
@@ -127,12 +129,12 @@ export function* readContents(
 
 /** The same of rows. */
 export function readRows(
-  sessionNumber: number,
+  session: SessionRows,
   rows: readonly ContentTuple[],
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
   const contents = rows.map(([, content]) => content);
-  return readContents(sessionNumber, contents, (index) => findId((rows[index] as ContentTuple)[0]), onCorrupt);
+  return readContents(session, contents, (index) => findId(session, (rows[index] as ContentTuple)[0]), onCorrupt);
 }
 
 /** Without those that could not be read. */
@@ -142,15 +144,16 @@ export function readable(messages: readonly (SessionMessage | null)[]): SessionM
 
 /** The message of one row; null when it is corrupt and `onCorrupt` took it. */
 export function* readContent(
-  sessionNumber: number,
+  session: SessionRows,
   row: ContentRow,
   onCorrupt?: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  return (yield* readRows(sessionNumber, [[row.n, row.content]], onCorrupt))[0] ?? null;
+  return (yield* readRows(session, [[row.n, row.content]], onCorrupt))[0] ?? null;
 }
 
-function* findId(rowId: number): Operation<string> {
-  return (yield* first<{ id: string }>("SELECT id FROM assistant_messages WHERE n = ?", rowId))?.id ?? "";
+function* findId({ own, ids }: SessionRows, rowId: number): Operation<string> {
+  const query = `SELECT id FROM assistant_messages WHERE ${own}n = ?`;
+  return (yield* first<{ id: string }>(query, ...ids, rowId))?.id ?? "";
 }
 
 // Whatever goes wrong in reading what is stored is the fault of what is stored.
@@ -171,13 +174,13 @@ function isComplete(decoded: Decoded): decoded is SessionMessage {
 }
 
 function* readIncomplete(
-  sessionNumber: number,
+  session: SessionRows,
   decoded: PendingMessage | Error,
   data: ReadonlyMap<string, string>,
   findMessageId: (() => Operation<string>) | null,
   onCorrupt: CorruptHandler,
 ): Operation<SessionMessage | null> {
-  const complete = decoded instanceof PendingMessage ? yield* completeMessage(sessionNumber, decoded, data) : decoded;
+  const complete = decoded instanceof PendingMessage ? yield* completeMessage(session, decoded, data) : decoded;
   if (!(complete instanceof Error)) return complete;
   const id = findMessageId === null ? "" : yield* findMessageId();
   if (onCorrupt === undefined) {
@@ -191,13 +194,13 @@ function* readIncomplete(
 }
 
 function* completeMessage(
-  sessionNumber: number,
+  session: SessionRows,
   pending: PendingMessage,
   data: ReadonlyMap<string, string>,
 ): Operation<SessionMessage | Error> {
   const message = attempt(() => pending.complete(data));
   if (!(message instanceof PendingMessage)) return message;
-  return yield* completeMessage(sessionNumber, message, yield* readMedia(sessionNumber, keysOf(message)));
+  return yield* completeMessage(session, message, yield* readMedia(session, keysOf(message)));
 }
 
 function keysOf(decoded: Decoded): string[] {
@@ -209,17 +212,16 @@ function keysOf(decoded: Decoded): string[] {
 // Engines bind at least a hundred values to a statement.
 const KEYS_AT_ONCE = 90;
 
-/** What stands outside rows of session `no`, by its keys. */
-export function* readMedia(sessionNumber: number, keys: readonly string[]): Operation<Map<string, string>> {
+/** What stands outside rows of a session, by its keys. */
+export function* readMedia({ own, ids, no }: SessionRows, keys: readonly string[]): Operation<Map<string, string>> {
   const data = new Map<string, string>();
   const missing = new Set<string>();
   const wanted = [...new Set(keys)];
   for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
     const pieces = yield* all<{ hash: string; part: number; data: string }>(
-      `SELECT hash, part, data FROM assistant_media WHERE no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
-      sessionNumber,
-      ...some,
+      `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
+      ...[...ids, no, ...some],
     );
     for (const [index, piece] of pieces.entries()) {
       const before = pieces[index - 1]?.hash === piece.hash ? pieces[index - 1]?.part : -1;

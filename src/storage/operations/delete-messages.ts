@@ -1,5 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { shrinkCompactions } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { forgetLength } from "./measures.js";
@@ -8,7 +9,7 @@ import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, to
 
 /** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
-  let head = yield* findSessionHead(sessionId);
+  let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
     const found = head === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
@@ -17,8 +18,8 @@ export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly s
     deleted.push(id);
   }
   if (head !== null && deleted.length > 0) {
-    yield* forgetLength(head.no);
-    yield* touchSession(head.no, head.leaf, head.stale);
+    yield* forgetLength(head.rows);
+    yield* touchSession(head.rows, head.leaf, head.stale);
   }
   return deleted;
 }
@@ -48,27 +49,30 @@ function* deleteMessage(
   place: MessagePosition,
   parent: MessagePosition | null,
 ): Operation<SessionHead> {
-  const { no: sessionNumber } = head;
+  const { rows } = head;
   const active = yield* activeLeaf(head);
   const next = yield* first<{ n: number }>(
-    "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
+    `SELECT n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
+    ...rows.ids,
     place.n + 1,
-    ceilingOf(sessionNumber),
+    ceilingOf(rows.no),
     place.branch,
   );
-  yield* shrinkCompactions(sessionNumber, place, parent);
-  yield* adoptBranches(sessionNumber, place, parent);
+  yield* shrinkCompactions(rows, place, parent);
+  yield* adoptBranches(rows, place, parent);
   if (next !== undefined) {
-    yield* run("UPDATE assistant_messages SET parent_id = ? WHERE n = ?", parent?.id ?? null, next.n);
+    const hang = `UPDATE assistant_messages SET parent_id = ? WHERE ${rows.own}n = ?`;
+    yield* run(hang, parent?.id ?? null, ...rows.ids, next.n);
   } else if (parent === null || parent.branch !== place.branch) {
     // It was the branch's only message.
-    yield* run("DELETE FROM assistant_branches WHERE no = ? AND branch = ?", sessionNumber, place.branch);
+    const branch = `DELETE FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?`;
+    yield* run(branch, ...rows.ids, rows.no, place.branch);
   }
-  if (sql.search !== null) yield* sql.search.remove("messages", place.n, place.n);
-  yield* dropContent(sessionNumber, place.n);
-  yield* run("DELETE FROM assistant_messages WHERE n = ?", place.n);
+  if (sql.search !== null) yield* sql.search.remove("messages", sessionId, place.n, place.n);
+  yield* dropContent(rows, place.n);
+  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, place.n);
   const wasNewest = place.n === head.newest?.n;
-  const newest = wasNewest ? ((yield* findSessionHead(sessionId))?.newest ?? null) : head.newest;
+  const newest = wasNewest ? ((yield* findSessionHead(sql, sessionId))?.newest ?? null) : head.newest;
   const leaf = active?.n === place.n ? parent : active;
   return {
     ...head,
@@ -80,31 +84,30 @@ function* deleteMessage(
 }
 
 // Branches that began below `place` begin below its parent.
-function* adoptBranches(
-  sessionNumber: number,
-  place: MessagePosition,
-  parent: MessagePosition | null,
-): Operation<void> {
+function* adoptBranches(rows: SessionRows, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
   const children = yield* all<{ branch: number; lo: number }>(
-    "SELECT branch, lo FROM assistant_branches WHERE no = ? AND parent_branch = ? AND parent_n = ?",
-    sessionNumber,
+    `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`,
+    ...rows.ids,
+    rows.no,
     place.branch,
     place.n,
   );
   for (const { branch, lo } of children) {
     yield* run(
       `UPDATE assistant_messages SET parent_id = ?
-       WHERE n = (SELECT f.n FROM assistant_messages f WHERE f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
-      parent?.id ?? null,
+       WHERE ${rows.own}n = (SELECT f.n FROM assistant_messages f
+         WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
+      ...[parent?.id ?? null, ...rows.ids, ...rows.ids],
       lo,
-      ceilingOf(sessionNumber),
+      ceilingOf(rows.no),
       branch,
     );
     yield* run(
-      "UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE no = ? AND branch = ?",
+      `UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE ${rows.own}no = ? AND branch = ?`,
       parent?.branch ?? null,
       parent?.n ?? null,
-      sessionNumber,
+      ...rows.ids,
+      rows.no,
       branch,
     );
   }

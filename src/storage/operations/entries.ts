@@ -169,14 +169,16 @@ export function* putEntry(
   const value = valueText(entry);
   if (old !== null) {
     yield* run(
-      "UPDATE cf_agents_search_entries SET content = ?, value = ?, updated_at = ? WHERE n = ?",
+      "UPDATE cf_agents_search_entries SET content = ?, value = ?, updated_at = ? WHERE session_id = ? AND n = ?",
       entry.content,
       value,
       updatedAt,
+      scope.sessionId,
       old.n,
     );
-    if (sql.search !== null) yield* sql.search.remove("entries", old.n, old.n);
-    if (sql.search !== null) yield sql.search.add("entries", old.n, entryDocument({ ...entry, value }));
+    if (sql.search !== null) yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
+    if (sql.search !== null)
+      yield sql.search.add("entries", scope.sessionId, old.n, entryDocument({ ...entry, value }));
     return;
   }
   yield* run(
@@ -190,7 +192,9 @@ export function* putEntry(
     updatedAt,
   );
   const added = yield* readEntry(scope, entry.key, "");
-  if (sql.search !== null && added !== null) yield sql.search.add("entries", added.n, entryDocument(added));
+  if (sql.search !== null && added !== null) {
+    yield sql.search.add("entries", scope.sessionId, added.n, entryDocument(added));
+  }
 }
 
 /** See `EntryStore.append`. */
@@ -221,14 +225,14 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
   if (note.keepVersions === 0) yield* removeVersions(entryPlace(scope, key));
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
     const old = yield* readEntry({ ...scope, sessionId }, key, sql.forUpdate);
-    if (old !== null) yield* removeEntry(sql, old.n);
+    if (old !== null) yield* removeEntry(sql, sessionId, old.n);
   }
 }
 
 /** Removes the entries of every scope of a session. */
 export function* removeEntries(sql: Dialect, sessionId: string): Operation<void> {
   const rows = yield* all<{ n: number }>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
-  for (const { n: rowId } of rows) yield* removeEntry(sql, rowId);
+  for (const { n: rowId } of rows) yield* removeEntry(sql, sessionId, rowId);
 }
 
 /** Copies the entries of every scope of a session to another one. */
@@ -247,12 +251,13 @@ export function* searchEntries(
   query: SearchQuery,
   { limit, prefix }: SearchEntriesOptions,
 ): Operation<FoundEntry[]> {
-  const { where, values } = inScope(scope);
+  const { where, values, sessionIds } = inScope(scope);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
-  const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values] };
+  const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values], sessionIds };
   const found: FoundEntry[] = [];
   for (const { n: rowId, score } of yield* searchOf(sql).entries(queryTerms(query), within, limit)) {
-    const row = yield* first<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE n = ?`, rowId);
+    const query = `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND n = ?`;
+    const row = yield* first<EntryRow>(query, ...values, rowId);
     if (row !== undefined) found.push({ ...entryOf(row), score: Number(score) });
   }
   return found;
@@ -266,7 +271,7 @@ export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "c
 }
 
 /** Removes the entry of a row, without a word of it in its history. */
-export function* removeEntry(sql: Dialect, rowId: number): Operation<void> {
-  if (sql.search !== null) yield* sql.search.remove("entries", rowId, rowId);
-  yield* run("DELETE FROM cf_agents_search_entries WHERE n = ?", rowId);
+export function* removeEntry(sql: Dialect, sessionId: string, rowId: number): Operation<void> {
+  if (sql.search !== null) yield* sql.search.remove("entries", sessionId, rowId, rowId);
+  yield* run("DELETE FROM cf_agents_search_entries WHERE session_id = ? AND n = ?", sessionId, rowId);
 }

@@ -1,13 +1,14 @@
 import type { Erased, MemoryScope, RowCounts } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, first, type Operation, run } from "../engine/operation.js";
+import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { removeEntries } from "./entries.js";
 import { removeRows } from "./messages.js";
 import { ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
-import { findSessionNumber } from "./session-head.js";
+import { findSessionRows } from "./session-head.js";
 import { removeUpgradedBlocks } from "./upgraded-rows.js";
 import { removeUsage } from "./usage.js";
 import { removeAllVersions } from "./versions.js";
@@ -16,7 +17,7 @@ import { removeAllVersions } from "./versions.js";
 export interface ErasedPlace {
   readonly id: string;
   /** Null for a scope, and for an id without a row. */
-  readonly no: number | null;
+  readonly rows: SessionRows | null;
   /** The row ids of its entries. */
   readonly entries: readonly number[];
 }
@@ -36,7 +37,10 @@ const BY_ID = {
   records: "assistant_records WHERE session_id",
   usage: "assistant_usage WHERE session_id",
 };
-const BY_NUMBER = { branches: "assistant_branches WHERE no", media: "assistant_media WHERE part = 0 AND no" };
+const byNumber = ({ own }: SessionRows) => ({
+  branches: `assistant_branches WHERE ${own}no`,
+  media: `assistant_media WHERE part = 0 AND ${own}no`,
+});
 
 const counts = (tables: object) =>
   Object.entries(tables).map(([kind, where]) => `(SELECT count(*) FROM ${where} = ?) AS ${kind}`);
@@ -45,9 +49,9 @@ const counts = (tables: object) =>
 export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<Erased> {
   const isOther = userId !== undefined && (yield* ownerOf(id)) !== userId;
   if (id === UPGRADED_ROWS || isScope(id) || isOther) return { deleted: NOTHING, remaining: NOTHING };
-  const place = yield* findErased(id);
+  const place = yield* findErased(sql, id);
   const deleted = yield* countRows(sql, place);
-  if (place.no !== null) yield* removeRows(sql, place.no);
+  if (place.rows !== null) yield* removeRows(sql, place.rows);
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
   const upgraded = yield* removeUpgradedBlocks(id);
@@ -63,7 +67,7 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
 
 /** See `Store.deleteMemory`. */
 export function* deleteMemory(sql: Dialect, { sessionId: id }: MemoryScope): Operation<Erased> {
-  const place = { ...(yield* findErased(id)), no: null };
+  const place = { ...(yield* findErased(sql, id)), rows: null };
   const deleted = yield* countRows(sql, place, MEMORY);
   yield* removeEntries(sql, id);
   yield* run(`DELETE FROM ${BLOCKS} = ?`, id);
@@ -72,35 +76,37 @@ export function* deleteMemory(sql: Dialect, { sessionId: id }: MemoryScope): Ope
 }
 
 /** Where the rows of a session or a scope stand. */
-export function* findErased(id: string): Operation<ErasedPlace> {
+export function* findErased(sql: Dialect, id: string): Operation<ErasedPlace> {
   const entries = yield* column<number>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", id);
-  return { id, no: yield* findSessionNumber(id), entries: entries.map(Number) };
+  return { id, rows: yield* findSessionRows(sql, id), entries: entries.map(Number) };
 }
 
 /** How many rows there are of each kind. */
 export function* countRows(sql: Dialect, place: ErasedPlace, byId: object = BY_ID): Operation<RowCounts> {
-  const { id, no: sessionNumber, entries } = place;
-  // No row has a number below 1.
-  const [lo, hi] = sessionNumber === null ? [0, 0] : [floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  const selects = [...counts(byId), ...counts(BY_NUMBER)];
+  const { id, entries } = place;
+  // No row has a number below 1, and no session the number 0.
+  const rows = place.rows ?? rowsOf(sql, id, 0);
+  const [lo, hi] = place.rows === null ? [0, 0] : [floorOf(rows.no), ceilingOf(rows.no)];
+  const numbered = byNumber(rows);
+  const selects = [...counts(byId), ...counts(numbered)];
   const values: (string | number)[] = [
     ...Object.keys(byId).map(() => id),
-    ...Object.keys(BY_NUMBER).map(() => sessionNumber ?? 0),
+    ...Object.keys(numbered).flatMap(() => [...rows.ids, rows.no]),
   ];
   if (sql.search !== null) {
     const { messages, entries: known } = sql.search.rows;
-    selects.push(`(SELECT count(*) FROM ${messages} AS d WHERE d.n BETWEEN ? AND ?)
-      + (SELECT count(*) FROM ${sql.segmentTable} AS s JOIN ${known} AS d ON d.n = s.lo) AS indexed`);
-    values.push(lo, hi, JSON.stringify(entries.map((rowId) => [0, rowId, 0])));
+    selects.push(`(SELECT count(*) FROM ${messages} AS d WHERE ${ownOf(rows, "d")}d.n BETWEEN ? AND ?)
+      + (SELECT count(*) FROM ${sql.segmentTable} AS s JOIN ${known} AS d ON ${ownOf(rows, "d")}d.n = s.lo) AS indexed`);
+    values.push(...rows.ids, lo, hi, JSON.stringify(entries.map((rowId) => [0, rowId, 0])), ...rows.ids);
   }
   if ((yield* sql.columns("assistant_vectors")).length > 0) {
-    selects.push("(SELECT count(*) FROM assistant_vectors WHERE n BETWEEN ? AND ?) AS vectors");
-    values.push(lo, hi);
+    selects.push(`(SELECT count(*) FROM assistant_vectors WHERE ${rows.own}n BETWEEN ? AND ?) AS vectors`);
+    values.push(...rows.ids, lo, hi);
   }
   const row = yield* first<Partial<RowCounts>>(`SELECT ${selects.join(", ")}`, ...values);
   const found = Object.entries(row ?? {}).map(([kind, count]) => [kind, Number(count)]);
   return { ...NOTHING, ...Object.fromEntries(found) };
 }
 
-const KINDS = [...Object.keys(BY_ID), ...Object.keys(BY_NUMBER), "indexed", "vectors"];
+const KINDS = [...Object.keys(BY_ID), "branches", "media", "indexed", "vectors"];
 const NOTHING = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as unknown as RowCounts;

@@ -4,9 +4,10 @@ import type { SkillState } from "../../model/skills.js";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
+import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { copyEntries } from "./entries.js";
 import { appendMessages } from "./messages.js";
-import { findSegments, ON_SEGMENT } from "./path.js";
+import { findSegments, inRanges } from "./path.js";
 import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
@@ -31,12 +32,12 @@ export function* forkSession(
   fork: NewSession,
   userId?: string,
 ): Operation<SessionInfo> {
-  const source = yield* getSession(id, userId);
-  const from = (yield* findSessionHead(id)) as SessionHead;
-  const at = (yield* findNamed(id, atMessageId)) ?? messageNotFound(id, atMessageId);
-  const info = yield* continueSession(source, fork);
-  const to = (yield* findSessionHead(fork.id)) as SessionHead;
-  yield* copyPath(sql, from, at, to.no, fork.id);
+  const source = yield* getSession(sql, id, userId);
+  const from = (yield* findSessionHead(sql, id)) as SessionHead;
+  const at = (yield* findNamed(sql, id, atMessageId)) ?? messageNotFound(id, atMessageId);
+  const info = yield* continueSession(sql, source, fork);
+  const to = (yield* findSessionHead(sql, fork.id)) as SessionHead;
+  yield* copyPath(sql, from, at, to.rows);
   yield* copyBlocks(sql, id, fork.id);
   yield* copyRecord({ sessionId: id, label: LEARNING }, "state", fork.id);
   return info;
@@ -50,25 +51,25 @@ export function* splitSession(
   continuation: Continuation,
   userId?: string,
 ): Operation<SessionInfo> {
-  const source = yield* getSession(id, userId);
+  const source = yield* getSession(sql, id, userId);
   yield* run(
     "UPDATE assistant_sessions SET end_reason = ?, updated_at = ?, changes = changes + 1 WHERE id = ?",
     "compaction",
     isoNow(),
     id,
   );
-  yield* continueSession(source, { ...continuation, name: continuation.name ?? source.name });
+  yield* continueSession(sql, source, { ...continuation, name: continuation.name ?? source.name });
   yield* appendMessages(sql, continuation.id, [opening], null);
   yield* copyBlocks(sql, id, continuation.id);
-  return yield* getSession(continuation.id);
+  return yield* getSession(sql, continuation.id);
 }
 
-function* continueSession(source: SessionInfo, next: NewSession): Operation<SessionInfo> {
-  if ((yield* readSession(next.id)) !== null) {
+function* continueSession(sql: Dialect, source: SessionInfo, next: NewSession): Operation<SessionInfo> {
+  if ((yield* readSession(sql, next.id)) !== null) {
     const message = `Session "${next.id}" exists already: give the new one another id, or none.`;
     throw new StemmaError("INVALID_ARGUMENT", { sessionId: next.id }, message);
   }
-  return yield* createSession({
+  return yield* createSession(sql, {
     ...next,
     parentSessionId: source.id,
     model: next.model ?? source.model ?? undefined,
@@ -78,82 +79,74 @@ function* continueSession(source: SessionInfo, next: NewSession): Operation<Sess
   });
 }
 
-// Copies a path as one branch of session `no`, with what stands outside its rows and the compactions that lie on it. A message
+// Copies a path as one branch of another session, with what stands outside its rows and the compactions that lie on it. A message
 // keeps its number within the session, so that every row id moves by the same distance.
-function* copyPath(
-  sql: Dialect,
-  from: SessionHead,
-  at: MessagePosition,
-  sessionNumber: number,
-  sessionId: string,
-): Operation<void> {
-  const segments = yield* findSegments(from.no, at);
+function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: SessionRows): Operation<void> {
+  const source = from.rows;
+  const segments = yield* findSegments(source, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
-  const shift = floorOf(sessionNumber) - floorOf(from.no);
+  const shift = floorOf(to.no) - floorOf(source.no);
   const text = sql.keepsText ? ", text_content" : "";
-  const rows = `${sql.segmentTable} AS s CROSS JOIN assistant_messages m`;
   yield* run(
     `INSERT INTO assistant_messages
        (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content${text})
      SELECT n + ?, id, ?, parent_id, role, created_at, 0, tokens, CASE WHEN n > ? THEN total END, dated_at, content${text}
-     FROM ${rows} WHERE ${ON_SEGMENT}`,
-    shift,
-    sessionId,
-    from.stale ?? 0,
-    path,
+     FROM ${inRanges(sql)}`,
+    ...[shift, to.id, from.stale ?? 0, path],
+    ...source.ids,
   );
-  // Contents name their keys, so these stay what they are.
+  // What is copied further is found by the source's rows alone. Contents name their keys, so these stay what they are.
+  const branchOf = (row: string) =>
+    `(SELECT m.branch FROM assistant_messages m WHERE ${ownOf(source, "m")}m.n = ${row})`;
+  const onPath = (row: string) => `EXISTS (
+       SELECT 1 FROM ${sql.segmentTable} AS s WHERE ${row} BETWEEN s.lo AND s.hi AND ${branchOf(row)} = s.branch)`;
+  const refs = `FROM assistant_media_refs r WHERE ${ownOf(source, "r")}r.no = ? AND ${onPath("r.n")}`;
+  const values = [...source.ids, source.no, path, ...source.ids];
   yield* run(
-    `INSERT INTO assistant_media_refs (no, n, hash) SELECT ?, r.n + ?, r.hash
-     FROM assistant_media_refs r JOIN assistant_messages m ON m.n = r.n + ? WHERE r.no = ?`,
-    sessionNumber,
-    shift,
-    shift,
-    from.no,
+    `INSERT INTO assistant_media_refs (${to.column}no, n, hash) SELECT ${to.mark}?, r.n + ?, r.hash ${refs}`,
+    ...[...to.ids, to.no, shift],
+    ...values,
   );
   yield* run(
-    `INSERT INTO assistant_media (no, hash, part, data)
-     SELECT ?, d.hash, d.part, d.data FROM assistant_media d
-     WHERE d.no = ? AND d.hash IN (SELECT hash FROM assistant_media_refs WHERE no = ?)`,
-    sessionNumber,
-    from.no,
-    sessionNumber,
+    `INSERT INTO assistant_media (${to.column}no, hash, part, data)
+     SELECT ${to.mark}?, d.hash, d.part, d.data FROM assistant_media d
+     WHERE ${ownOf(source, "d")}d.no = ? AND d.hash IN (SELECT r.hash ${refs})`,
+    ...[...to.ids, to.no],
+    ...[...source.ids, source.no],
+    ...values,
   );
   yield* run(
     `INSERT INTO assistant_compactions
        (n, id, session_id, summary, from_message_id, to_message_id, created_at, tokens, covered_tokens, from_n, to_n)
      SELECT c.n + ?, c.id, ?, c.summary, c.from_message_id, c.to_message_id, c.created_at, c.tokens, c.covered_tokens, c.from_n + ?, c.to_n + ?
-     FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n + ? WHERE c.n BETWEEN ? AND ?`,
-    shift,
-    sessionId,
-    shift,
-    shift,
-    shift,
-    floorOf(from.no),
-    ceilingOf(from.no),
+     FROM assistant_compactions c WHERE ${ownOf(source, "c")}c.n BETWEEN ? AND ?
+       AND ${onPath("c.to_n")}`,
+    ...[shift, to.id, shift, shift],
+    ...[...source.ids, floorOf(source.no), ceilingOf(source.no)],
+    ...[path, ...source.ids],
   );
   // A row under a compaction must not take its running total on: an edit of it does not change what is visible.
   yield* run(
-    `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c WHERE c.n BETWEEN ? AND ?)
-     WHERE no = ?`,
-    floorOf(sessionNumber),
-    ceilingOf(sessionNumber),
-    sessionNumber,
+    `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c
+       WHERE ${ownOf(to, "c")}c.n BETWEEN ? AND ?) WHERE ${to.registered}no = ?`,
+    ...[...to.ids, floorOf(to.no), ceilingOf(to.no)],
+    ...[...to.ids, to.no],
   );
-  yield* copySkills(from, at, sessionNumber, shift);
-  if (sql.search?.copy !== undefined) yield* sql.search.copy(floorOf(sessionNumber), ceilingOf(sessionNumber), shift);
-  else if (sql.search !== null) yield* indexSession(sql.search, sessionNumber);
+  yield* copySkills(from, at, to, shift);
+  if (sql.search?.copy !== undefined) yield* sql.search.copy(source, to, shift);
+  else if (sql.search !== null) yield* indexSession(sql, sql.search, to);
 }
 
 // An unload reaches as far on the copied path as it did on the original, and no further than that goes.
-function* copySkills(from: SessionHead, at: MessagePosition, sessionNumber: number, shift: number): Operation<void> {
+function* copySkills(from: SessionHead, at: MessagePosition, to: SessionRows, shift: number): Operation<void> {
   if (from.skills === null) return;
   const { loaded, unloaded } = skillsOf(from);
   const copied: SkillState = {
     loaded,
     unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.n) + shift })),
   };
-  yield* run("UPDATE assistant_sessions SET skills = ? WHERE no = ?", JSON.stringify(copied), sessionNumber);
+  const write = `UPDATE assistant_sessions SET skills = ? WHERE ${to.registered}no = ?`;
+  yield* run(write, JSON.stringify(copied), ...to.ids, to.no);
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {

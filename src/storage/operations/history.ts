@@ -7,6 +7,7 @@ import { utf8Length } from "../../model/text.js";
 import type { RecentHistory } from "../contract.js";
 import type { CorruptHandler, Dialect, PathOptions } from "../engine/dialect.js";
 import { column, first, type Operation, tuples } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentRow, type ContentTuple, readContent, readContents, readRows } from "./content.js";
 import { assertOrder, damaged } from "./damage.js";
 import { findSegments, type PathSpan, portionsOf, type Segment, selectRanges, visibleSpans } from "./path.js";
@@ -24,16 +25,16 @@ export function* readTime(sessionId: string, id: string): Operation<string | nul
 }
 
 /** See `SessionStore.message`. */
-export function* readMessage(sessionId: string, id: string): Operation<SessionMessage | null> {
+export function* readMessage(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage | null> {
   const row = yield* first<ContentRow>(
     "SELECT n, content FROM assistant_messages WHERE session_id = ? AND id = ?",
     sessionId,
     id,
   );
   if (row === undefined) return null;
-  const head = yield* findSessionHead(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   assertWithin(head, { n: row.n, id });
-  const message = yield* readContent((head as SessionHead).no, row);
+  const message = yield* readContent((head as SessionHead).rows, row);
   // Of a row that was written without an id, an upgrade made one up.
   if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
     throw damaged({ messageId: id }, `The row of message "${id}" holds the message "${message.id}".`);
@@ -42,14 +43,14 @@ export function* readMessage(sessionId: string, id: string): Operation<SessionMe
 }
 
 /** See `SessionStore.leaf`. */
-export function* readLeaf(sessionId: string): Operation<SessionMessage | null> {
-  const found = yield* findLeaf(sessionId, undefined);
-  return found === null ? null : yield* readMessage(sessionId, found.leaf.id);
+export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMessage | null> {
+  const found = yield* findLeaf(sql, sessionId, undefined);
+  return found === null ? null : yield* readMessage(sql, sessionId, found.leaf.id);
 }
 
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
 export interface View {
-  readonly no: number;
+  readonly rows: SessionRows;
   readonly leaf: MessagePosition;
   readonly spans: readonly PathSpan[];
   readonly skills: SkillState;
@@ -57,22 +58,18 @@ export interface View {
 
 /** Finds the path to `leafId`, or to the active leaf: what is visible of it, or all of it. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
 export function* openView(
+  sql: Dialect,
   sessionId: string,
   { leafId, onCorrupt, summaries = true }: PathOptions,
 ): Operation<View | null> {
-  const found = yield* findLeaf(sessionId, leafId, onCorrupt);
+  const found = yield* findLeaf(sql, sessionId, leafId, onCorrupt);
   if (found === null) return null;
   const { head, leaf } = found;
-  const { no: sessionNumber } = head;
+  const { rows } = head;
   if (summaries)
-    return {
-      no: sessionNumber,
-      leaf,
-      spans: yield* visibleSpans(sessionNumber, leaf, onCorrupt),
-      skills: skillsOf(head, onCorrupt),
-    };
-  const segments = yield* findSegments(sessionNumber, leaf, onCorrupt);
-  return { no: sessionNumber, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
+    return { rows, leaf, spans: yield* visibleSpans(rows, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
+  const segments = yield* findSegments(rows, leaf, onCorrupt);
+  return { rows, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
 }
 
 /** Begins the ids that an upgrade gave to rows without one. */
@@ -83,7 +80,7 @@ const ROWS_AT_ONCE = 1024;
 
 /** See `SessionStore.path`. */
 export function* readPath(sql: Dialect, sessionId: string, options: PathOptions): Operation<SessionMessage[]> {
-  const view = yield* openView(sessionId, options);
+  const view = yield* openView(sql, sessionId, options);
   return view === null ? [] : yield* readView(sql, view, options);
 }
 
@@ -100,29 +97,26 @@ export function* readView(sql: Dialect, view: View, options: PathOptions): Opera
 
 type MaybeMessages = Operation<(SessionMessage | null)[]>;
 
-function* readAsStored(
-  sql: Dialect,
-  { no: sessionNumber }: View,
-  ranges: Segment[],
-  { onCorrupt }: PathOptions,
-): MaybeMessages {
-  const contents = yield* column<string>(...selectRanges(sql, "m.content", ranges));
-  return yield* readContents(sessionNumber, contents, (index) => idInRanges(sql, ranges, index), onCorrupt);
+function* readAsStored(sql: Dialect, { rows }: View, ranges: Segment[], { onCorrupt }: PathOptions): MaybeMessages {
+  const contents = yield* column<string>(...selectRanges(sql, rows, "m.content", ranges));
+  return yield* readContents(rows, contents, (index) => idInRanges(sql, rows, ranges, index), onCorrupt);
 }
 
 function* readWithSkills(
   sql: Dialect,
-  { no: sessionNumber, skills }: View,
+  { rows, skills }: View,
   ranges: Segment[],
   { onCorrupt }: PathOptions,
 ): MaybeMessages {
-  const rows = yield* tuples<ContentTuple>(...selectRanges(sql, "m.n, m.content", ranges));
-  const messages = yield* readRows(sessionNumber, rows, onCorrupt);
-  return messages.map((message, index) => message && hideUnloaded(message, (rows[index] as ContentTuple)[0], skills));
+  const contents = yield* tuples<ContentTuple>(...selectRanges(sql, rows, "m.n, m.content", ranges));
+  const messages = yield* readRows(rows, contents, onCorrupt);
+  return messages.map(
+    (message, index) => message && hideUnloaded(message, (contents[index] as ContentTuple)[0], skills),
+  );
 }
 
-function* idInRanges(sql: Dialect, ranges: Segment[], index: number): Operation<string> {
-  return (yield* column<string>(...selectRanges(sql, "m.id", ranges)))[index] ?? "";
+function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: number): Operation<string> {
+  return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
 }
 
 /** The rows of one page of a range, from one end of it. */
@@ -134,7 +128,8 @@ export function* readPage(
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const rows = yield* tuples<ContentTuple>(
     `SELECT n, content FROM assistant_messages
-     WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+     WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+    ...view.rows.ids,
     range.lo,
     range.hi,
     range.branch,
@@ -144,7 +139,7 @@ export function* readPage(
   assertOrder(last === null || (last >= range.lo && last <= range.hi));
   const messages: SessionMessage[] = [];
   const bytes: number[] = [];
-  const read = yield* readRows(view.no, rows, onCorrupt);
+  const read = yield* readRows(view.rows, rows, onCorrupt);
   for (const [index, [rowId, content]] of rows.entries()) {
     const stored = read[index] ?? null;
     if (stored === null) continue;
@@ -158,13 +153,14 @@ export function* readPage(
 
 /** See `SessionStore.recent`. */
 export function* readRecent(
+  sql: Dialect,
   sessionId: string,
   maxBytes: number,
   options: PathOptions & { minMessages: number },
 ): Operation<RecentHistory> {
   const newestFirst: SessionMessage[] = [];
   let total = 0;
-  const view = yield* openView(sessionId, options);
+  const view = yield* openView(sql, sessionId, options);
   const done = (truncated: boolean): RecentHistory => ({
     messages: newestFirst.reverse(),
     truncated,

@@ -8,8 +8,8 @@ import { createSession, getSession, importUsage, readSession, writeSkills } from
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
-  if (tree.session !== undefined && (yield* readSession(sessionId)) === null) {
-    yield* createSession({ ...tree.session, id: sessionId });
+  if (tree.session !== undefined && (yield* readSession(sql, sessionId)) === null) {
+    yield* createSession(sql, { ...tree.session, id: sessionId });
   }
   const inserted = yield* sql.native === undefined
     ? importMessages(sql, sessionId, tree.messages)
@@ -18,17 +18,21 @@ export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree):
   for (const compaction of tree.compactions ?? []) {
     if ((yield* findCompaction(sessionId, compaction.id)) === null) yield* addCompaction(sql, sessionId, compaction);
   }
-  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sessionId, tree.activeLeafId);
-  if (tree.skills !== undefined) yield* writeSkills((yield* openSessionHead(sessionId)).no, tree.skills);
-  if (tree.usage !== undefined) yield* importFirstUsage(sessionId, tree.usage);
+  if (tree.activeLeafId !== undefined) yield* setActiveLeaf(sql, sessionId, tree.activeLeafId);
+  if (tree.skills !== undefined) yield* writeSkills((yield* openSessionHead(sql, sessionId)).rows, tree.skills);
+  if (tree.usage !== undefined) yield* importFirstUsage(sql, sessionId, tree.usage);
   return { inserted };
 }
 
 // A session that counts already was imported before, or has gone on since.
-function* importFirstUsage(sessionId: string, usage: NonNullable<ImportedTree["usage"]>): Operation<void> {
-  const { input_tokens, output_tokens, estimated_cost } = yield* getSession(sessionId);
+function* importFirstUsage(
+  sql: Dialect,
+  sessionId: string,
+  usage: NonNullable<ImportedTree["usage"]>,
+): Operation<void> {
+  const { input_tokens, output_tokens, estimated_cost } = yield* getSession(sql, sessionId);
   if (input_tokens !== 0 || output_tokens !== 0 || estimated_cost !== 0) return;
-  yield* importUsage(sessionId, usage);
+  yield* importUsage(sql, sessionId, usage);
 }
 
 // How many messages are dated by one statement: engines bind at least a hundred values.

@@ -2,7 +2,15 @@ import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } fro
 import type { Condition, Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { sessionFilter } from "./session-filter.js";
-import { APPENDS_UNDATED, behind, cursorOf, isBehind, ORDERS, type OrderPlace, parseCursor } from "./session-order.js";
+import {
+  APPENDS_UNDATED,
+  behind,
+  cursorOf,
+  isBehind,
+  type OrderPlace,
+  ordersOf,
+  parseCursor,
+} from "./session-order.js";
 import { type SessionRecord, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
@@ -24,8 +32,8 @@ export function* listSessions(
   const most = limit === undefined ? Number.POSITIVE_INFINITY : limit + 1;
   const found =
     orderBy === "change"
-      ? yield* latest(filter, after, most)
-      : (yield* readRows(filter, orderBy, after, most)).map((row) => ({ row, at: placeOf(row) }));
+      ? yield* latest(sql, filter, after, most)
+      : (yield* readRows(sql, filter, orderBy, after, most)).map((row) => ({ row, at: placeOf(row) }));
   const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
@@ -37,11 +45,11 @@ export function* listSessions(
 type Found = { readonly row: Listed; readonly at: OrderPlace };
 
 // Rows are read in the order of a bound of their latest change, until those that are left cannot come before the last one.
-function* latest(filter: Condition, after: OrderPlace | null, most: number): Operation<Found[]> {
+function* latest(sql: Dialect, filter: Condition, after: OrderPlace | null, most: number): Operation<Found[]> {
   let found: Found[] = [];
   let read = after === null ? null : startOf(after);
   for (let rows = most; ; rows = Math.min(2 * rows, MOST_ROWS)) {
-    const batch = yield* readRows(filter, "change", read, rows);
+    const batch = yield* readRows(sql, filter, "change", read, rows);
     for (const row of batch) {
       const at = { value: row.updated_at, no: Number(row.no) };
       if (after === null || isBehind(at, after)) found.push({ row, at });
@@ -61,14 +69,21 @@ function startOf({ value }: OrderPlace): OrderPlace {
   return { value: bound.toISOString(), no: Number.MAX_SAFE_INTEGER };
 }
 
-function readRows(filter: Condition, order: SessionOrder, after: OrderPlace | null, rows: number): Operation<Listed[]> {
-  const further = after === null ? { condition: "1 = 1", values: [] } : behind(order, after);
+function readRows(
+  sql: Dialect,
+  filter: Condition,
+  order: SessionOrder,
+  after: OrderPlace | null,
+  rows: number,
+): Operation<Listed[]> {
+  const by = ordersOf(sql)[order];
+  const further = after === null ? { condition: "1 = 1", values: [] } : behind(sql, order, after);
   const isAll = rows === Number.POSITIVE_INFINITY;
   // Columns of times have such names.
   const place = order === "change" ? "place_at" : "place";
-  const where = `${filter.condition} AND ${further.condition} ORDER BY ${ORDERS[order]} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
+  const where = `${filter.condition} AND ${further.condition} ORDER BY ${by} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
   return all<Listed>(
-    `${sessionsWhere(where, { [place]: ORDERS[order] })} ORDER BY ${place} DESC, no DESC`,
+    `${sessionsWhere(sql, where, { [place]: by })} ORDER BY ${place} DESC, no DESC`,
     ...filter.values,
     ...further.values,
     ...(isAll ? [] : [rows]),

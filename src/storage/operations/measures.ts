@@ -1,8 +1,9 @@
 import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
+import { ofSession, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { currentTotal } from "./messages.js";
-import { findSegments, ON_SEGMENT, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";
 
@@ -10,19 +11,22 @@ import { findLeaf, type MessagePosition } from "./session-head.js";
 
 /** See `SessionStore.rowStats`. */
 export function* rowStats(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<HistoryRowStat[]> {
-  const found = yield* findLeaf(sessionId, leafId);
+  const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return [];
   const { head, leaf } = found;
   const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
-    JOIN assistant_media p ON p.no = r.no AND p.hash = r.hash WHERE r.no = ${head.no} AND r.n = m.n)`;
+    JOIN assistant_media p ON ${sameSession(sql, "p", "r")}p.no = r.no AND p.hash = r.hash
+    WHERE ${sameSession(sql, "r", "m")}r.no = ${head.no} AND r.n = m.n)`;
   const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
-  const rows = yield* all<HistoryRowStat>(...selectRanges(sql, columns, yield* findSegments(head.no, leaf)));
+  const rows = yield* all<HistoryRowStat>(
+    ...selectRanges(sql, head.rows, columns, yield* findSegments(head.rows, leaf)),
+  );
   return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
 /** A length that is worth writing down: the next count of a path through the row `to` begins behind it. */
 export interface CountedLength {
-  readonly no: number;
+  readonly rows: SessionRows;
   readonly to: number;
   readonly length: number;
   /** It holds as long as the session has no other number of changes. */
@@ -38,60 +42,61 @@ export function* pathLength(
   sessionId: string,
   leafId: string | undefined,
 ): Operation<{ readonly length: number; readonly counted: CountedLength | null }> {
-  const found = yield* findLeaf(sessionId, leafId);
+  const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return { length: 0, counted: null };
-  const { no: sessionNumber } = found.head;
-  const segments = yield* findSegments(sessionNumber, found.leaf);
+  const { rows } = found.head;
+  const segments = yield* findSegments(rows, found.leaf);
   const known = yield* first<{ n: number | null; branch: number; counted: number; changes: number }>(
     `SELECT m.n AS n, m.branch AS branch, s.counted AS counted, s.changes AS changes
-     FROM assistant_sessions s LEFT JOIN assistant_messages m ON m.n = s.counted_to WHERE s.no = ?`,
-    sessionNumber,
+     FROM assistant_sessions s LEFT JOIN assistant_messages m ON ${ofSession(sql, "m")}m.n = s.counted_to
+     WHERE ${rows.registered && `s.${rows.registered}`}s.no = ?`,
+    ...[...rows.ids, rows.no],
   );
   const to = known?.n ?? null;
   const isOnPath = to !== null && segments.some((s) => s.branch === known?.branch && s.lo <= to && to <= s.hi);
   const rest = isOnPath ? segments.map((s) => ({ ...s, lo: Math.max(s.lo, to + 1) })) : segments;
-  const more = yield* sumOverRanges(sql, "count(*)", rest);
+  const more = yield* sumOverRanges(sql, rows, "count(*)", rest);
   const length = (isOnPath ? Number(known?.counted) : 0) + more;
   if (more < UNCOUNTED || known === undefined) return { length, counted: null };
-  return { length, counted: { no: sessionNumber, to: found.leaf.n, length, changes: Number(known.changes) } };
+  return { length, counted: { rows, to: found.leaf.n, length, changes: Number(known.changes) } };
 }
 
 /** Writes a length down, with that of all branches up to there, unless the session was changed since it was counted. */
-export function* noteLength({ no, to, length, changes }: CountedLength): Operation<void> {
+export function* noteLength({ rows, to, length, changes }: CountedLength): Operation<void> {
   yield* run(
     `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
-     WHERE no = ? AND changes = ?`,
-    ...[to, length, to, no, changes],
+     WHERE ${rows.registered}no = ? AND changes = ?`,
+    ...[to, length, to, ...rows.ids, rows.no, changes],
   );
 }
 
 /** Forgets the length that a session holds. */
-export function* forgetLength(sessionNumber: number): Operation<void> {
+export function* forgetLength(rows: SessionRows): Operation<void> {
   yield* run(
-    "UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
-    sessionNumber,
+    `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`,
+    ...[...rows.ids, rows.no],
   );
 }
 
 /** How many messages the path to a row has, and all branches up to it. */
 export function* countTo(
   sql: Dialect,
-  sessionNumber: number,
+  rows: SessionRows,
   leaf: MessagePosition,
 ): Operation<{ readonly path: number; readonly all: number }> {
-  const path = yield* sumOverRanges(sql, "count(*)", yield* findSegments(sessionNumber, leaf));
-  const query = "SELECT count(*) AS count FROM assistant_messages WHERE n BETWEEN ? AND ?";
-  const row = yield* first<{ count: number }>(query, floorOf(sessionNumber), leaf.n);
+  const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
+  const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
+  const row = yield* first<{ count: number }>(query, ...rows.ids, floorOf(rows.no), leaf.n);
   return { path, all: Number(row?.count) };
 }
 
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
-export function* countMessages(sessionId: string): Operation<number> {
+export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
   const row = yield* first<{ count: number }>(
     `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = s.id)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
-         WHERE m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
+         WHERE ${ofSession(sql, "m")}m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
      FROM assistant_sessions s WHERE s.id = ?`,
     sessionId,
   );
@@ -100,39 +105,41 @@ export function* countMessages(sessionId: string): Operation<number> {
 
 /** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
 export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string | undefined): Operation<number> {
-  const found = yield* findLeaf(sessionId, leafId);
+  const found = yield* findLeaf(sql, sessionId, leafId);
   if (found === null) return 0;
   const { head, leaf } = found;
   const known = currentTotal(head, leaf);
   if (known !== null) return known;
-  const total = yield* measureTokens(sql, head.no, leaf);
+  const total = yield* measureTokens(sql, head.rows, leaf);
   if (head.stale === null || leaf.n > head.stale) {
-    yield* run("UPDATE assistant_messages SET total = ? WHERE n = ?", total, leaf.n);
+    const { own, ids } = head.rows;
+    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.n);
   }
   return total;
 }
 
 /** Adds up the tokens of the visible history to `leaf`. */
-export function* measureTokens(sql: Dialect, sessionNumber: number, leaf: MessagePosition): Operation<number> {
-  return yield* tokensOf(sql, yield* visibleSpans(sessionNumber, leaf));
+export function* measureTokens(sql: Dialect, rows: SessionRows, leaf: MessagePosition): Operation<number> {
+  return yield* tokensOf(sql, rows, yield* visibleSpans(rows, leaf));
 }
 
 /** Adds up the tokens of what a reader sees. */
-export function* tokensOf(sql: Dialect, spans: readonly PathSpan[]): Operation<number> {
-  let total = yield* sumOverRanges(sql, "sum(m.tokens)", rangesOf(spans));
+export function* tokensOf(sql: Dialect, rows: SessionRows, spans: readonly PathSpan[]): Operation<number> {
+  let total = yield* sumOverRanges(sql, rows, "sum(m.tokens)", rangesOf(spans));
   for (const span of spans) if ("compaction" in span) total += Number(span.compaction.tokens);
   return total;
 }
 
 function* sumOverRanges(
   sql: Dialect,
+  rows: SessionRows,
   aggregate: string,
   ranges: readonly { branch: number; lo: number; hi: number }[],
 ): Operation<number> {
   const row = yield* first<{ value: number | null }>(
-    `SELECT ${aggregate} AS value FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE ${ON_SEGMENT}`,
+    `SELECT ${aggregate} AS value FROM ${inRanges(sql)}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
+    ...rows.ids,
   );
   return Number(row?.value ?? 0);
 }

@@ -5,6 +5,7 @@ import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { removeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storeContent } from "./content.js";
 import { removeRecords } from "./records.js";
@@ -29,8 +30,8 @@ const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, 
 // Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns. A row that is there
 // already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
 const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ? WHERE n = ?";
-const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ? WHERE n = ?";
+const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
+const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ?";
 
 /** See `SessionStore.append`. */
 export function* appendMessages(
@@ -39,7 +40,7 @@ export function* appendMessages(
   messages: readonly EncodedMessage[],
   parent: ParentRef,
 ): Operation<Appended> {
-  const head = messages.length > 0 ? yield* openSessionHead(sessionId) : yield* findSessionHead(sessionId);
+  const head = messages.length > 0 ? yield* openSessionHead(sql, sessionId) : yield* findSessionHead(sql, sessionId);
   if (head === null) return { inserted: [], lastId: null, visibleTokens: 0 };
   const inserted: boolean[] = [];
   const written: Written[] = [];
@@ -47,24 +48,24 @@ export function* appendMessages(
   let last: MessagePosition | null = null;
   for (const message of messages) {
     const below: MessagePosition | null =
-      inserted.length > 0 ? last : yield* findParent(sessionId, head, parent, message.id);
+      inserted.length > 0 ? last : yield* findParent(sql, sessionId, head, parent, message.id);
     const place: MessagePosition | null = yield* insertRow(sql, sessionId, { ...head, newest }, message, below);
     inserted.push(place !== null);
     if (place !== null) written.push({ rowId: place.n, message });
     newest = place ?? newest;
     last = place ?? (yield* findPosition(sessionId, message.id));
   }
-  yield* indexMessages(sql, written);
+  yield* indexMessages(sql, sessionId, written);
   const changed = newest !== head.newest;
   if (changed) yield* dateAppend(head);
-  if (changed && head.leaf !== null) yield* resetLeaf(head.no);
+  if (changed && head.leaf !== null) yield* resetLeaf(head.rows);
   const end: MessagePosition | null = changed ? newest : yield* activeLeaf(head);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(head, end) };
 }
 
 /** Writes messages, each below its own parent. Gives how many were inserted. */
 export function* importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number> {
-  const head = yield* openSessionHead(sessionId);
+  const head = yield* openSessionHead(sql, sessionId);
   const written: Written[] = [];
   let newest = head.newest;
   let previous: MessagePosition | null = null;
@@ -72,22 +73,22 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
     const below: MessagePosition | null =
       previous !== null && previous.id === parentId
         ? previous
-        : yield* findParent(sessionId, head, parentId, message.id);
+        : yield* findParent(sql, sessionId, head, parentId, message.id);
     const place: MessagePosition | null = yield* insertRow(sql, sessionId, { ...head, newest }, message, below);
     if (place === null) continue;
     previous = newest = place;
     written.push({ rowId: place.n, message });
   }
-  yield* indexMessages(sql, written);
+  yield* indexMessages(sql, sessionId, written);
   if (written.length > 0) yield* dateAppend(head);
-  if (written.length > 0 && head.leaf !== null) yield* resetLeaf(head.no);
+  if (written.length > 0 && head.leaf !== null) yield* resetLeaf(head.rows);
   return written.length;
 }
 
 /** See `SessionStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
   const place = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
-  yield* replaceMessage(sql, yield* openSessionHead(sessionId), place, message);
+  yield* replaceMessage(sql, yield* openSessionHead(sql, sessionId), place, message);
 }
 
 /** See `SessionStore.upsert`. */
@@ -102,7 +103,7 @@ export function* upsertMessage(
     const { visibleTokens } = yield* appendMessages(sql, sessionId, [message], parent);
     return { inserted: true, visibleTokens };
   }
-  const head = yield* openSessionHead(sessionId);
+  const head = yield* openSessionHead(sql, sessionId);
   const { total, stale } = yield* replaceMessage(sql, head, place, message);
   const { newest } = head;
   // Where another leaf was chosen, finding it would cost every upsert a statement.
@@ -112,40 +113,41 @@ export function* upsertMessage(
 }
 
 /** See `SessionStore.setActiveLeaf`. */
-export function* setActiveLeaf(sessionId: string, messageId: string | null): Operation<void> {
+export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: string | null): Operation<void> {
   if (messageId === null) {
-    const head = yield* findSessionHead(sessionId);
-    if (head?.newest) yield* touchSession(head.no, NO_LEAF, head.stale);
+    const head = yield* findSessionHead(sql, sessionId);
+    if (head?.newest) yield* touchSession(head.rows, NO_LEAF, head.stale);
     return;
   }
-  const place = (yield* findNamed(sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
-  const head = yield* openSessionHead(sessionId);
-  yield* touchSession(head.no, place.n === head.newest?.n ? null : place.n, head.stale);
+  const place = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const head = yield* openSessionHead(sql, sessionId);
+  yield* touchSession(head.rows, place.n === head.newest?.n ? null : place.n, head.stale);
 }
 
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
-  const { no: sessionNumber } = yield* openSessionHead(sessionId);
+  const { rows } = yield* openSessionHead(sql, sessionId);
   const wasFrozen = yield* removeBlock(promptKey(sessionId));
   yield* removeRecords(sessionId, TURNS);
-  yield* removeRows(sql, sessionNumber);
+  yield* removeRows(sql, rows);
   yield* run(
-    "UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL WHERE no = ?",
-    sessionNumber,
+    `UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL
+     WHERE ${rows.registered}no = ?`,
+    ...[...rows.ids, rows.no],
   );
-  yield* touchSession(sessionNumber, null, null);
+  yield* touchSession(rows, null, null);
   return wasFrozen;
 }
 
 /** Removes everything that is kept by a session's number. */
-export function* removeRows(sql: Dialect, sessionNumber: number): Operation<void> {
-  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
-  if (sql.search !== null) yield* sql.search.remove("messages", ...range);
-  yield* run("DELETE FROM assistant_messages WHERE n BETWEEN ? AND ?", ...range);
-  yield* run("DELETE FROM assistant_compactions WHERE n BETWEEN ? AND ?", ...range);
-  yield* run("DELETE FROM assistant_branches WHERE no = ?", sessionNumber);
-  yield* run("DELETE FROM assistant_media_refs WHERE no = ?", sessionNumber);
-  yield* run("DELETE FROM assistant_media WHERE no = ?", sessionNumber);
+export function* removeRows(sql: Dialect, { id, no, own, ids }: SessionRows): Operation<void> {
+  const range = [floorOf(no), ceilingOf(no)] as const;
+  if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
+  yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
+  yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
+  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, no);
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, no);
+  yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, no);
 }
 
 /** The running total of a place, or null when something before it changed since it was written. */
@@ -164,17 +166,17 @@ export function* insertRow(
   message: EncodedMessage,
   parent: MessagePosition | null,
 ): Operation<MessagePosition | null> {
-  const { no: sessionNumber, newest } = head;
+  const { rows, no: sessionNumber, newest } = head;
   const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
   if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(sessionId, id)) !== null) return null;
   const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
-  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(sessionNumber, rowId, newest, parent);
+  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
   const before = parent === null ? 0 : currentTotal(head, parent);
   const total = before === null ? null : before + tokens;
-  const content = isWhole ? message.content : yield* storeContent(sql, sessionNumber, rowId, message);
+  const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
   const row = [
     rowId,
     id,
@@ -202,20 +204,20 @@ interface Written {
 const INDEXED_AT_ONCE = 100;
 
 // The terms of several messages are found before any is written: between the statements of an engine that takes twice as long.
-function* indexMessages({ search }: Dialect, written: readonly Written[]): Operation<void> {
+function* indexMessages({ search }: Dialect, sessionId: string, written: readonly Written[]): Operation<void> {
   if (search === null) return;
   for (let start = 0; start < written.length; start += INDEXED_AT_ONCE) {
     const documents = written
       .slice(start, start + INDEXED_AT_ONCE)
       .map(({ rowId, message }) => ({ rowId, document: searchDocument(message) }))
       .filter(({ document }) => document !== "");
-    yield* documents.map(({ rowId, document }) => search.add("messages", rowId, document));
+    yield* documents.map(({ rowId, document }) => search.add("messages", sessionId, rowId, document));
   }
 }
 
 // A message goes on with its parent's branch unless another message does so already.
 function* branchFor(
-  sessionNumber: number,
+  rows: SessionRows,
   rowId: number,
   newest: MessagePosition | null,
   parent: MessagePosition | null,
@@ -223,7 +225,8 @@ function* branchFor(
   if (newest === null) return 0;
   if (parent !== null) {
     const sibling = yield* first(
-      "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? LIMIT 1",
+      `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`,
+      ...rows.ids,
       parent.n + 1,
       newest.n,
       parent.branch,
@@ -231,13 +234,14 @@ function* branchFor(
     if (sibling === undefined) return parent.branch;
   }
   const last = yield* first<{ branch: number }>(
-    "SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE no = ?",
-    sessionNumber,
+    `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`,
+    ...[...rows.ids, rows.no],
   );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
-    "INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n) VALUES (?, ?, ?, ?, ?)",
-    sessionNumber,
+    `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)
+     VALUES (${rows.mark}?, ?, ?, ?, ?)`,
+    ...[...rows.ids, rows.no],
     branch,
     rowId,
     parent?.branch ?? null,
@@ -248,6 +252,7 @@ function* branchFor(
 
 // The parent of a message that is known does not matter, so it need not be there.
 function* findParent(
+  sql: Dialect,
   sessionId: string,
   head: SessionHead,
   parent: ParentRef,
@@ -255,7 +260,7 @@ function* findParent(
 ): Operation<MessagePosition | null> {
   if (parent === undefined) return yield* activeLeaf(head);
   if (parent === null) return null;
-  const place = yield* findNamed(sessionId, parent);
+  const place = yield* findNamed(sql, sessionId, parent);
   if (place !== null || (yield* findPosition(sessionId, messageId)) !== null) return place;
   throw noParent({ sessionId, parentId: parent });
 }
@@ -267,27 +272,29 @@ function* replaceMessage(
   place: MessagePosition,
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
-  const { no: sessionNumber, newest } = head;
-  const old = yield* first<{ tokens: number }>("SELECT tokens FROM assistant_messages WHERE n = ?", place.n);
+  const { rows, newest } = head;
+  const at = [...rows.ids, place.n] as const;
+  const old = yield* first<{ tokens: number }>(`SELECT tokens FROM assistant_messages WHERE ${rows.own}n = ?`, ...at);
   const change = message.tokens - (old?.tokens ?? 0);
   const before = currentTotal(head, place);
   const total = before === null ? null : before + change;
-  yield* dropContent(sessionNumber, place.n);
-  const content = yield* storeContent(sql, sessionNumber, place.n, message);
-  yield* run(UPDATE, message.role, message.tokens, total, message.createdAt, content, place.n);
-  if (sql.keepsText) yield* run(UPDATE_TEXT, storableText(message.text), place.n);
+  yield* dropContent(rows, place.n);
+  const content = yield* storeContent(sql, rows, place.n, message);
+  const values = [message.role, message.tokens, total, message.createdAt, content];
+  yield* run(`${UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
+  if (sql.keepsText) yield* run(`${UPDATE_TEXT} WHERE ${rows.own}n = ?`, storableText(message.text), ...at);
   if (sql.search !== null) {
-    yield* sql.search.remove("messages", place.n, place.n);
+    yield* sql.search.remove("messages", rows.id, place.n, place.n);
     const document = searchDocument(message);
-    if (document !== "") yield sql.search.add("messages", place.n, document);
+    if (document !== "") yield sql.search.add("messages", rows.id, place.n, document);
   }
   // Totals of later rows hold this message's old size; the newest row has none after it.
   const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
-  yield* touchSession(sessionNumber, head.leaf, stale);
+  yield* touchSession(rows, head.leaf, stale);
   return { total, stale };
 }
 
 // The newest row is the leaf again.
-function* resetLeaf(sessionNumber: number): Operation<void> {
-  yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", sessionNumber);
+function* resetLeaf({ registered, ids, no }: SessionRows): Operation<void> {
+  yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, no);
 }

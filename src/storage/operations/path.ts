@@ -2,6 +2,7 @@ import { selectCompactions } from "../../model/compactions.js";
 import { SUMMARY_ID_PREFIX } from "../../model/message.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
+import { ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { damaged, reportDamage } from "./damage.js";
 import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
 import type { MessagePosition } from "./session-head.js";
@@ -28,12 +29,12 @@ export interface CompactionRow {
 export type PathSpan = { readonly range: Segment } | { readonly compaction: CompactionRow };
 
 // UNION, not UNION ALL: damaged rows may make a circle.
-const CHAIN = `
+const chainOf = (rows: SessionRows) => `
   WITH RECURSIVE chain (branch, lo, parent_branch, parent_n) AS (
-    SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE no = ? AND branch = ?
+    SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?
     UNION
     SELECT b.branch, b.lo, b.parent_branch, b.parent_n
-    FROM chain c JOIN assistant_branches b ON b.no = ? AND b.branch = c.parent_branch
+    FROM chain c JOIN assistant_branches b ON ${ownOf(rows, "b")}b.no = ? AND b.branch = c.parent_branch
   )
   SELECT branch, lo, parent_branch, parent_n FROM chain`;
 
@@ -44,19 +45,19 @@ type BranchRow = [branch: number, lo: number, parentBranch: number | null, paren
  * together; with `onCorrupt` that is told, and what is left of the path is given.
  */
 export function* findSegments(
-  sessionNumber: number,
+  rows: SessionRows,
   leaf: { n: number; branch: number },
   onCorrupt?: CorruptHandler,
 ): Operation<Segment[]> {
+  const { no: sessionNumber } = rows;
   const segments: Segment[] = [];
   let branch: number | null = leaf.branch;
   let hi = leaf.n;
   if (branch !== 0) {
     for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(
-      CHAIN,
-      sessionNumber,
-      branch,
-      sessionNumber,
+      chainOf(rows),
+      ...[...rows.ids, sessionNumber, branch],
+      ...[...rows.ids, sessionNumber],
     )) {
       // Row ids grow along a path.
       if (
@@ -86,15 +87,17 @@ export function* findSegments(
 
 /** The path that ends with `leaf` as a reader sees it: compactions in the place of the ranges they cover. */
 export function* visibleSpans(
-  sessionNumber: number,
+  rows: SessionRows,
   leaf: MessagePosition,
   onCorrupt?: CorruptHandler,
 ): Operation<PathSpan[]> {
-  const segments = yield* findSegments(sessionNumber, leaf, onCorrupt);
+  const { no: sessionNumber } = rows;
+  const segments = yield* findSegments(rows, leaf, onCorrupt);
   const compactions = yield* all<CompactionRow & { branch: number | null }>(
-    `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens, m.branch AS branch
-     FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
-     WHERE c.n BETWEEN ? AND ? ORDER BY c.n`,
+    `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens,
+       (SELECT m.branch FROM assistant_messages m WHERE ${sameSession(rows, "m", "c")}m.n = c.to_n) AS branch
+     FROM assistant_compactions c WHERE ${ownOf(rows, "c")}c.n BETWEEN ? AND ? ORDER BY c.n`,
+    ...rows.ids,
     floorOf(sessionNumber),
     ceilingOf(sessionNumber),
   );
@@ -146,20 +149,35 @@ function cover(segments: readonly Segment[], compactions: readonly CompactionRow
  * True for a message `m` of a range `s`. A planner that joined them by the branch, as it can where two are equal, would read
  * every message of the store.
  */
-export const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
+const ON_SEGMENT = "m.n BETWEEN s.lo AND s.hi AND m.branch - s.branch = 0";
+
+/**
+ * The messages `m` of ranges `s`, to stand behind FROM. It binds the ranges, then the session. Where rows name their session,
+ * those of a range are a query of their own: a planner would rather read all of the session, and compare.
+ */
+export function inRanges({ segmentTable, namesSessions }: Dialect): string {
+  if (!namesSessions) return `${segmentTable} AS s CROSS JOIN assistant_messages m WHERE ${ON_SEGMENT}`;
+  const rows = "assistant_messages m WHERE m.session_id = ? AND m.n BETWEEN s.lo AND s.hi";
+  return `${segmentTable} AS s CROSS JOIN LATERAL (SELECT m.* FROM ${rows} OFFSET 0) AS m WHERE m.branch - s.branch = 0`;
+}
 
 /** A query of the rows of ranges that are in the order of a path, in that order; `columns` are those of `m`. */
-export function selectRanges(sql: Dialect, columns: string, ranges: readonly Segment[]): [string, ...SqlValue[]] {
+export function selectRanges(
+  sql: Dialect,
+  rows: SessionRows,
+  columns: string,
+  ranges: readonly Segment[],
+): [string, ...SqlValue[]] {
   const [only, ...others] = ranges;
   if (only !== undefined && others.length === 0) {
-    const within = "m.n BETWEEN ? AND ? AND m.branch = ? ORDER BY m.n";
-    return [`SELECT ${columns} FROM assistant_messages m WHERE ${within}`, only.lo, only.hi, only.branch];
+    const within = `${ownOf(rows, "m")}m.n BETWEEN ? AND ? AND m.branch = ? ORDER BY m.n`;
+    return [`SELECT ${columns} FROM assistant_messages m WHERE ${within}`, ...rows.ids, only.lo, only.hi, only.branch];
   }
   // CROSS JOIN keeps the planner from scanning the session.
   return [
-    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m
-     WHERE ${ON_SEGMENT}${sql.segmentOrder}`,
+    `SELECT ${columns} FROM ${inRanges(sql)}${sql.segmentOrder}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
+    ...rows.ids,
   ];
 }
 

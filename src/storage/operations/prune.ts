@@ -17,11 +17,11 @@ export function* pruneSession(
   { changedBefore, keepMessages, limit, dryRun = false }: PruneRequest,
   userId?: string,
 ): Operation<Pruned> {
-  const info = yield* readSession(id, userId);
-  const head = info === null ? null : yield* findSessionHead(id);
+  const info = yield* readSession(sql, id, userId);
+  const head = info === null ? null : yield* findSessionHead(sql, id);
   if (info === null || head === null) return NOTHING;
   if (changedBefore !== undefined && info.updated_at < changedBefore) {
-    if (dryRun) return { deleted: yield* countRows(sql, yield* findErased(id)), done: true };
+    if (dryRun) return { deleted: yield* countRows(sql, yield* findErased(sql, id)), done: true };
     return yield* removeSome(sql, id, head, limit);
   }
   const last = keepMessages === undefined ? null : yield* lastToRemove(head, keepMessages);
@@ -47,7 +47,7 @@ function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number)
     "SELECT n FROM cf_agents_search_entries WHERE session_id = ? LIMIT ?",
     ...[id, limit],
   );
-  for (const rowId of entries) yield* removeEntry(sql, rowId);
+  for (const rowId of entries) yield* removeEntry(sql, id, rowId);
   if (entries.length === limit) return { deleted: { ...messages.deleted, entries: limit }, done: false };
   const { deleted: rest } = yield* deleteSession(sql, id);
   const added = { ...messages.deleted, entries: entries.length } as Record<string, number>;
@@ -61,20 +61,22 @@ const KEPT = [
 ] as const;
 
 // The newest row that goes; null where none does.
-function* lastToRemove({ no: sessionNumber, leaf }: SessionHead, keepMessages: number): Operation<number | null> {
+function* lastToRemove({ rows, leaf }: SessionHead, keepMessages: number): Operation<number | null> {
   const [last] = yield* column<number>(
-    "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n DESC LIMIT 1 OFFSET ?",
-    ...[floorOf(sessionNumber), ceilingOf(sessionNumber), keepMessages],
+    `SELECT n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? ORDER BY n DESC LIMIT 1 OFFSET ?`,
+    ...rows.ids,
+    ...[floorOf(rows.no), ceilingOf(rows.no), keepMessages],
   );
   if (last === undefined) return null;
   return leaf === null || leaf === NO_LEAF ? last : Math.min(last, leaf - 1);
 }
 
-function* countUpTo({ no: sessionNumber }: SessionHead, last: number): Operation<Pruned["deleted"]> {
+function* countUpTo({ rows }: SessionHead, last: number): Operation<Pruned["deleted"]> {
   const row = yield* first<{ messages: number; summaries: number }>(
-    `SELECT (SELECT count(*) FROM assistant_messages WHERE n BETWEEN ? AND ?) AS messages,
-       (SELECT count(*) FROM assistant_compactions WHERE n BETWEEN ? AND ? AND to_n <= ?) AS summaries`,
-    ...[floorOf(sessionNumber), last, floorOf(sessionNumber), ceilingOf(sessionNumber), last],
+    `SELECT (SELECT count(*) FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?) AS messages,
+       (SELECT count(*) FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?) AS summaries`,
+    ...[...rows.ids, floorOf(rows.no), last],
+    ...[...rows.ids, floorOf(rows.no), ceilingOf(rows.no), last],
   );
   return { messages: Number(row?.messages), summaries: Number(row?.summaries) };
 }

@@ -1,6 +1,7 @@
 import type { RowCounts } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { shrinkToBehind } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { ceilingOf, floorOf } from "./row-id.js";
@@ -25,25 +26,25 @@ export function* removeOldest(
   head: SessionHead,
   { last, limit }: { readonly last: number; readonly limit: number },
 ): Operation<RemovedOldest> {
-  const { no: sessionNumber, newest } = head;
-  const floor = floorOf(sessionNumber);
-  const step = yield* weigh(sessionNumber, floor, last, limit);
+  const { rows, newest } = head;
+  const floor = floorOf(rows.no);
+  const step = yield* weigh(rows, floor, last, limit);
   if (step === null) return { deleted: {}, done: true };
   const { cut, messages, done } = step;
-  const summaries = yield* shrinkToBehind(sessionNumber, cut);
-  const branches = yield* cutBranches(sessionNumber, cut);
-  const media = yield* dropContent(sessionNumber, floor, cut);
-  if (sql.search !== null) yield* sql.search.remove("messages", floor, cut);
-  yield* run("DELETE FROM assistant_messages WHERE n BETWEEN ? AND ?", floor, cut);
+  const summaries = yield* shrinkToBehind(rows, cut);
+  const branches = yield* cutBranches(rows, cut);
+  const media = yield* dropContent(rows, floor, cut);
+  if (sql.search !== null) yield* sql.search.remove("messages", rows.id, floor, cut);
+  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, floor, cut);
   // Totals of what is left hold what was removed.
   const stale = newest !== null && newest.n > cut ? newest.n : null;
   const leaf = head.leaf !== null && head.leaf > 0 && head.leaf <= cut ? null : head.leaf;
   yield* run(
     `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
-       changes = changes + 1 WHERE no = ?`,
+       changes = changes + 1 WHERE ${rows.registered}no = ?`,
     leaf,
     stale,
-    sessionNumber,
+    ...[...rows.ids, rows.no],
   );
   return { deleted: { messages, branches, summaries, media }, done };
 }
@@ -52,49 +53,53 @@ type Weighed = readonly [n: number, tokens: number, media: number];
 
 // The last row of a step; at least one row is in it. Null where there is none.
 function* weigh(
-  sessionNumber: number,
+  rows: SessionRows,
   floor: number,
   last: number,
   limit: number,
 ): Operation<{ cut: number; messages: number; done: boolean } | null> {
-  const rows = yield* tuples<Weighed>(
+  const oldest = yield* tuples<Weighed>(
     `SELECT m.n AS n, m.tokens AS tokens,
-       (SELECT count(*) FROM assistant_media_refs r WHERE r.no = ? AND r.n = m.n) AS media
-     FROM assistant_messages m WHERE m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?`,
-    ...[sessionNumber, floor, last, limit],
+       (SELECT count(*) FROM assistant_media_refs r WHERE ${ownOf(rows, "r")}r.no = ? AND r.n = m.n) AS media
+     FROM assistant_messages m WHERE ${ownOf(rows, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?`,
+    ...[...rows.ids, rows.no],
+    ...[...rows.ids, floor, last, limit],
   );
   let weight = 0;
   let messages = 0;
-  for (const [, tokens, media] of rows) {
+  for (const [, tokens, media] of oldest) {
     weight += 1 + tokens / TOKENS_OF_A_ROW + Number(media) * ROWS_OF_MEDIA;
     if (messages > 0 && weight > limit) break;
     messages += 1;
   }
-  const end = rows[messages - 1];
-  return end === undefined ? null : { cut: end[0], messages, done: messages === rows.length && rows.length < limit };
+  const end = oldest[messages - 1];
+  return end === undefined ? null : { cut: end[0], messages, done: messages === oldest.length && messages < limit };
 }
 
 // Branches that lose all of their rows go. What goes on behind the cut begins there, as a root. Gives how many went.
-function* cutBranches(sessionNumber: number, cut: number): Operation<number> {
-  const [floor, ceiling] = [floorOf(sessionNumber), ceilingOf(sessionNumber)];
-  const removed = "SELECT DISTINCT branch FROM assistant_messages WHERE n BETWEEN ? AND ?";
-  const below = "SELECT branch FROM assistant_branches WHERE no = ? AND parent_n <= ?";
+function* cutBranches({ own, ids, no }: SessionRows, cut: number): Operation<number> {
+  const [floor, ceiling] = [floorOf(no), ceilingOf(no)];
+  const removed = `SELECT DISTINCT branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
+  const below = `SELECT branch FROM assistant_branches WHERE ${own}no = ? AND parent_n <= ?`;
   const touched = new Set([
-    ...(yield* column<number>(removed, floor, cut)),
-    ...(yield* column<number>(below, sessionNumber, cut)),
+    ...(yield* column<number>(removed, ...ids, floor, cut)),
+    ...(yield* column<number>(below, ...ids, no, cut)),
   ]);
   let gone = 0;
   for (const branch of touched) {
     const next = yield* first<{ n: number }>(
-      "SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1",
-      ...[cut + 1, ceiling, branch],
+      `SELECT n FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
+      ...[...ids, cut + 1, ceiling, branch],
     );
-    if (next !== undefined) yield* run("UPDATE assistant_messages SET parent_id = NULL WHERE n = ?", next.n);
-    else gone += yield* count("DELETE FROM assistant_branches WHERE no = ? AND branch = ?", [sessionNumber, branch]);
+    if (next !== undefined) {
+      yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.n);
+    } else {
+      gone += yield* count(`DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`, [...ids, no, branch]);
+    }
   }
   yield* run(
-    "UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE no = ? AND parent_n <= ?",
-    ...[sessionNumber, cut],
+    `UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE ${own}no = ? AND parent_n <= ?`,
+    ...[...ids, no, cut],
   );
   return gone;
 }

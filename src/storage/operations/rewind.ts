@@ -21,7 +21,7 @@ export function* rewindTo(sql: Dialect, sessionId: string, messageId: string): O
     ...(yield* removedAsOf(sql, sessionId, time)),
   ];
   for (const write of writes) yield* write();
-  yield* setActiveLeaf(sessionId, messageId);
+  yield* setActiveLeaf(sql, sessionId, messageId);
 }
 
 type Write = () => Operation<unknown>;

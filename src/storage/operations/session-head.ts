@@ -1,7 +1,8 @@
 import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { noMessage } from "../../model/tree-errors.js";
-import type { CorruptHandler } from "../engine/dialect.js";
+import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { ofSession, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
@@ -32,21 +33,20 @@ export interface MessagePosition {
 
 /** A session's row with its newest message. */
 export interface SessionHead extends SessionRow {
+  readonly rows: SessionRows;
   readonly newest: MessagePosition | null;
   /** A time up to which the row says that the session changed. */
   readonly datedUntil: string;
 }
 
-const headQuery = (datedUntil: string) => `
+const headQuery = (sql: Dialect, dated: string) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
-         ${datedUntil} AS dated_until,
+         ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s LEFT JOIN assistant_messages m
-    ON m.n = (SELECT t.n FROM assistant_messages t WHERE t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
+    ON ${ofSession(sql, "m")}m.n = (SELECT t.n FROM assistant_messages t
+      WHERE ${ofSession(sql, "t")}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
   WHERE s.id = ?`;
-const SESSION_HEAD = headQuery(LATEST_CHANGE);
-// Of tables of version 1, whose appends date no session.
-const FIRST_SESSION_HEAD = headQuery("s.updated_at");
 
 type SessionHeadRow = [
   no: number,
@@ -61,11 +61,16 @@ type SessionHeadRow = [
 ];
 
 /** The session's row and newest message, or null when nothing was ever written under this id. */
-export function* findSessionHead(sessionId: string, query = SESSION_HEAD): Operation<SessionHead | null> {
-  const [row] = yield* tuples<SessionHeadRow>(query, sessionId);
+export function* findSessionHead(
+  sql: Dialect,
+  sessionId: string,
+  dated = LATEST_CHANGE,
+): Operation<SessionHead | null> {
+  const [row] = yield* tuples<SessionHeadRow>(headQuery(sql, dated), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, datedUntil, rowId, id, branch, total] = row;
   return {
+    rows: rowsOf(sql, sessionId, sessionNumber),
     no: sessionNumber,
     leaf,
     stale,
@@ -76,18 +81,25 @@ export function* findSessionHead(sessionId: string, query = SESSION_HEAD): Opera
 }
 
 /** The same, with a row made for a session that has none yet. */
-export function* openSessionHead(sessionId: string, query = SESSION_HEAD): Operation<SessionHead> {
-  const head = yield* findSessionHead(sessionId, query);
+export function* openSessionHead(sql: Dialect, sessionId: string, dated = LATEST_CHANGE): Operation<SessionHead> {
+  const head = yield* findSessionHead(sql, sessionId, dated);
   if (head !== null) return head;
   yield* makeRow(sessionId);
   const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
-  return { no: sessionNumber, leaf: null, stale: null, skills: null, datedUntil: "", newest: null };
+  const rows = rowsOf(sql, sessionId, sessionNumber);
+  return { rows, no: sessionNumber, leaf: null, stale: null, skills: null, datedUntil: "", newest: null };
 }
 
-/** The same while tables of version 1 are made. */
-export function openFirstHead(sessionId: string): Operation<SessionHead> {
-  return openSessionHead(sessionId, FIRST_SESSION_HEAD);
+/** The same while tables of version 1 are made, whose appends date no session. */
+export function openFirstHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
+  return openSessionHead(sql, sessionId, "s.updated_at");
+}
+
+/** The rows of a session, or null when it is not registered. */
+export function* findSessionRows(sql: Dialect, sessionId: string): Operation<SessionRows | null> {
+  const number = yield* findSessionNumber(sessionId);
+  return number === null ? null : rowsOf(sql, sessionId, number);
 }
 
 /** The number of a session, or null when it is not registered. */
@@ -115,10 +127,15 @@ export function* dateSession(sessionId: string): Operation<void> {
  * Dates a session that messages were appended to, so that a list by the latest change finds it: at most once in a while, and
  * until then the row holds a time that is not before the latest append.
  */
-export function* dateAppend({ no: sessionNumber, datedUntil }: SessionHead): Operation<void> {
+export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> {
   const now = isoNow();
   if (now <= datedUntil && datedUntil <= written.until) return;
-  yield* run("UPDATE assistant_sessions SET appended_until = ? WHERE no = ?", written.until, sessionNumber);
+  yield* run(
+    `UPDATE assistant_sessions SET appended_until = ? WHERE ${rows.registered}no = ?`,
+    written.until,
+    ...rows.ids,
+    rows.no,
+  );
 }
 
 /** Registers a session. False where it is registered already. */
@@ -137,9 +154,10 @@ export function* findPosition(sessionId: string, id: string): Operation<MessageP
 }
 
 /** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
-export function* findNamed(sessionId: string, id: string): Operation<MessagePosition | null> {
+export function* findNamed(sql: Dialect, sessionId: string, id: string): Operation<MessagePosition | null> {
   if (!isSummaryMessage({ id })) return yield* findPosition(sessionId, id);
-  const under = `SELECT m.n, m.id, m.branch, m.total FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+  const under = `SELECT m.n, m.id, m.branch, m.total
+    FROM assistant_compactions c JOIN assistant_messages m ON ${sameSession(sql, "m", "c")}m.n = c.to_n
     WHERE c.session_id = ? AND c.id = ?`;
   const place = yield* first<MessagePosition>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
@@ -150,8 +168,11 @@ export function* findNamed(sessionId: string, id: string): Operation<MessagePosi
 export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Operation<MessagePosition | null> {
   if (head.leaf === null) return head.newest;
   if (head.leaf === NO_LEAF) return null;
+  const { rows } = head;
   const place =
-    sessionOf(head.leaf) === head.no ? yield* first<MessagePosition>(`${PLACE} WHERE n = ?`, head.leaf) : undefined;
+    sessionOf(head.leaf) === head.no
+      ? yield* first<MessagePosition>(`${PLACE} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
+      : undefined;
   if (place !== undefined) return place;
   reportDamage(
     onCorrupt,
@@ -166,17 +187,18 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
  * active leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
  */
 export function* findLeaf(
+  sql: Dialect,
   sessionId: string,
   leafId: string | undefined,
   onCorrupt?: CorruptHandler,
 ): Operation<{ readonly head: SessionHead; readonly leaf: MessagePosition } | null> {
-  const head = yield* findSessionHead(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return leafId === undefined ? null : messageNotFound(sessionId, leafId);
   if (leafId === undefined) {
     const leaf = yield* activeLeaf(head, onCorrupt);
     return leaf === null ? null : { head, leaf };
   }
-  const leaf = (yield* findNamed(sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
+  const leaf = (yield* findNamed(sql, sessionId, leafId)) ?? messageNotFound(sessionId, leafId);
   assertWithin(head, leaf);
   return { head, leaf };
 }
@@ -195,13 +217,14 @@ export function assertWithin(
 }
 
 /** Stores what changed in a session's row other than by a plain append. */
-export function* touchSession(sessionNumber: number, leaf: number | null, stale: number | null): Operation<void> {
+export function* touchSession(rows: SessionRows, leaf: number | null, stale: number | null): Operation<void> {
   yield* run(
-    "UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1 WHERE no = ?",
+    `UPDATE assistant_sessions SET leaf = ?, stale = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`,
     leaf,
     stale,
     isoNow(),
-    sessionNumber,
+    ...rows.ids,
+    rows.no,
   );
 }
 

@@ -1,6 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionOrder } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import type { SqlValue } from "../engine/operation.js";
+import { ofSession } from "../engine/session-rows.js";
 import { SESSION_RANGE, SPAN } from "./row-id.js";
 
 /**
@@ -13,14 +15,14 @@ export const APPENDS_UNDATED = 1;
 export const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";
 
 /** By what each order of the sessions `s` is, as an index has it where there is one; of `change` a bound. */
-export const ORDERS: Readonly<Record<SessionOrder, string>> = {
+export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> => ({
   change: LATEST_CHANGE,
   tokens: "(input_tokens + output_tokens)",
   cost: "estimated_cost",
   registered: "s.no",
   // The number that the newest message has in its session.
-  messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
-};
+  messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
+});
 
 /** A session's place in an order, highest first. */
 export interface OrderPlace {
@@ -34,8 +36,12 @@ export function isBehind(place: OrderPlace, other: OrderPlace): boolean {
 }
 
 /** A condition on sessions that come after a place. */
-export function behind(order: SessionOrder, { value, no }: OrderPlace): { condition: string; values: SqlValue[] } {
-  const by = ORDERS[order];
+export function behind(
+  sql: Dialect,
+  order: SessionOrder,
+  { value, no }: OrderPlace,
+): { condition: string; values: SqlValue[] } {
+  const by = ordersOf(sql)[order];
   return { condition: `${by} <= ? AND (${by} < ? OR no < ?)`, values: [value, value, no] };
 }
 

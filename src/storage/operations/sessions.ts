@@ -3,7 +3,9 @@ import { mergeMetadata, parseMetadata, type SessionMetadata } from "../../model/
 import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
+import { ofSession, type SessionRows } from "../engine/session-rows.js";
 import { adoptSession } from "./owners.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
@@ -11,19 +13,19 @@ import { skillsOf } from "./skill-state.js";
 import { countRequest, exactSum, insertUsageRows } from "./usage.js";
 
 // A plain append seldom touches the session's row: where it may have been the latest change, the newest message tells.
-const CHANGED = `CASE WHEN appended_until > updated_at THEN
-  (SELECT m.created_at FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
+const changed = (sql: Dialect) => `CASE WHEN appended_until > updated_at THEN
+  (SELECT m.created_at FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
 
 /** A query of sessions `s` that meet `condition`, with `more` of them beside their registry fields: SQL by names of columns. */
-export const sessionsWhere = (condition: string, more: Readonly<Record<string, string>> = {}) => {
-  const columns = Object.entries(more).map(([name, sql]) => `${sql} AS ${name}, `);
+export const sessionsWhere = (sql: Dialect, condition: string, more: Readonly<Record<string, string>> = {}) => {
+  const columns = Object.entries(more).map(([name, column]) => `${column} AS ${name}, `);
   return `
   SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
          user_id, metadata, created_at, ${Object.keys(more)
            .map((name) => `${name}, `)
            .join("")}
          CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
-  FROM (SELECT s.*, ${columns.join("")}${CHANGED} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+  FROM (SELECT s.*, ${columns.join("")}${changed(sql)} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
 };
 
 /** A row of `sessionsWhere`. */
@@ -33,9 +35,9 @@ export type SessionRecord = Omit<SessionInfo, "metadata"> & {
 };
 
 /** See `SessionRegistry.create`. */
-export function* createSession(session: NewSession): Operation<SessionInfo> {
+export function* createSession(sql: Dialect, session: NewSession): Operation<SessionInfo> {
   const { userId } = session;
-  const known = yield* readSession(session.id);
+  const known = yield* readSession(sql, session.id);
   if (known !== null) {
     if (userId === undefined || known.user_id === userId) return known;
     yield* adoptSession(session.id, userId);
@@ -55,18 +57,18 @@ export function* createSession(session: NewSession): Operation<SessionInfo> {
     now,
     now,
   );
-  return yield* getSession(session.id);
+  return yield* getSession(sql, session.id);
 }
 
 /** See `SessionRegistry.get`. */
-export function* readSession(id: string, userId?: string): Operation<SessionInfo | null> {
-  const row = yield* first<SessionRecord>(sessionsWhere("s.id = ?"), id);
+export function* readSession(sql: Dialect, id: string, userId?: string): Operation<SessionInfo | null> {
+  const row = yield* first<SessionRecord>(sessionsWhere(sql, "s.id = ?"), id);
   return row === undefined || (userId !== undefined && row.user_id !== userId) ? null : sessionInfo(row);
 }
 
 /** A registered session, of a user where one is given. Errors: `SESSION_NOT_FOUND`. */
-export function* getSession(id: string, userId?: string): Operation<SessionInfo> {
-  const session = yield* readSession(id, userId);
+export function* getSession(sql: Dialect, id: string, userId?: string): Operation<SessionInfo> {
+  const session = yield* readSession(sql, id, userId);
   if (session !== null) return session;
   throw new StemmaError(
     "SESSION_NOT_FOUND",
@@ -85,8 +87,13 @@ export function* countSessions(userId?: string): Operation<number> {
 }
 
 /** See `SessionRegistry.update`. */
-export function* updateSession(id: string, change: SessionChange, userId?: string): Operation<SessionInfo> {
-  const present = yield* getSession(id, userId);
+export function* updateSession(
+  sql: Dialect,
+  id: string,
+  change: SessionChange,
+  userId?: string,
+): Operation<SessionInfo> {
+  const present = yield* getSession(sql, id, userId);
   const { name, metadata } = present;
   if (change.expectedName !== undefined && change.expectedName !== name) return present;
   yield* run(
@@ -96,12 +103,12 @@ export function* updateSession(id: string, change: SessionChange, userId?: strin
     isoNow(),
     id,
   );
-  return yield* getSession(id);
+  return yield* getSession(sql, id);
 }
 
 /** See `SessionRegistry.restore`. */
-export function* restoreSession(id: string, dates: SessionDates, userId?: string): Operation<void> {
-  const present = yield* getSession(id, userId);
+export function* restoreSession(sql: Dialect, id: string, dates: SessionDates, userId?: string): Operation<void> {
+  const present = yield* getSession(sql, id, userId);
   const { createdAt = present.created_at, updatedAt = isoNow(), endReason = present.end_reason } = dates;
   yield* run(
     `UPDATE assistant_sessions SET created_at = ?, updated_at = ?, appended_until = NULL, end_reason = ?,
@@ -115,22 +122,24 @@ export function* restoreSession(id: string, dates: SessionDates, userId?: string
 
 /** See `SessionRegistry.addUsage`. */
 export function* addUsage(
+  sql: Dialect,
   id: string,
   usage: Usage,
   { model = "", userId }: { readonly model?: string | undefined; readonly userId?: string | undefined },
 ): Operation<void> {
-  yield* getSession(id, userId);
+  yield* getSession(sql, id, userId);
   yield* countRequest(id, model, usage);
   yield* addToTotal(id, usage);
 }
 
 /** See `SessionRegistry.importUsage`. */
 export function* importUsage(
+  sql: Dialect,
   id: string,
   total: Usage,
   { rows = [], userId }: { readonly rows?: readonly UsageRow[] | undefined; readonly userId?: string | undefined } = {},
 ): Operation<void> {
-  yield* getSession(id, userId);
+  yield* getSession(sql, id, userId);
   yield* insertUsageRows(id, rows);
   yield* addToTotal(id, total);
 }
@@ -148,10 +157,11 @@ function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Op
 }
 
 /** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
-export function* readChange(id: string): Operation<string> {
+export function* readChange(sql: Dialect, id: string): Operation<string> {
   const row = yield* first<{ no: number; changes: number; newest: number | null }>(
     `SELECT s.no AS no, s.changes AS changes,
-       (SELECT m.n FROM assistant_messages m WHERE m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) AS newest
+       (SELECT m.n FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
+        ORDER BY m.n DESC LIMIT 1) AS newest
      FROM assistant_sessions s WHERE s.id = ?`,
     id,
   );
@@ -159,27 +169,27 @@ export function* readChange(id: string): Operation<string> {
 }
 
 /** See `SessionStore.skills`. */
-export function* readSkills(id: string): Operation<SkillState> {
-  const head = yield* findSessionHead(id);
+export function* readSkills(sql: Dialect, id: string): Operation<SkillState> {
+  const head = yield* findSessionHead(sql, id);
   return skillsOf(head ?? { no: 0, leaf: null, stale: null, skills: null });
 }
 
 /** See `SessionStore.changeSkills`. */
-export function* changeSkills(id: string, change: SkillChange): Operation<boolean> {
-  const head = yield* openSessionHead(id);
+export function* changeSkills(sql: Dialect, id: string, change: SkillChange): Operation<boolean> {
+  const head = yield* openSessionHead(sql, id);
   const state = applySkillChange(skillsOf(head), change, head.newest?.n ?? 0);
   if (state === null) return false;
-  yield* writeSkills(head.no, state);
+  yield* writeSkills(head.rows, state);
   return true;
 }
 
 /** Notes which skills a session has loaded and unloaded. */
-export function* writeSkills(sessionNumber: number, state: SkillState): Operation<void> {
+export function* writeSkills(rows: SessionRows, state: SkillState): Operation<void> {
   yield* run(
-    "UPDATE assistant_sessions SET skills = ?, updated_at = ?, changes = changes + 1 WHERE no = ?",
+    `UPDATE assistant_sessions SET skills = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`,
     JSON.stringify(state),
     isoNow(),
-    sessionNumber,
+    ...[...rows.ids, rows.no],
   );
 }
 

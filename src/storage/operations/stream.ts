@@ -1,7 +1,7 @@
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { StoredMessage, StreamOptions } from "../contract.js";
-import type { PathOptions } from "../engine/dialect.js";
+import type { Dialect, PathOptions } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { type ContentRow, readRows } from "./content.js";
 import { rowAfter } from "./damage.js";
@@ -31,11 +31,12 @@ interface Page {
  * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
 export function streamPath(
+  sql: Dialect,
   read: Read,
   sessionId: string,
   options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
-  const first = read(() => openStream(sessionId, options));
+  const first = read(() => openStream(sql, sessionId, options));
   // Whoever iterates is told of a failure; perhaps nobody does.
   first.catch(() => {});
   return streamPages(read, first, options);
@@ -58,8 +59,8 @@ async function* streamPages(
   }
 }
 
-function* openStream(sessionId: string, options: StreamPathOptions): Operation<Page | null> {
-  const view = yield* openView(sessionId, options);
+function* openStream(sql: Dialect, sessionId: string, options: StreamPathOptions): Operation<Page | null> {
+  const view = yield* openView(sql, sessionId, options);
   if (view === null) return null;
   const { newestFirst = false, after } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
@@ -124,13 +125,18 @@ interface StoredRow extends ContentRow {
 }
 
 /** See `SessionStore.messages`. Each page is a transaction of its own. */
-export function streamMessages(read: Read, sessionId: string): AsyncGenerator<StoredMessage, void, undefined> {
-  const first = read(() => readStoredPage(sessionId, 0));
+export function streamMessages(
+  sql: Dialect,
+  read: Read,
+  sessionId: string,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  const first = read(() => readStoredPage(sql, sessionId, 0));
   first.catch(() => {});
-  return streamStored(read, sessionId, first);
+  return streamStored(sql, read, sessionId, first);
 }
 
 async function* streamStored(
+  sql: Dialect,
   read: Read,
   sessionId: string,
   first: Promise<StoredPage>,
@@ -139,7 +145,7 @@ async function* streamStored(
     yield* page.messages;
     const { next } = page;
     if (next === null) return;
-    page = await read(() => readStoredPage(sessionId, next));
+    page = await read(() => readStoredPage(sql, sessionId, next));
   }
 }
 
@@ -149,18 +155,19 @@ interface StoredPage {
   readonly next: number | null;
 }
 
-function* readStoredPage(sessionId: string, after: number): Operation<StoredPage> {
-  const head = yield* findSessionHead(sessionId);
+function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<StoredPage> {
+  const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return { messages: [], next: null };
   const from = Math.max(after, floorOf(head.no));
   const rows = yield* all<StoredRow>(
     `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
-     WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
+     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
+    ...head.rows.ids,
     from,
     ceilingOf(head.no),
   );
   const read = yield* readRows(
-    head.no,
+    head.rows,
     rows.map(({ n: rowId, content }) => [rowId, content]),
   );
   const messages = rows.map(({ parent_id, dated_at, created_at }, index) => ({

@@ -1,6 +1,8 @@
 import { searchableText } from "../../model/text.js";
 import type { TreeNode, TreePage } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "./content.js";
 import { damaged, rowAfter } from "./damage.js";
 import { ceilingOf, floorOf } from "./row-id.js";
@@ -17,20 +19,20 @@ interface TreeRow extends ContentRow {
 }
 
 /** See `SessionStore.tree`. */
-export function* readTree(sessionId: string): Operation<TreeNode[]> {
-  const head = yield* findSessionHead(sessionId);
+export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]> {
+  const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return [];
   const nodes: TreeNode[] = [];
   const known = new Set<string>();
   let from = floorOf(head.no);
   for (;;) {
-    const rows = yield* treeRows(from, ceilingOf(head.no), "ASC", 256);
+    const rows = yield* treeRows(head.rows, from, ceilingOf(head.no), "ASC", 256);
     for (const row of rows) {
       if (row.parent_id !== null && !known.has(row.parent_id)) {
         throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
       }
       known.add(row.id);
-      nodes.push(yield* treeNode(head.no, row));
+      nodes.push(yield* treeNode(head.rows, row));
     }
     const last = rows.at(-1);
     if (last === undefined) return nodes;
@@ -40,10 +42,11 @@ export function* readTree(sessionId: string): Operation<TreeNode[]> {
 
 /** See `SessionStore.treePage`. */
 export function* readTreePage(
+  sql: Dialect,
   sessionId: string,
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
 ): Operation<TreePage> {
-  const head = yield* findSessionHead(sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return after === undefined ? { nodes: [], next: null } : messageNotFound(sessionId, after);
   let last = ceilingOf(head.no);
   if (after !== undefined) {
@@ -51,24 +54,31 @@ export function* readTreePage(
     assertWithin(head, place);
     last = place.n - 1;
   }
-  const rows = yield* treeRows(floorOf(head.no), last, "DESC", limit + 1);
+  const rows = yield* treeRows(head.rows, floorOf(head.no), last, "DESC", limit + 1);
   const nodes: TreeNode[] = [];
-  for (const row of rows.slice(0, limit)) nodes.push(yield* treeNode(head.no, row));
+  for (const row of rows.slice(0, limit)) nodes.push(yield* treeNode(head.rows, row));
   return { nodes, next: rows.length > limit ? (nodes.at(-1)?.id ?? null) : null };
 }
 
-function treeRows(from: number, to: number, order: "ASC" | "DESC", limit: number): Operation<TreeRow[]> {
+function treeRows(
+  { own, ids }: SessionRows,
+  from: number,
+  to: number,
+  order: "ASC" | "DESC",
+  limit: number,
+): Operation<TreeRow[]> {
   return all<TreeRow>(
     `SELECT n, id, parent_id, role, dated_at, created_at, content
-     FROM assistant_messages WHERE n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
+     FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
+    ...ids,
     from,
     to,
     limit,
   );
 }
 
-function* treeNode(sessionNumber: number, row: TreeRow): Operation<TreeNode> {
-  const message = yield* readContent(sessionNumber, row, () => {});
+function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {
+  const message = yield* readContent(rows, row, () => {});
   const text = message === null ? "(cannot be read)" : searchableText(message);
   const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
   return {

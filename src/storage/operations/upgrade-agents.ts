@@ -87,11 +87,11 @@ export function* copyMessages(sql: Dialect): Operation<void> {
     }
     for (const ready of waiting.reverse()) yield* copyMessage(sql, ready);
   }
-  yield* keepLeaves(rows);
+  yield* keepLeaves(sql, rows);
 }
 
 // The leaf was the latest row that no row of its session named as its parent; the last written where times were equal.
-function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
+function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void> {
   const parents = new Set(rows.map((row) => `${row.session_id}\0${row.parent_id}`));
   const leaves = new Map<string, OldMessage>();
   for (const row of rows) {
@@ -103,7 +103,7 @@ function* keepLeaves(rows: readonly OldMessage[]): Operation<void> {
   }
   for (const { session_id, id } of leaves.values()) {
     const place = yield* findPosition(session_id, id);
-    const head = yield* openFirstHead(session_id);
+    const head = yield* openFirstHead(sql, session_id);
     if (place === null || place.n === head.newest?.n) continue;
     yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, head.no);
   }
@@ -118,7 +118,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const known = yield* findPosition(old.session_id, old.id);
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
-  const head = yield* openFirstHead(old.session_id);
+  const head = yield* openFirstHead(sql, old.session_id);
   const place = known ?? (yield* insertRow(sql, old.session_id, head, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
@@ -150,10 +150,10 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    const { no: sessionNumber } = yield* openFirstHead(row.session_id);
+    const { rows: own, no: sessionNumber } = yield* openFirstHead(sql, row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
-    const path = to === null ? [] : yield* findSegments(sessionNumber, to);
+    const path = to === null ? [] : yield* findSegments(own, to);
     const placed = from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.n && from.n <= s.hi);
     const last = yield* first<{ n: number | null }>(
       "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",

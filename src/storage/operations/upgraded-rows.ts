@@ -18,11 +18,19 @@ export function upgradedLabel({ sessionId, kind, label, upgradedLabel }: BlockKe
 }
 
 /** A condition on entries `e`: those of the scope, and those of `agents` whose key it did not write itself, where it is a session's. */
-export function inScope({ sessionId, label }: EntryScope): { where: string; values: SqlValue[] } {
-  if (isScope(sessionId)) return { where: "(e.session_id = ? AND e.label = ?)", values: [sessionId, label] };
+export function inScope({ sessionId, label }: EntryScope): {
+  where: string;
+  values: SqlValue[];
+  /** Those whose entries they are. */
+  sessionIds: string[];
+} {
+  if (isScope(sessionId)) {
+    return { where: "(e.session_id = ? AND e.label = ?)", values: [sessionId, label], sessionIds: [sessionId] };
+  }
   const where = `(e.session_id = ? AND e.label = ? OR e.session_id = ? AND e.label = ? AND NOT EXISTS (
     SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key))`;
-  return { where, values: [sessionId, label, UPGRADED_ROWS, label, sessionId] };
+  const values = [sessionId, label, UPGRADED_ROWS, label, sessionId];
+  return { where, values, sessionIds: [sessionId, UPGRADED_ROWS] };
 }
 
 /** Makes the blocks that `agents` kept for a session its own; what it wrote itself since stays. */

@@ -2,10 +2,19 @@ import { documentTerms } from "../../model/terms.js";
 import { addTerm, type CheckDialect } from "../check/dialect.js";
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
+import { SPAN } from "../operations/row-id.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
 const PAGE = 1_000;
+
+/** True for a row `d` that names another session than the one that it is of. Where that is not there, nothing can be told. */
+const MISNAMED: Record<SearchIndex, string> = {
+  messages: `EXISTS (SELECT FROM assistant_sessions s WHERE s.no = d.n / ${SPAN} AND s.id <> d.session_id)`,
+  entries: "EXISTS (SELECT FROM cf_agents_search_entries e WHERE e.n = d.n AND e.session_id <> d.session_id)",
+};
+/** A fingerprint that no document has. */
+const MISNAMED_SUM = -1;
 
 /** What a check asks Postgres: it looks after its own files and indexes. */
 export const postgresCheck: CheckDialect = {
@@ -18,14 +27,15 @@ export const postgresCheck: CheckDialect = {
   *indexed(index, lo, hi) {
     const found = new Map<number, number>();
     for (let from = lo; ; ) {
-      const rows = yield* all<{ n: number; length: number; terms: string }>(
-        `SELECT n, length, to_json(terms)::text AS terms FROM ${TABLES[index]} WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+      const rows = yield* all<{ n: number; length: number; terms: string; misnamed: boolean }>(
+        `SELECT n, length, to_json(terms)::text AS terms, ${MISNAMED[index]} AS misnamed FROM ${TABLES[index]} d
+         WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
         from,
         hi,
       );
-      for (const { n: rowId, length, terms } of rows) {
+      for (const { n: rowId, length, terms, misnamed } of rows) {
         const list = JSON.parse(terms) as string[];
-        const sum = sumOf(list, length);
+        const sum = misnamed ? MISNAMED_SUM : sumOf(list, length);
         if (sum !== null) found.set(rowId, sum);
       }
       const last = rows.at(-1);

@@ -26,6 +26,7 @@ export function postgresDialect(
     byteLength: (text) => `octet_length(${text})`,
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
     keepsText: true,
+    namesSessions: true,
     namesKeys: false,
     // As text: clients have types of their own for bytes.
     bytes: {

@@ -64,7 +64,7 @@ BEGIN
   END IF;
   lowest := session_no * ${SPAN};
   SELECT t.n, t.id, t.branch, t.total INTO newest_n, newest_id, newest_branch, newest_total FROM assistant_messages t
-    WHERE t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
+    WHERE t.session_id = p_session AND t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
 
   IF newest_n IS NULL AND p_attach <> 'message' THEN
     NULL;
@@ -78,20 +78,27 @@ BEGIN
     PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
     known := FOUND;
     IF NOT known THEN
-      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
-        WHERE p_attach = 'leaf' AND t.n = leaf_n OR p_attach = 'message' AND t.session_id = p_session AND t.id = p_parent;
-      IF NOT FOUND AND p_attach = 'message' THEN
-        RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
+      IF p_attach = 'leaf' THEN
+        SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+          WHERE t.session_id = p_session AND t.n = leaf_n;
+      ELSIF p_attach = 'message' THEN
+        SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+          WHERE t.session_id = p_session AND t.id = p_parent;
+        IF NOT FOUND THEN
+          RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
+        END IF;
       END IF;
       -- A message goes on with its parent's branch unless another message does so already.
       IF parent_n IS NOT NULL AND NOT EXISTS (
-        SELECT FROM assistant_messages t WHERE t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
+        SELECT FROM assistant_messages t
+          WHERE t.session_id = p_session AND t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
       THEN
         new_branch := parent_branch;
       ELSE
-        SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b WHERE b.no = session_no;
-        INSERT INTO assistant_branches (no, branch, lo, parent_branch, parent_n)
-          VALUES (session_no, new_branch, newest_n + 1, parent_branch, parent_n);
+        SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b
+          WHERE b.session_id = p_session AND b.no = session_no;
+        INSERT INTO assistant_branches (session_id, no, branch, lo, parent_branch, parent_n)
+          VALUES (p_session, session_no, new_branch, newest_n + 1, parent_branch, parent_n);
       END IF;
     END IF;
   END IF;
@@ -112,25 +119,27 @@ BEGIN
   IF known THEN
     IF leaf_n IS NOT NULL THEN
       newest_id := NULL;
-      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t WHERE t.n = leaf_n;
+      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t
+        WHERE t.session_id = p_session AND t.n = leaf_n;
     END IF;
     RETURN json_build_array(0, newest_id,
       CASE WHEN newest_id IS NULL THEN 0 WHEN newest_n <= stale_n THEN NULL ELSE newest_total END)::TEXT;
   END IF;
 
   IF p_length > 0 THEN
-    INSERT INTO assistant_fts (n, length, terms) VALUES (new_n, p_length, string_to_array(p_terms, ' '));
+    INSERT INTO assistant_fts (session_id, n, length, terms) VALUES (p_session, new_n, p_length, string_to_array(p_terms, ' '));
   END IF;
   IF p_media IS NOT NULL THEN
-    INSERT INTO assistant_media_refs (no, n, hash)
-      SELECT session_no, new_n, d.hash FROM json_to_recordset(p_media::json) AS d (hash TEXT);
-    INSERT INTO assistant_media (no, hash, part, data)
-      SELECT session_no, d.hash, 0, d.data FROM json_to_recordset(p_media::json) AS d (hash TEXT, data TEXT)
+    INSERT INTO assistant_media_refs (session_id, no, n, hash)
+      SELECT p_session, session_no, new_n, d.hash FROM json_to_recordset(p_media::json) AS d (hash TEXT);
+    INSERT INTO assistant_media (session_id, no, hash, part, data)
+      SELECT p_session, session_no, d.hash, 0, d.data FROM json_to_recordset(p_media::json) AS d (hash TEXT, data TEXT)
       ON CONFLICT DO NOTHING;
   END IF;
   -- At most once in a while, see dateAppend in session-head.ts.
   IF leaf_n IS NOT NULL OR p_now > dated_until OR dated_until > p_now + interval '${APPENDS_UNDATED} second' THEN
-    UPDATE assistant_sessions SET leaf = NULL, appended_until = p_now + interval '${APPENDS_UNDATED} second' WHERE no = session_no;
+    UPDATE assistant_sessions SET leaf = NULL, appended_until = p_now + interval '${APPENDS_UNDATED} second'
+      WHERE id = p_session AND no = session_no;
   END IF;
   RETURN json_build_array(1, p_id, parent_total + p_tokens)::TEXT;
 END $$`;
@@ -175,44 +184,48 @@ BEGIN
   IF p_leaf IS NOT NULL THEN
     SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.id = p_leaf;
   ELSIF session.leaf IS NOT NULL THEN
-    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.n = session.leaf;
+    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.n = session.leaf;
   ELSE
     SELECT m.n, m.branch INTO leaf FROM assistant_messages m
-      WHERE m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
+      WHERE m.session_id = p_session AND m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
   END IF;
   RETURN QUERY SELECT NULL::TEXT,
     json_build_object('no', session.no, 'leaf', leaf.n, 'chosen', session.leaf, 'skills', session.skills)::TEXT;
   IF leaf.n IS NULL THEN RETURN; END IF;
 
   IF leaf.branch = 0 AND NOT EXISTS (
-    SELECT FROM assistant_compactions c WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1})
+    SELECT FROM assistant_compactions c WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1})
   THEN
     RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
-      WHERE m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
+      WHERE m.session_id = p_session AND m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
   ELSE
     FOR piece IN
       WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, known) AS (
         SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n, leaf.branch = 0 OR b.no IS NOT NULL
-          FROM (SELECT) AS one LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = leaf.branch
+          FROM (SELECT) AS one LEFT JOIN assistant_branches b
+            ON b.session_id = p_session AND b.no = session.no AND b.branch = leaf.branch
         -- UNION, not UNION ALL: damaged rows may make a circle.
         UNION
         SELECT c.parent_branch, coalesce(b.lo, lowest), c.parent_n, b.parent_branch, b.parent_n,
                c.parent_branch = 0 OR b.no IS NOT NULL
-          FROM chain c LEFT JOIN assistant_branches b ON b.no = session.no AND b.branch = c.parent_branch
+          FROM chain c LEFT JOIN assistant_branches b
+            ON b.session_id = p_session AND b.no = session.no AND b.branch = c.parent_branch
           WHERE c.parent_branch IS NOT NULL
       ), broken AS (
         SELECT FROM chain s WHERE NOT s.known OR s.lo > s.hi OR (s.parent_branch IS NULL) <> (s.parent_n IS NULL)
         UNION ALL
-        SELECT FROM assistant_compactions c LEFT JOIN assistant_messages m ON m.n = c.to_n
-          WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
+        SELECT FROM assistant_compactions c LEFT JOIN LATERAL (
+          SELECT m.n FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m ON TRUE
+          WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
           AND (m.n IS NULL OR coalesce(c.from_n > c.to_n, TRUE) OR c.from_n < lowest)
       ), compactions AS (
         -- Whoever has a compaction's end on its path has its whole range there.
         SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
                row_number() OVER (ORDER BY c.n DESC) AS age
-          FROM assistant_compactions c JOIN assistant_messages m ON m.n = c.to_n
+          FROM assistant_compactions c CROSS JOIN LATERAL (
+            SELECT m.n, m.branch FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m
           JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
-          WHERE c.n BETWEEN lowest AND lowest + ${SPAN - 1}
+          WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1}
       ), chosen (age, covered, taken) AS (
         -- The newest wins wherever two overlap.
         SELECT 0::BIGINT, '{}'::INT8MULTIRANGE, FALSE
@@ -239,7 +252,7 @@ BEGIN
         RETURN QUERY SELECT 's' || piece.id, piece.summary;
       ELSE
         RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
-          WHERE m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
+          WHERE m.session_id = p_session AND m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
       END IF;
     END LOOP;
   END IF;

@@ -36,6 +36,9 @@ const OTHERS = [
   "assistant_sessions_user(?! ON)",
   "assistant_fts_terms(?! ON)",
   "cf_agents_search_fts_terms(?! ON)",
+  "assistant_messages_n(?! ON)",
+  "assistant_compactions_n(?! ON)",
+  "cf_agents_search_entries_n(?! ON)",
 ];
 
 // A quoted identifier is someone else's name, whatever it holds.

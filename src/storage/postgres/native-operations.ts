@@ -8,6 +8,7 @@ import { searchDocument } from "../../model/text.js";
 import type { ParentRef } from "../contract.js";
 import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
+import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
 import { importMessages } from "../operations/messages.js";
 import { owned } from "../operations/owners.js";
@@ -49,7 +50,7 @@ export const postgresNative: NativeOperations = {
     if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
     const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
     let isCorrupt = false;
-    const messages = yield* readContents(session.no, stored, null, () => {
+    const messages = yield* readContents(rowsOf(NAMED, sessionId, session.no), stored, null, () => {
       isCorrupt = true;
     });
     // Which message it is, the shared operation tells.
@@ -101,6 +102,8 @@ interface PathHead {
   readonly chosen?: number | null;
   readonly skills: string | null;
 }
+
+const NAMED = { namesSessions: true } as const;
 
 const NOWHERE: PathHead = {
   no: 0,

@@ -1,10 +1,13 @@
 import { FEWEST, RAREST } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
+import type { Condition } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 
 /** Rows of an index among which is searched. */
 export interface Scope {
   readonly table: string;
+  /** Begins a condition on its rows, with what it binds: whose they are, where they are not everyone's. */
+  readonly own: Condition;
   /** The end of a query that names the index `d`. */
   readonly rows: string;
   readonly values: readonly SqlValue[];
@@ -89,7 +92,7 @@ export function* findMatches(
   limit: number,
 ): Operation<Match[]> {
   if (sequences.length === 0) return [];
-  const { table, values } = scope;
+  const { table, own, values } = scope;
   return yield* all<Match>(
     `WITH given AS MATERIALIZED (
        SELECT ?::float8 AS documents, ?::float8 AS length, ?::bigint AS most, ?::bigint AS newest, ?::bigint AS places
@@ -130,7 +133,7 @@ export function* findMatches(
        UNION ALL
        SELECT c.i, c.n, c.length, t.times, NULL
        FROM candidates c JOIN wanted w ON w.i = c.i
-       CROSS JOIN LATERAL (SELECT d.terms FROM ${table} d WHERE d.n = c.n OFFSET 0) AS d CROSS JOIN LATERAL ${TIMES} AS t (times)
+       CROSS JOIN LATERAL (SELECT d.terms FROM ${table} d WHERE ${own.condition}d.n = c.n OFFSET 0) AS d CROSS JOIN LATERAL ${TIMES} AS t (times)
        WHERE NOT w.is_word AND t.times > 0
      ), counted AS MATERIALIZED (
        SELECT i, n, length, times, coalesce(documents, count(*) OVER (PARTITION BY i)) AS documents,
@@ -148,7 +151,8 @@ export function* findMatches(
                       * t.times * 2.2 / (t.times + 1.2 * (0.25 + 0.75 * c.length / s.length)) AS score
      FROM budget b LEFT JOIN counted c ON c.i = b.i AND c.place <= b.places CROSS JOIN size s
      CROSS JOIN LATERAL (SELECT coalesce(c.times, (
-       SELECT cardinality(array_positions(d.terms, w.terms[1])) FROM wanted w, ${table} d WHERE w.i = c.i AND d.n = c.n)) AS times) AS t
+       SELECT cardinality(array_positions(d.terms, w.terms[1])) FROM wanted w, ${table} d
+       WHERE ${own.condition}w.i = c.i AND d.n = c.n)) AS times) AS t
      ORDER BY c.n`,
     size.documents,
     size.length,
@@ -156,7 +160,7 @@ export function* findMatches(
     newest,
     limit,
     JSON.stringify(sequences),
-    ...values,
-    ...values,
+    ...[...values, ...values],
+    ...[...own.values, ...own.values],
   );
 }

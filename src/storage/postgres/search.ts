@@ -1,7 +1,8 @@
 import { messagesOf, nearMessages, neighboursOf } from "../../model/rank.js";
 import { documentTerms } from "../../model/terms.js";
-import type { RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
+import type { Condition, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
+import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WANTED } from "./search-matches.js";
 
 /**
@@ -24,11 +25,11 @@ const MANY = 2_000;
 export const postgresSearch: SearchDialect = {
   rows: TABLES,
 
-  add(index, rowId, document) {
+  add(index, sessionId, rowId, document) {
     const terms = documentTerms(document);
     return {
-      sql: `INSERT INTO ${TABLES[index]} (n, length, terms) VALUES (?, ?, ?::text::text[])`,
-      values: [rowId, terms.length, arrayLiteral(terms)],
+      sql: `INSERT INTO ${TABLES[index]} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`,
+      values: [sessionId, rowId, terms.length, arrayLiteral(terms)],
     };
   },
 
@@ -38,18 +39,20 @@ export const postgresSearch: SearchDialect = {
     if (first === undefined || last === undefined) return;
     const table = TABLES[index];
     const rows = JSON.stringify(
-      documents.flatMap(({ n: rowId, document }) => {
+      documents.flatMap(({ sessionId, n: rowId, document }) => {
         const terms = documentTerms(document);
-        return terms.length === 0 ? [] : [{ n: rowId, length: terms.length, terms: terms.join(" ") }];
+        return terms.length === 0
+          ? []
+          : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
       }),
     );
-    const given = "json_to_recordset(?::text::json) AS r (n BIGINT, length INTEGER, terms TEXT)";
+    const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
     yield* run(
-      `UPDATE ${table} d SET length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given} WHERE d.n = r.n`,
+      `UPDATE ${table} d SET session_id = r.session, length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given} WHERE d.n = r.n`,
       rows,
     );
     yield* run(
-      `INSERT INTO ${table} (n, length, terms) SELECT r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}
+      `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}
        WHERE NOT EXISTS (SELECT FROM ${table} d WHERE d.n = r.n)`,
       rows,
     );
@@ -61,19 +64,21 @@ export const postgresSearch: SearchDialect = {
     );
   },
 
-  *copy(lo, hi, shift) {
+  *copy(from, to, shift) {
     yield* run(
-      `INSERT INTO assistant_fts (n, length, terms)
-       SELECT m.n, f.length, f.terms FROM (SELECT n FROM assistant_messages WHERE n BETWEEN ? AND ? OFFSET 0) AS m
-       CROSS JOIN LATERAL (SELECT f.length, f.terms FROM assistant_fts f WHERE f.n = m.n - ? OFFSET 0) AS f`,
-      lo,
-      hi,
-      shift,
+      `INSERT INTO assistant_fts (session_id, n, length, terms)
+       SELECT ?, m.n, f.length, f.terms
+       FROM (SELECT n FROM assistant_messages WHERE session_id = ? AND n BETWEEN ? AND ? OFFSET 0) AS m
+       CROSS JOIN LATERAL (
+         SELECT f.length, f.terms FROM assistant_fts f WHERE f.session_id = ? AND f.n = m.n - ?::bigint OFFSET 0) AS f`,
+      ...[to.id, to.id, floorOf(to.no), ceilingOf(to.no)],
+      ...[from.id, shift],
     );
   },
 
-  *remove(index, lo, hi) {
-    yield* run(`DELETE FROM ${TABLES[index]} WHERE n BETWEEN ? AND ?`, lo, hi);
+  *remove(index, sessionId, lo, hi) {
+    const [own, ids] = sessionId === null ? ["", []] : ["session_id = ? AND ", [sessionId]];
+    yield* run(`DELETE FROM ${TABLES[index]} WHERE ${own}n BETWEEN ? AND ?`, ...ids, lo, hi);
   },
 
   *matches(sequences, range, limit) {
@@ -85,7 +90,7 @@ export const postgresSearch: SearchDialect = {
       numbers: [] as number[],
       scores: [] as number[],
     }));
-    const reach = reachOf(range, size, limit / Math.max(1, sequences.length), limit);
+    const reach = reachOf(range, scope, size, limit / Math.max(1, sequences.length), limit);
     for (const { i, n: rowId, score, documents } of yield* findMatches(sequences, scope, size, reach, limit)) {
       const matches = found[i - 1] as (typeof found)[number];
       matches.documents = documents;
@@ -114,23 +119,26 @@ export const postgresSearch: SearchDialect = {
       }
     }
     const wanted = (some: readonly number[]) => JSON.stringify(some.map((index) => sequences[index]));
-    const values = range ?? EVERYWHERE;
+    const { condition, values: ids } = ownTo(range === null ? null : [range.sessionId]);
+    const bounds = [range?.lo ?? 0, range?.hi ?? Number.MAX_SAFE_INTEGER];
+    const values = [...ids, ...bounds];
     if (byIndex.length > 0) {
-      const rows = yield* all<{ i: number; numbers: string }>(HOLDING_WORD, wanted(byIndex), ...values);
+      const rows = yield* all<{ i: number; numbers: string }>(holdingWord(condition), wanted(byIndex), ...values);
       for (const { i, numbers } of rows) {
         held[byIndex[i - 1] as number] = nearMessages(JSON.parse(numbers) as number[], messages);
       }
     }
     for (const [among, some] of byRow) {
-      const rows = yield* all<{ i: number; n: number }>(HOLDING_AMONG, wanted(some), `{${among.join(",")}}`, ...values);
+      const query = holdingAmong(condition);
+      const rows = yield* all<{ i: number; n: number }>(query, wanted(some), `{${among.join(",")}}`, ...values);
       for (const { i, n: rowId } of rows) held[some[i - 1] as number]?.push(rowId);
     }
     return held;
   },
 
-  *entries(sequences, { where, values }, limit) {
-    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.n = d.n WHERE ${where}`;
-    const scope = { table: TABLES.entries, rows, values, floor: 0, sample: SAMPLED_ENTRIES };
+  *entries(sequences, { where, values, sessionIds }, limit) {
+    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;
+    const scope = { table: TABLES.entries, own: ownTo(sessionIds), rows, values, floor: 0, sample: SAMPLED_ENTRIES };
     const holding = `${rows} AND d.terms @> w.terms`;
     const reach = { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
     const scores = new Map<number, number>();
@@ -143,36 +151,50 @@ export const postgresSearch: SearchDialect = {
   },
 };
 
-const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
+// Begins a condition on rows `d`: they are of these sessions; of any for null.
+function ownTo(sessionIds: readonly (string | null)[] | null): Condition {
+  const ids = (sessionIds ?? []).filter((id) => id !== null);
+  if (ids.length === 0) return { condition: "", values: [] };
+  const is = ids.length === 1 ? "= ?" : `IN (${ids.map(() => "?").join(", ")})`;
+  return { condition: `d.session_id ${is} AND `, values: ids };
+}
 
 // All rows that hold a word, of which there are not many.
-const HOLDING_WORD = `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED})
+const holdingWord = (own: string) => `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED})
   SELECT w.i AS i, json_agg(d.n ORDER BY d.n)::text AS numbers
-  FROM wanted w CROSS JOIN LATERAL (SELECT d.n FROM assistant_fts d WHERE d.terms @> w.terms OFFSET 0) AS d
+  FROM wanted w CROSS JOIN LATERAL (SELECT d.n FROM assistant_fts d WHERE ${own}d.terms @> w.terms OFFSET 0) AS d
   WHERE d.n BETWEEN ? AND ? GROUP BY w.i`;
 
 // Of some rows those that hold a sequence.
-const HOLDING_AMONG = `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED}), among AS MATERIALIZED (
+const holdingAmong = (
+  own: string,
+) => `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED}), among AS MATERIALIZED (
     SELECT d.n, d.terms FROM unnest(?::text::bigint[]) AS r (n)
-    CROSS JOIN LATERAL (SELECT d.n, d.terms FROM assistant_fts d WHERE d.n = r.n OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?)
+    CROSS JOIN LATERAL (SELECT d.n, d.terms FROM assistant_fts d WHERE ${own}d.n = r.n OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?)
   SELECT w.i AS i, d.n AS n FROM wanted w JOIN among d ON d.terms @> w.terms
   WHERE cardinality(w.terms) = 1 OR ${TIMES} > 0 ORDER BY n`;
 
-const RANGE = `${TABLES.messages} d WHERE d.n BETWEEN ? AND ?`;
-
 function messagesIn(range: RowRange): Scope {
-  const values = range ?? EVERYWHERE;
-  return { table: TABLES.messages, rows: RANGE, values, floor: values[0], sample: SAMPLED_MESSAGES };
+  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const own = ownTo([sessionId]);
+  const rows = `${TABLES.messages} d WHERE ${own.condition}d.n BETWEEN ? AND ?`;
+  return { table: TABLES.messages, own, rows, values: [...own.values, lo, hi], floor: lo, sample: SAMPLED_MESSAGES };
 }
 
 // What is to be read by an index stands in a subquery of its own: without statistics, or with those of another day, the
 // planner would choose another way.
-function reachOf(range: RowRange, { documents }: ScopeSize, places: number, limit: number): Reach {
+function reachOf(
+  range: RowRange,
+  { own, rows }: Scope,
+  { documents }: ScopeSize,
+  places: number,
+  limit: number,
+): Reach {
   if (range !== null && documents <= FEW) {
-    const holding = `(SELECT d.n, d.length, d.terms FROM ${RANGE} ORDER BY d.n DESC OFFSET 0) AS d WHERE d.terms @> w.terms`;
+    const holding = `(SELECT d.n, d.length, d.terms FROM ${rows} ORDER BY d.n DESC OFFSET 0) AS d WHERE d.terms @> w.terms`;
     return { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
   }
-  const holding = `(SELECT d.n, d.length FROM ${TABLES.messages} d WHERE d.terms @> w.terms OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?`;
+  const holding = `(SELECT d.n, d.length FROM ${TABLES.messages} d WHERE ${own.condition}d.terms @> w.terms OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?`;
   // Of what stands in more rows than these, so many are found sooner among the newest rows.
   const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(places * documents)));
   return { holding, most, newest: Math.ceil((2 * limit * documents) / most) };

@@ -2,11 +2,37 @@ import { StemmaError } from "../../errors.js";
 import { fromBase64 } from "../../model/base64.js";
 import { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
+import { lacks } from "./keys.js";
 
-const VERSION = 2;
+const VERSION = 3;
 
 /** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
 const MAX_SIGNS = 8_000;
+
+const edited = (
+  quote: string,
+) => `CREATE OR REPLACE FUNCTION assistant_vectors_edited() RETURNS trigger LANGUAGE plpgsql AS ${quote} BEGIN
+  UPDATE assistant_vectors SET embedder = 0 WHERE session_id = NEW.session_id AND n = NEW.n;
+  RETURN NULL;
+END ${quote}`;
+
+/** Statements of a block that brings vectors of version 2 to version 3: each names its session. May be run again. */
+export const nameVectors = (quote: string) => `
+  IF ${lacks("assistant_vectors", "session_id")} THEN
+    ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey, ADD COLUMN session_id TEXT;
+    UPDATE assistant_vectors v SET session_id = m.session_id FROM assistant_messages m WHERE m.n = v.n;
+    DELETE FROM assistant_vectors WHERE session_id IS NULL;
+    ALTER TABLE assistant_vectors ALTER COLUMN session_id SET NOT NULL, DROP CONSTRAINT assistant_vectors_pkey,
+      DROP CONSTRAINT IF EXISTS assistant_vectors_n_key, ADD PRIMARY KEY (n, session_id);
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
+    ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
+      FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
+  END IF;
+  ${edited(quote)};
+  ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION};
+  UPDATE assistant_schema SET vectors = ${VERSION} WHERE vectors = ${VERSION - 1};
+`;
 
 const TABLES = [
   // First: whoever else makes the tables waits here.
@@ -14,7 +40,7 @@ const TABLES = [
   EMBEDDER_TABLE,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
   id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  n BIGINT NOT NULL UNIQUE REFERENCES assistant_messages (n) ON DELETE CASCADE,
+  n BIGINT NOT NULL,
   embedder INTEGER NOT NULL,
   vector REAL[]
 )`,
@@ -30,10 +56,8 @@ $$`,
   "DROP INDEX IF EXISTS vectors_by_embedder",
   // With the signs, so that a search reads no rows of vectors to tell which are likely.
   "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
-  `CREATE OR REPLACE FUNCTION assistant_vectors_edited() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  UPDATE assistant_vectors SET embedder = 0 WHERE n = NEW.n;
-  RETURN NULL;
-END $$`,
+  // Since version 3.
+  `DO $$ BEGIN ${nameVectors("$trigger$")} END $$`,
   `ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION}`,
   `UPDATE assistant_schema SET vectors = ${VERSION}`,
   "DROP TRIGGER IF EXISTS mark_edited_vectors ON assistant_messages",

@@ -74,7 +74,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       if (sql.search === null || documents.length === 0) return found;
       for (const { n: rowId, text } of documents) {
         if (text === "") continue;
-        const { sql: statement, values } = sql.search.add("messages", rowId, text);
+        const { sql: statement, values } = sql.search.add("messages", "", rowId, text);
         yield { sql: statement.replaceAll(TABLES.messages, TRIAL), values };
       }
       const note = (entries: Entries) => add(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);

@@ -29,6 +29,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     byteLength: (text) => `length(CAST(${text} AS BLOB))`,
     dayOf: (time) => `substr(${time}, 1, 10)`,
     keepsText: false,
+    namesSessions: false,
     namesKeys: true,
     bytes: {
       bound: "?",

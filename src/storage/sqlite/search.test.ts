@@ -15,7 +15,7 @@ function termsOfIndex(documents: readonly string[]): string[][] {
   drive(createSearchTables());
   const { add } = sqliteSearch(900_000_000);
   db.exec("CREATE VIRTUAL TABLE v USING fts5vocab(assistant_fts, instance); BEGIN");
-  for (const [index, document] of documents.entries()) execute(add("messages", index, document));
+  for (const [index, document] of documents.entries()) execute(add("messages", "", index, document));
   const found: string[][] = documents.map(() => []);
   const rows = db.prepare<[], { doc: number; term: string }>("SELECT doc, term FROM v ORDER BY doc, offset").all();
   for (const { doc, term } of rows) found[doc]?.push(term);

@@ -25,17 +25,19 @@ const INTEGER = "CAST(? AS INTEGER)";
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
 export function sqliteSearch(maxBytes: number): SearchDialect {
-  const add = (index: SearchIndex, rowId: number, document: string): Statement => ({
+  const add = (index: SearchIndex, _sessionId: string, rowId: number, document: string): Statement => ({
     sql: ADD[index],
     values: [rowId, fitTerms(joinedTerms(document), maxBytes)],
   });
-  function* remove(index: SearchIndex, lo: number, hi: number): Operation<void> {
+  function* remove(index: SearchIndex, _sessionId: string | null, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
   }
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
-    if (first !== undefined && last !== undefined) yield* remove(index, first.n, last.n);
-    for (const { n: rowId, document } of documents) if (document !== "") yield add(index, rowId, document);
+    if (first !== undefined && last !== undefined) yield* remove(index, null, first.n, last.n);
+    for (const { sessionId, n: rowId, document } of documents) {
+      if (document !== "") yield add(index, sessionId, rowId, document);
+    }
   }
   return { rows: ROWS, add, replace, remove, matches, holding, entries };
 }
@@ -106,7 +108,7 @@ interface Counted extends SequenceMatches, Condition {
 
 function condition(match: string, range: RowRange): Condition {
   const within = range === null ? "" : ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
-  return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range ?? [])] };
+  return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range === null ? [] : [range.lo, range.hi])] };
 }
 
 function countable(match: string, range: RowRange): Counted {

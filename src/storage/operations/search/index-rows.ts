@@ -1,7 +1,8 @@
 import { documentOf } from "../../../model/text.js";
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
-import { all, column, first, type Operation, run, tuples } from "../../engine/operation.js";
-import { type ContentTuple, readRows } from "../content.js";
+import { all, column, first, type Operation, run, type SqlValue, tuples } from "../../engine/operation.js";
+import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
+import { readRows } from "../content.js";
 import { assertOrder } from "../damage.js";
 import { entryDocument } from "../entries.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
@@ -44,46 +45,72 @@ function* moveMark(name: string, to: number | null): Operation<void> {
 
 // Gives the last row that was indexed; null when there was none behind `after`.
 function* reindexMessages(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
-  const last = yield* endOfPage("assistant_messages", after, Number.MAX_SAFE_INTEGER);
-  if (last === null) return null;
+  const to = yield* endOfWindow(sql, after);
+  const last = yield* endOfPage(sql, "assistant_messages", after, to);
+  if (last === null) return to === Number.MAX_SAFE_INTEGER ? null : to;
   // Nobody may edit what is read here before it is indexed.
   const lock = `SELECT no FROM assistant_sessions WHERE no BETWEEN ? AND ? ORDER BY no${sql.forUpdate}`;
   yield* column<number>(lock, sessionOf(after + 1), sessionOf(last));
-  yield* search.replace("messages", yield* readDocuments(after, last));
+  yield* search.replace("messages", yield* readDocuments(sql, after, last));
   return last;
 }
 
 function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
-  const last = yield* endOfPage("cf_agents_search_entries", after, Number.MAX_SAFE_INTEGER);
+  const last = yield* endOfPage(sql, "cf_agents_search_entries", after, Number.MAX_SAFE_INTEGER);
   if (last === null) return null;
-  const rows = yield* all<{ n: number; key: string; content: string; value: string | null }>(
-    `SELECT n, key, content, value FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n${sql.forUpdate}`,
+  const rows = yield* all<{ n: number; session_id: string; key: string; content: string; value: string | null }>(
+    `SELECT n, session_id, key, content, value FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n${sql.forUpdate}`,
     after,
     last,
   );
   yield* search.replace(
     "entries",
-    rows.map((row) => ({ n: row.n, document: entryDocument(row) })),
+    rows.map((row) => ({ sessionId: row.session_id, n: row.n, document: entryDocument(row) })),
   );
   return last;
 }
 
-/** Indexes the messages of session `no`, of which none is indexed yet: the index itself keeps no text to copy. */
-export function* indexSession(search: SearchDialect, sessionNumber: number): Operation<void> {
-  for (let after: number | null = floorOf(sessionNumber) - 1; after !== null; ) {
-    const last: number | null = yield* endOfPage("assistant_messages", after, ceilingOf(sessionNumber));
-    if (last !== null) yield* search.replace("messages", yield* readDocuments(after, last));
+/** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */
+export function* indexSession(sql: Dialect, search: SearchDialect, { no }: SessionRows): Operation<void> {
+  for (let after: number | null = floorOf(no) - 1; after !== null; ) {
+    const last: number | null = yield* endOfPage(sql, "assistant_messages", after, ceilingOf(no));
+    if (last !== null) yield* search.replace("messages", yield* readDocuments(sql, after, last));
     after = last;
   }
 }
 
+/** So many sessions are looked at together where their rows are found by their ids. */
+const SESSIONS = 50;
+
+/** How far a look at messages of all sessions goes behind the row `after` at most. */
+export function* endOfWindow({ namesSessions }: Dialect, after: number, sessions = SESSIONS): Operation<number> {
+  if (!namesSessions) return Number.MAX_SAFE_INTEGER;
+  const query = `SELECT no FROM assistant_sessions WHERE no >= ? ORDER BY no LIMIT 1 OFFSET ${sessions - 1}`;
+  const [last] = yield* column<number>(query, sessionOf(after + 1));
+  return last === undefined ? Number.MAX_SAFE_INTEGER : ceilingOf(last);
+}
+
+/** A query of messages `m` of all sessions, behind the row `after` up to `to` of a window, in order. */
+export function messagesBetween(
+  { namesSessions }: Dialect,
+  columns: string,
+  after: number,
+  to: number,
+): [sql: string, ...values: SqlValue[]] {
+  const rows = "m.n > ? AND m.n <= ? ORDER BY m.n";
+  if (!namesSessions) return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows}`, after, to];
+  const sessions = "assistant_sessions s JOIN assistant_messages m ON m.session_id = s.id";
+  const select = `SELECT ${columns} FROM ${sessions} WHERE s.no BETWEEN ? AND ? AND ${rows}`;
+  return [select, sessionOf(after + 1), sessionOf(to), after, to];
+}
+
 // The last of so many rows behind `after`, up to `to`, as are read at once; null when there are none.
-function* endOfPage(table: string, after: number, to: number): Operation<number | null> {
-  const rows = yield* tuples<readonly [n: number, size: number]>(
-    `SELECT n, length(content) AS size FROM ${table} WHERE n > ? AND n <= ? ORDER BY n LIMIT ${ROWS}`,
-    after,
-    to,
-  );
+function* endOfPage(sql: Dialect, table: string, after: number, to: number): Operation<number | null> {
+  const [query, ...values] =
+    table === "assistant_messages"
+      ? messagesBetween(sql, "m.n AS n, length(m.content) AS size", after, to)
+      : [`SELECT n, length(content) AS size FROM ${table} WHERE n > ? AND n <= ? ORDER BY n`, after, to];
+  const rows = yield* tuples<readonly [n: number, size: number]>(`${query} LIMIT ${ROWS}`, ...values);
   let last: number | null = null;
   let characters = 0;
   for (const [rowId, size] of rows) {
@@ -95,18 +122,15 @@ function* endOfPage(table: string, after: number, to: number): Operation<number 
   return last;
 }
 
-function* readDocuments(after: number, last: number): Operation<IndexedDocument[]> {
-  const rows = yield* tuples<ContentTuple>(
-    "SELECT n, content FROM assistant_messages WHERE n > ? AND n <= ? ORDER BY n",
-    after,
-    last,
+function* readDocuments(sql: Dialect, after: number, last: number): Operation<IndexedDocument[]> {
+  const rows = yield* tuples<readonly [n: number, content: string, sessionId: string]>(
+    ...messagesBetween(sql, "m.n AS n, m.content AS content, m.session_id AS session_id", after, last),
   );
   const documents: IndexedDocument[] = [];
-  for (const row of rows) {
-    const [rowId] = row;
+  for (const [rowId, content, sessionId] of rows) {
     // One by one: what stands outside the rows may be a thousand times as large. A row that cannot be read stays out.
-    const [message] = yield* readRows(sessionOf(rowId), [row], () => {});
-    documents.push({ n: rowId, document: message == null ? "" : documentOf(message) });
+    const [message] = yield* readRows(rowsOf(sql, sessionId, sessionOf(rowId)), [[rowId, content]], () => {});
+    documents.push({ sessionId, n: rowId, document: message == null ? "" : documentOf(message) });
   }
   return documents;
 }

@@ -7,16 +7,18 @@ import { searchableText, searchDocument, senderName } from "../../../model/text.
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
+import { rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
 import { readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
-import { type CheckedRow, findRows, isOnPath } from "./search-scope.js";
+import { type CheckedRow, findRows, inRange, isOnPath } from "./search-scope.js";
 
 interface HitRow extends CheckedRow {
   readonly id: string;
-  readonly session_id: string;
 }
+
+const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(sql, session_id, sessionOf(rowId));
 
 const COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 const COLUMNS_OF_M = COLUMNS.replace(/\w+/g, "m.$& AS $&");
@@ -33,21 +35,22 @@ export function* readHits(
     sql,
     ranked.map(({ n: rowId }) => rowId),
     COLUMNS_OF_M,
+    request.sessionId,
   );
-  const compactions = yield* compactionsOver(sql, [...rows.values()]);
-  const paths = pathsThrough(path);
+  const compactions = yield* compactionsOver(sql, [...rows.values()], request.sessionId);
+  const paths = pathsThrough(sql, path);
   const hits: SearchHit[] = [];
   for (const { n: rowId, score, reasons } of ranked) {
     const row = rows.get(rowId);
     if (row === undefined) continue;
-    const message = yield* readFound(row);
+    const message = yield* readFound(sql, row);
     hits.push({
       ...message,
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
       coveredBy: compactions.get(rowId) ?? [],
-      ...(request.context ? { context: yield* contextOf(yield* paths(row), rowId, request.context) } : {}),
+      ...(request.context ? { context: yield* contextOf(sql, yield* paths(row), row, request.context) } : {}),
       ...(reasons === undefined ? {} : { explanation: explainResult(query, documentOf(message, row), reasons) }),
     });
   }
@@ -55,8 +58,8 @@ export function* readHits(
 }
 
 // A message that cannot be read has no text.
-function* readFound(row: HitRow): Operation<FoundMessage> {
-  const message: SessionMessage | null = yield* readContent(sessionOf(row.n), row, () => {});
+function* readFound(sql: Dialect, row: HitRow): Operation<FoundMessage> {
+  const message: SessionMessage | null = yield* readContent(sessionRows(sql, row), row, () => {});
   const name = message === null ? "" : senderName(message);
   return {
     id: row.id,
@@ -83,21 +86,29 @@ interface CompactionEnd {
 }
 
 // The ids of the compactions whose range holds each of the rows, newest first.
-function* compactionsOver(sql: Dialect, rows: readonly HitRow[]): Operation<Map<number, string[]>> {
+function* compactionsOver(
+  sql: Dialect,
+  rows: readonly HitRow[],
+  sessionId: string | undefined,
+): Operation<Map<number, string[]>> {
   const covered = new Map<number, string[]>();
-  const sessions = [...new Set(rows.map(({ n: rowId }) => sessionOf(rowId)))];
-  if (sessions.length === 0) return covered;
+  const sessions = new Map(rows.map((row) => [sessionOf(row.n), sessionRows(sql, row)]));
+  if (sessions.size === 0) return covered;
+  const { condition, values } = inRange(sql, "c", sessionId);
   const compactions = yield* all<CompactionEnd>(
     `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n,
-       (SELECT m.branch FROM assistant_messages m WHERE m.n = c.to_n) AS branch
-     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c WHERE c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
-    JSON.stringify(sessions.map((sessionNumber) => [0, floorOf(sessionNumber), ceilingOf(sessionNumber)])),
+       (SELECT m.branch FROM assistant_messages m WHERE ${sameSession(sql, "m", "c")}m.n = c.to_n) AS branch
+     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c
+     WHERE ${condition}c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
+    JSON.stringify([...sessions.keys()].map((number) => [0, floorOf(number), ceilingOf(number)])),
+    ...values,
   );
   for (const { id, from_n, to_n, branch } of compactions) {
     const within = rows.filter(({ n: rowId }) => from_n <= rowId && rowId <= to_n);
     // Where the end is gone, so is the path.
     if (within.length === 0 || branch === null) continue;
-    const path = yield* findSegments(sessionOf(to_n), { n: to_n, branch }, passOver);
+    const session = sessions.get(sessionOf(to_n)) as SessionRows;
+    const path = yield* findSegments(session, { n: to_n, branch }, passOver);
     for (const row of within) {
       if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), id]);
     }
@@ -107,37 +118,44 @@ function* compactionsOver(sql: Dialect, rows: readonly HitRow[]): Operation<Map<
 
 // The path on which a row's neighbours are looked for: the one that was asked for, else the active one where the row lies
 // on that, else the row's own branch to its end.
-function pathsThrough(asked: readonly Segment[] | null): (row: HitRow) => Operation<readonly Segment[]> {
+function pathsThrough(sql: Dialect, asked: readonly Segment[] | null): (row: HitRow) => Operation<readonly Segment[]> {
   const active = new Map<number, readonly Segment[]>();
   return function* (row) {
     if (asked !== null) return asked;
-    const sessionNumber = sessionOf(row.n);
-    let path = active.get(sessionNumber);
+    const session = sessionRows(sql, row);
+    let path = active.get(session.no);
     if (path === undefined) {
-      const head = yield* findSessionHead(row.session_id);
+      const head = yield* findSessionHead(sql, row.session_id);
       const leaf = head === null ? null : yield* activeLeaf(head, passOver);
-      path = leaf === null ? [] : yield* findSegments(sessionNumber, leaf, passOver);
-      active.set(sessionNumber, path);
+      path = leaf === null ? [] : yield* findSegments(session, leaf, passOver);
+      active.set(session.no, path);
     }
     return isOnPath(path, row)
       ? path
-      : yield* findSegments(sessionNumber, { n: ceilingOf(sessionNumber), branch: row.branch }, passOver);
+      : yield* findSegments(session, { n: ceilingOf(session.no), branch: row.branch }, passOver);
   };
 }
 
 function* contextOf(
+  sql: Dialect,
   path: readonly Segment[],
-  rowId: number,
+  row: HitRow,
   size: number,
 ): Operation<NonNullable<SearchHit["context"]>> {
-  const before = yield* neighbours([...path].reverse(), size, "DESC", ({ lo, hi }) => [lo, Math.min(hi, rowId - 1)]);
-  const after = yield* neighbours(path, size, "ASC", ({ lo, hi }) => [Math.max(lo, rowId + 1), hi]);
+  const { n: rowId } = row;
+  const near = { session: sessionRows(sql, row), size };
+  const before = yield* neighbours(sql, near, [...path].reverse(), "DESC", ({ lo, hi }) => [
+    lo,
+    Math.min(hi, rowId - 1),
+  ]);
+  const after = yield* neighbours(sql, near, path, "ASC", ({ lo, hi }) => [Math.max(lo, rowId + 1), hi]);
   return { before: before.reverse(), after };
 }
 
 function* neighbours(
+  sql: Dialect,
+  { session, size }: { readonly session: SessionRows; readonly size: number },
   segments: readonly Segment[],
-  size: number,
   order: "ASC" | "DESC",
   part: (segment: Segment) => [lo: number, hi: number],
 ): Operation<FoundMessage[]> {
@@ -146,13 +164,15 @@ function* neighbours(
     const [lo, hi] = part(segment);
     if (lo > hi || found.length === size) continue;
     const rows = yield* all<HitRow>(
-      `SELECT ${COLUMNS} FROM assistant_messages WHERE n BETWEEN ? AND ? AND branch = ? ORDER BY n ${order} LIMIT ?`,
+      `SELECT ${COLUMNS} FROM assistant_messages
+       WHERE ${session.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n ${order} LIMIT ?`,
+      ...session.ids,
       lo,
       hi,
       segment.branch,
       size - found.length,
     );
-    for (const row of rows) found.push(yield* readFound(row));
+    for (const row of rows) found.push(yield* readFound(sql, row));
   }
   return found;
 }

@@ -1,19 +1,20 @@
 import type { SessionMessage } from "../../../model/message.js";
 import type { Ranked } from "../../../model/rank.js";
 import type { SearchRequest } from "../../contract.js";
-import type { Dialect } from "../../engine/dialect.js";
+import type { Condition, Dialect, RowRange } from "../../engine/dialect.js";
 import { all, column, type Operation } from "../../engine/operation.js";
+import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentRow, readContent } from "../content.js";
 import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
-import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
+import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
 import { sessionFilter } from "../session-filter.js";
 import { findLeaf, findSessionHead } from "../session-head.js";
 
 /** What a search may find. */
 export interface Scope {
   /** The rows among which it looks; null for all of them. */
-  readonly range: readonly [lo: number, hi: number] | null;
+  readonly range: RowRange;
   /** The numbers of the sessions that it is about; null for all within the range. */
   readonly sessions: ReadonlySet<number> | null;
   /** The path to `leafId`. */
@@ -28,13 +29,13 @@ export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scop
   const { sessionIds } = request;
   const isLeftOut = sessionIds?.includes(sessionId) === false;
   if (leafId === undefined) {
-    const head = isLeftOut ? null : yield* findSessionHead(sessionId);
-    return head === null ? null : { range: rangeOf(head.no), sessions: null, path: null };
+    const head = isLeftOut ? null : yield* findSessionHead(sql, sessionId);
+    return head === null ? null : { range: rangeOf(head.rows), sessions: null, path: null };
   }
-  const found = yield* findLeaf(sessionId, leafId ?? undefined);
+  const found = yield* findLeaf(sql, sessionId, leafId ?? undefined);
   if (found === null || isLeftOut) return null;
   const { head, leaf } = found;
-  return { range: rangeOf(head.no), sessions: null, path: yield* findSegments(head.no, leaf) };
+  return { range: rangeOf(head.rows), sessions: null, path: yield* findSegments(head.rows, leaf) };
 }
 
 function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null> {
@@ -53,10 +54,11 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   if (numbers.length === 0) return null;
   const sessions = new Set(numbers.map(Number).sort((a, b) => a - b));
   const [lowest, highest] = [[...sessions][0] as number, [...sessions].at(-1) as number];
-  return { range: [floorOf(lowest), ceilingOf(highest)], sessions: sessions.size > 1 ? sessions : null, path: null };
+  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: null };
+  return { range, sessions: sessions.size > 1 ? sessions : null, path: null };
 }
 
-const rangeOf = (sessionNumber: number) => [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
+const rangeOf = ({ id, no }: SessionRows): RowRange => ({ lo: floorOf(no), hi: ceilingOf(no), sessionId: id });
 
 // Engines bind at least a hundred values to a statement.
 const IDS_AT_ONCE = 90;
@@ -78,13 +80,14 @@ export function* acceptRows(
     const rows = yield* findRows<CheckedRow>(
       sql,
       some.map(({ n: rowId }) => rowId),
-      `m.n AS n, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${
+      `m.n AS n, m.session_id AS session_id, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${
         request.metadata === undefined ? "" : ", m.content AS content"
       }`,
+      scope.range?.sessionId,
     );
     for (const candidate of some) {
       const row = rows.get(candidate.n);
-      if (row !== undefined && (yield* accepts(scope, request, row))) accepted.push(candidate);
+      if (row !== undefined && (yield* accepts(sql, scope, request, row))) accepted.push(candidate);
     }
   }
   return accepted.slice(0, wanted);
@@ -97,13 +100,14 @@ function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchR
 }
 
 export interface CheckedRow extends ContentRow {
+  readonly session_id: string;
   readonly branch: number;
   readonly role: string;
   readonly dated_at: string | null;
   readonly created_at: string;
 }
 
-function* accepts({ path }: Scope, request: SearchRequest, row: CheckedRow): Operation<boolean> {
+function* accepts(sql: Dialect, { path }: Scope, request: SearchRequest, row: CheckedRow): Operation<boolean> {
   const { role, after, before, metadata } = request;
   if (role !== undefined && row.role !== role) return false;
   if (path !== null && !isOnPath(path, row)) return false;
@@ -112,7 +116,7 @@ function* accepts({ path }: Scope, request: SearchRequest, row: CheckedRow): Ope
     if ((after !== undefined && time < after) || (before !== undefined && time >= before)) return false;
   }
   if (metadata === undefined) return true;
-  const message = yield* readContent(sessionOf(row.n), row, () => {});
+  const message = yield* readContent(rowsOf(sql, row.session_id, sessionOf(row.n)), row, () => {});
   return message !== null && hasMetadata(message, metadata);
 }
 
@@ -129,16 +133,34 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
   return path.some(({ branch, lo, hi }) => branch === row.branch && lo <= row.n && row.n <= hi);
 }
 
-/** Rows of messages by their numbers; `columns` are those of `m` and hold `n`. */
+/**
+ * Begins a condition on rows in whose session's range `s.lo` stands: the session that is given, or any. What it binds comes
+ * behind the ranges.
+ */
+export function inRange({ namesSessions }: Dialect, row: string, sessionId: string | null | undefined): Condition {
+  if (!namesSessions) return { condition: "", values: [] };
+  if (typeof sessionId === "string") return { condition: `${row}.session_id = ? AND `, values: [sessionId] };
+  const id = `(SELECT r.id FROM assistant_sessions r WHERE r.no = s.lo / ${SPAN})`;
+  return { condition: `${row}.session_id = ${id} AND `, values: [] };
+}
+
+/** Rows of messages by their numbers, all of one session where it is given; `columns` are those of `m` and hold `n`. */
 export function* findRows<R extends { readonly n: number }>(
   sql: Dialect,
   numbers: readonly number[],
   columns: string,
+  sessionId: string | null | undefined,
 ): Operation<Map<number, R>> {
   if (numbers.length === 0) return new Map();
-  const rows = yield* all<R>(
-    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN assistant_messages m WHERE m.n = s.lo`,
+  const { condition, values } = inRange(sql, "m", sessionId);
+  // See `inRanges`.
+  const rows = sql.namesSessions
+    ? `LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
+    : "assistant_messages m WHERE m.n = s.lo";
+  const found = yield* all<R>(
+    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN ${rows}`,
     JSON.stringify(numbers.map((rowId) => [0, rowId, rowId])),
+    ...values,
   );
-  return new Map(rows.map((row) => [row.n, row]));
+  return new Map(found.map((row) => [row.n, row]));
 }

@@ -5,6 +5,7 @@ import { queryTerms, type TermSequences } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect, RowRange, SearchDialect } from "../../engine/dialect.js";
 import { column, type Operation } from "../../engine/operation.js";
+import { ownOf, rowsOf } from "../../engine/session-rows.js";
 import { sessionOf } from "../row-id.js";
 import { readHits } from "./search-hits.js";
 import { acceptRows, findRows, openScope, type Scope } from "./search-scope.js";
@@ -56,7 +57,7 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
   const sequences = queryTerms(query);
   return function* (range, depth) {
     const { matches, complete } = yield* findMatches(searchOf(sql), sequences, range, depth);
-    const branches = yield* branchesOf(sql, messagesOf(matches));
+    const branches = yield* branchesOf(sql, messagesOf(matches), range?.sessionId);
     const around = { sessionOf, branchOf: (rowId: number) => branches.get(rowId) };
     return { ranked: rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain }), complete };
   };
@@ -74,17 +75,24 @@ function* findMatches(search: SearchDialect, sequences: TermSequences, range: Ro
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.
-function* branchesOf(sql: Dialect, messages: Float64Array): Operation<ReadonlyMap<number, number>> {
+function* branchesOf(
+  sql: Dialect,
+  messages: Float64Array,
+  sessionId: string | null | undefined,
+): Operation<ReadonlyMap<number, number>> {
   const sessions = [...new Set(messages.map(sessionOf))];
   if (sessions.length === 0) return new Map();
+  const own = typeof sessionId === "string" ? rowsOf(sql, sessionId, 0) : null;
   const found = yield* column<number>(
     // A join of many sessions would be planned as one with all branches of the store.
-    `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.no = s.lo) IS NOT NULL`,
+    `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b
+       WHERE ${own === null ? "" : ownOf(own, "b")}b.no = s.lo) IS NOT NULL`,
     JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
+    ...(own?.ids ?? []),
   );
   const forked = new Set(found.map(Number));
   if (forked.size === 0) return new Map();
   const among = Array.from(messages).filter((rowId) => forked.has(sessionOf(rowId)));
-  const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch");
+  const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch", sessionId);
   return new Map([...rows.values()].map(({ n: rowId, branch }) => [rowId, branch]));
 }

@@ -2,6 +2,7 @@ import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
 import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
 import { APPEND, APPEND_ALL, PATH } from "../functions.js";
+import { primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
 
@@ -142,21 +143,11 @@ function setAside(table: string, added: string, columns: string): string {
 END $$`;
 }
 
-// Gives a table the primary key that it should have. One with more columns stays: an owner may put a tenant before them.
-function primaryKey(table: string, columns: string): string {
-  return `DO $$ DECLARE old TEXT; BEGIN
-  SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
-    AND cardinality(conkey) < ${columns.split(",").length};
-  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
-  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
-    ALTER TABLE ${table} ADD PRIMARY KEY (${columns});
-  END IF;
-END $$`;
-}
-
 // Messages and compactions that were set aside get their place. A later version indexes them, and the entries.
 function* placeRows(sql: Dialect, schema: string | null): Operation<void> {
-  const unindexed = { ...sql, search: null };
+  // A script may have made the tables of a later version already.
+  const namesSessions = (yield* sql.columns("assistant_branches")).includes("session_id");
+  const unindexed = { ...sql, search: null, namesSessions };
   yield* copyMessages(unindexed);
   yield* copyCompactions(unindexed);
   for (const table of [`${OLD}assistant_messages`, `${OLD}assistant_compactions`]) {

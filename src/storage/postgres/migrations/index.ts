@@ -9,6 +9,7 @@ import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
 import { lockSessions } from "./009-session-locks.js";
 import { shortenPendingLists } from "./010-short-pending-lists.js";
+import { nameSessions } from "./011-rows-by-session.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -22,4 +23,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   addListsAndSums,
   lockSessions,
   shortenPendingLists,
+  nameSessions,
 ];

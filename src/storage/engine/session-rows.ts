@@ -1,0 +1,44 @@
+/**
+ * The rows of one session, and how a statement says so. Where rows name their session, each statement does; where their
+ * numbers alone tell, these fragments are empty and bind nothing. So an operation is written once.
+ */
+export interface SessionRows {
+  readonly id: string;
+  /** The session's number, which the row ids begin with. */
+  readonly no: number;
+  readonly namesSessions: boolean;
+  /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
+  readonly own: "" | "session_id = ? AND ";
+  readonly registered: "" | "id = ? AND ";
+  readonly ids: readonly string[];
+  /** Begins the columns of an INSERT, and the values, which bind `ids` as well. */
+  readonly column: "" | "session_id, ";
+  readonly mark: "" | "?, ";
+}
+
+/** See `Dialect`. */
+interface Naming {
+  readonly namesSessions: boolean;
+}
+
+const NAMED = { own: "session_id = ? AND ", registered: "id = ? AND ", column: "session_id, ", mark: "?, " } as const;
+const NUMBERED = { own: "", registered: "", ids: [], column: "", mark: "" } as const;
+
+export function rowsOf({ namesSessions }: Naming, id: string, no: number): SessionRows {
+  return namesSessions ? { id, no, namesSessions, ids: [id], ...NAMED } : { id, no, namesSessions, ...NUMBERED };
+}
+
+/** `own` of the rows that a statement calls `alias`. */
+export function ownOf({ namesSessions }: Naming, alias: string): string {
+  return namesSessions ? `${alias}.${NAMED.own}` : "";
+}
+
+/** Begins a condition that is true for rows of one session. */
+export function sameSession({ namesSessions }: Naming, row: string, other: string): string {
+  return namesSessions ? `${row}.session_id = ${other}.session_id AND ` : "";
+}
+
+/** The same of a row and the session `s`. */
+export function ofSession({ namesSessions }: Naming, row: string): string {
+  return namesSessions ? `${row}.session_id = s.id AND ` : "";
+}

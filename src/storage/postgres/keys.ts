@@ -1,0 +1,15 @@
+/** Gives a table the primary key that it should have. One with as many columns, or more, stays: an owner may put a tenant before them. */
+export function primaryKey(table: string, columns: string): string {
+  return `DO $$ DECLARE old TEXT; BEGIN
+  SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
+    AND cardinality(conkey) < ${columns.split(",").length};
+  IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
+  IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
+    ALTER TABLE ${table} ADD PRIMARY KEY (${columns});
+  END IF;
+END $$`;
+}
+
+/** True where a table lacks a column. */
+export const lacks = (table: string, column: string): string => `NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}' AND NOT attisdropped)`;
