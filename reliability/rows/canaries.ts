@@ -75,9 +75,10 @@ async function seenBy({ manager, chat }: Owner, foreign: readonly string[], isUs
 
 export const canaries: Row = {
   number: 25,
+  portable: true,
   title: "{size} canaries of sessions, users and tenants, looked for by all the others",
   target: "0 seen",
-  sizes: { SQLite: [2_000, 60], Postgres: [2_000, 60] },
+  sizes: { SQLite: [2_000, 60], Postgres: [2_000, 60], workerd: [2_000, 0] },
   async run(scene) {
     const leaked: string[] = [];
     let planted = 0;

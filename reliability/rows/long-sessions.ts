@@ -28,6 +28,7 @@ const open = (place: string): Store => sqlite(place, { synchronous: "normal" });
 
 export const appendCost: Row = {
   number: 20,
+  alone: true,
   title: "an append at 50,000 messages, against one at 1,000: medians of {size} in turn",
   target: "≤ 1.3 ×",
   sizes: { SQLite: [2_000, 400], Postgres: [2_000, 300] },
@@ -51,6 +52,7 @@ export const appendCost: Row = {
 
 export const coldOpen: Row = {
   number: 21,
+  alone: true,
   title: "a new store's first read, of the newest 50 of 10,000: median of {size}; on Postgres over an open connection",
   target: "≤ 10 ms on SQLite; on Postgres it is told",
   sizes: { SQLite: [200, 30], Postgres: [200, 30] },
@@ -80,9 +82,10 @@ export const coldOpen: Row = {
 
 export const completeHistory: Row = {
   number: 22,
+  portable: true,
   title: "a session of {size} messages, read back as an array and as a stream each way",
   target: "all, in order",
-  sizes: { SQLite: [100_050, 20_050], Postgres: [100_050, 10_050] },
+  sizes: { SQLite: [100_050, 20_050], Postgres: [100_050, 10_050], workerd: [100_050, 0] },
   async run({ place, size, open: openAny }) {
     const store = openAny(await place());
     const session = Session.create(store);

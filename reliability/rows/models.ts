@@ -1,17 +1,17 @@
 import { memory } from "../../src/memory.js";
-import { postgres } from "../../src/postgres.js";
 import { sqlite } from "../../src/sqlite.js";
+import type { Store } from "../../src/storage/contract.js";
 import { openDatabase } from "../../test/store/databases.js";
 import { FuzzRun, type FuzzTarget } from "../../test/store/fuzz-run.js";
 import type { Row, Scene } from "../tools/row.js";
 
 /** After so many commands the next run begins with an empty store. */
 const PER_RUN = 250;
-/** After so many runs, of sessions that were deleted, on one Postgres database the next one comes. */
+/** After so many runs, of sessions that were deleted, the next one has a new database. */
 const RUNS_PER_DATABASE = 200;
 
-/** Gives each run what it works on. SQLite and Postgres are opened anew in the middle of a run. */
-function targets({ engine, place }: Scene): () => Promise<FuzzTarget> {
+/** Gives each run what it works on. SQLite is opened anew in the middle of a run. */
+function targets({ engine, place, open }: Scene): () => Promise<FuzzTarget> {
   if (engine === "SQLite") {
     return async () => {
       const database = openDatabase();
@@ -29,12 +29,14 @@ function targets({ engine, place }: Scene): () => Promise<FuzzTarget> {
     };
   }
   let runs = 0;
-  let store = postgres("postgres://127.0.0.1/none");
+  let used: Store | undefined;
   return async () => {
-    if (runs++ % RUNS_PER_DATABASE === 0) {
-      await store.close();
-      store = postgres(await place());
+    if (used === undefined || runs % RUNS_PER_DATABASE === 0) {
+      await used?.close();
+      used = open(await place());
     }
+    runs += 1;
+    const store = used;
     const { sessions } = await store.sessions.list({});
     for (const { id } of sessions) await store.sessions.delete(id);
     return { open: () => store, finish: async () => [] };
@@ -43,6 +45,7 @@ function targets({ engine, place }: Scene): () => Promise<FuzzTarget> {
 
 const modelRow = (number: number, sizes: Row["sizes"]): Row => ({
   number,
+  portable: true,
   title: "{size} random commands beside a model: what each gives, and all reads after every tenth",
   target: "0 divergence",
   sizes,
@@ -63,5 +66,9 @@ const modelRow = (number: number, sizes: Row["sizes"]): Row => ({
   },
 });
 
-export const embeddedModels = modelRow(14, { SQLite: [1_000_000, 2_000], memory: [1_000_000, 1_000] });
+export const embeddedModels = modelRow(14, {
+  SQLite: [1_000_000, 2_000],
+  memory: [1_000_000, 1_000],
+  workerd: [20_000, 0],
+});
 export const postgresModels = modelRow(15, { Postgres: [100_000, 500] });

@@ -48,6 +48,7 @@ export const eightProcesses: Row = {
 
 export const fullWriters: Row = {
   number: 12,
+  alone: true,
   title: '8 writers on one file with `synchronous: "full"`, each with {size} appends',
   target: "0 refused; the longest wait is told",
   sizes: { SQLite: [500, 60] },

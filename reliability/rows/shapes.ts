@@ -42,9 +42,10 @@ const shape = fc.record(
 /** A message of any shape is read back as JSON shows it, or it is refused with an error that has a code. */
 export const shapes: Row = {
   number: 18,
+  portable: true,
   title: "{size} shapes of messages",
   target: "equal or a typed error",
-  sizes: { SQLite: [50_000, 2_000], Postgres: [50_000, 1_000], memory: [50_000, 2_000] },
+  sizes: { SQLite: [50_000, 2_000], Postgres: [50_000, 1_000], memory: [50_000, 2_000], workerd: [50_000, 0] },
   async run({ place, open, size }) {
     const store = open(await place());
     const wrong: string[] = [];

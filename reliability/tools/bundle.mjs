@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { entryPoints } from "../../scripts/entry-points.mjs";
 import { studioDefine } from "../../scripts/studio-page.mjs";
+import { inPlace } from "./in-place.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -39,16 +39,3 @@ export async function bundlePrograms() {
   });
   return outdir;
 }
-
-/** A bundled module finds what lies beside its source. */
-const inPlace = {
-  name: "in-place",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/(test|reliability)\/.*\.ts$/ }, ({ path }) => ({
-      contents: readFileSync(path, "utf8")
-        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
-        .replaceAll("import.meta.url", JSON.stringify(`file://${path}`)),
-      loader: "ts",
-    }));
-  },
-};

@@ -14,7 +14,7 @@ export interface Figure extends Result {
   /** UTC. */
   readonly date: string;
   readonly commit: string;
-  /** `load`: how many programs ran beside it when the run began. */
+  /** `load`: how many programs wanted a processor when the run began. */
   readonly machine: { readonly node: string; readonly cpu: string; readonly load: number };
 }
 
@@ -42,7 +42,7 @@ export function publishFigures(figures: readonly Figure[]): void {
   const isNew = (old: Figure) => figures.some((figure) => figure.title === old.title && figure.engine === old.engine);
   const isKnown = (old: Figure) => ROWS.some(({ title }) => title === old.title);
   const all = [...older.filter((figure) => isKnown(figure) && !isNew(figure)), ...figures].sort(
-    (a, b) => a.number - b.number,
+    (a, b) => placeOf(a) - placeOf(b),
   );
   write(
     PUBLISHED,
@@ -52,6 +52,12 @@ export function publishFigures(figures: readonly Figure[]): void {
   const [opening, closing] = ["<!-- figures -->", "<!-- /figures -->"];
   const [head, tail] = [page.indexOf(opening) + opening.length, page.indexOf(closing)];
   writeFileSync(PAGE, `${page.slice(0, head)}\n${tableOf(all)}\n${page.slice(tail)}`);
+}
+
+/** Where a figure stands: rows in their order, and each row's engines in theirs. */
+function placeOf({ title, engine }: Figure): number {
+  const index = ROWS.findIndex((row) => row.title === title);
+  return index + Object.keys(ROWS[index]?.sizes ?? {}).indexOf(engine) / 10;
 }
 
 function tableOf(figures: readonly Figure[]): string {

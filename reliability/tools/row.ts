@@ -12,6 +12,10 @@ export interface Row {
   readonly target: string;
   /** The engines that it is measured on, each with how much is done in a whole run and in a quick one; 0 leaves it out. */
   readonly sizes: Readonly<Partial<Record<Engine, readonly [whole: number, quick: number]>>>;
+  /** It measures a time, so no other row runs beside it. */
+  readonly alone?: boolean;
+  /** It needs nothing of Node: on workerd it runs in a Durable Object, see `row-worker.ts`. */
+  readonly portable?: boolean;
   /** It makes file systems of its own. */
   readonly mounts?: boolean;
   run(scene: Scene): Promise<Result>;

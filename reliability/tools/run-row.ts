@@ -9,13 +9,17 @@ const [index = "", engine = "", size = "", folder = "", postgres = ""] = process
 const row = ROWS[Number(index)];
 if (row === undefined) throw new RangeError(`There is no row at ${index}.`);
 const programs = dirname(fileURLToPath(process.argv[1] === undefined ? "" : `file://${process.argv[1]}`));
-const result = await row.run({
-  engine: engine as Engine,
-  size: Number(size),
-  folder,
-  programs,
-  postgres,
-  place: () => newPlace(engine, folder, postgres),
-  open: openStore,
-});
+const result =
+  engine === "workerd" && row.portable
+    ? // Loading it starts workerd, to see whether it is there.
+      await (await import("./in-worker.js")).runInWorker(row.number, Number(size))
+    : await row.run({
+        engine: engine as Engine,
+        size: Number(size),
+        folder,
+        programs,
+        postgres,
+        place: () => newPlace(engine, folder, postgres),
+        open: openStore,
+      });
 process.stdout.write(`\n${JSON.stringify(result)}\n`, () => process.exit());

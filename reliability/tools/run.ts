@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ENGINES, type Server, startServer } from "../../test/postgres/engines.js";
+import { inLanes } from "./process.js";
 import { type Figure, printFigure, publishFigures, saveFigures } from "./report.js";
 import type { Engine, Result, Row } from "./row.js";
 import { ROWS } from "./rows.js";
@@ -17,52 +18,70 @@ export interface Run {
   readonly publish: boolean;
 }
 
-/** Runs the rows in their order, says each figure as soon as it is known, and gives how many missed their targets. */
+interface Job {
+  readonly row: Row;
+  readonly engine: Engine;
+  readonly size: number;
+}
+
+/**
+ * Runs the rows, as many beside each other as there are processors, and those that measure a time alone, at the end. Says
+ * each figure as soon as it is known, and gives how many missed their targets.
+ */
 export async function runRows({ folder: programs, quick, only, on, publish }: Run): Promise<number> {
-  const chosen = ROWS.filter(({ number }) => only === undefined || only.includes(String(number)));
+  const jobs = jobsOf({ quick, only, on });
+  const [together, alone] = [jobs.filter(({ row }) => !row.alone), jobs.filter(({ row }) => row.alone)];
   const folder = mkdtempSync(join(tmpdir(), "stemma-reliability-"));
-  const engine = ENGINES.find(({ binaries }) => binaries !== null);
-  const isOn = (name: string) => on?.includes(name) ?? true;
-  const needsServer = isOn("Postgres") && chosen.some(({ sizes }) => sizes.Postgres !== undefined);
-  let server: Server | undefined;
+  const server = ENGINES.find(({ binaries }) => binaries !== null);
+  const needsServer = server !== undefined && jobs.some(({ engine }) => engine === "Postgres");
   const figures: Figure[] = [];
   const machine = { node: process.version, cpu: `${cpus().length} × ${cpus()[0]?.model}`, load: loadavg()[0] ?? 0 };
+  let running: Server | undefined;
+  const begun = performance.now();
+  const measure = async ({ row, engine, size }: Job): Promise<void> => {
+    const started = performance.now();
+    const place = mkdtempSync(join(folder, "row-"));
+    const args = [String(ROWS.indexOf(row)), engine, String(size), place, running?.url ?? ""];
+    const result = await runRow(row, args, programs);
+    rmSync(place, { recursive: true, force: true });
+    const seconds = Math.round((performance.now() - started) / 100) / 10;
+    const { number, title, target } = row;
+    const figure = { number, title, target, engine, size, seconds, ...commit(), machine, ...result };
+    figures.push(figure);
+    printFigure(figure);
+    saveFigures(figures);
+    // Kept as it goes: a whole run takes long.
+    if (publish) publishFigures(figures);
+  };
   try {
-    if (needsServer && engine !== undefined) server = await startServer(engine);
-    for (const row of chosen) {
-      for (const [name, sizes] of Object.entries(row.sizes)) {
-        const size = sizes[quick ? 1 : 0];
-        if (size === 0 || !isOn(name)) continue;
-        const started = performance.now();
-        const place = mkdtempSync(join(folder, "row-"));
-        const result = await runRow(
-          row,
-          [String(ROWS.indexOf(row)), name, String(size), place, server?.url ?? ""],
-          programs,
-        );
-        rmSync(place, { recursive: true, force: true });
-        const seconds = Math.round((performance.now() - started) / 100) / 10;
-        const { number, title, target } = row;
-        figures.push({ number, title, target, engine: name as Engine, size, seconds, ...commit(), machine, ...result });
-        printFigure(figures.at(-1) as Figure);
-        saveFigures(figures);
-        // Kept as it goes: a whole run takes long.
-        if (publish) publishFigures(figures);
-      }
-    }
+    if (needsServer) running = await startServer(server);
+    await inLanes(together.length, availableParallelism(), (_, index) => measure(together[index] as Job));
+    for (const job of alone) await measure(job);
   } finally {
     // The server's process does not keep this one alive while it ends.
     const waiting = setInterval(() => {}, 1_000);
-    await server?.stop();
+    await running?.stop();
     clearInterval(waiting);
     rmSync(folder, { recursive: true, force: true });
   }
   const missed = figures.filter(({ met }) => !met).length;
-  const seconds = figures.reduce((sum, figure) => sum + figure.seconds, 0);
+  const seconds = (performance.now() - begun) / 1000;
   console.log(
     `${figures.length - missed} of ${figures.length} figures meet their targets, in ${seconds.toFixed(0)} s.`,
   );
   return missed;
+}
+
+function jobsOf({ quick, only, on }: Pick<Run, "quick" | "only" | "on">): Job[] {
+  return ROWS.filter(({ number }) => only?.includes(String(number)) ?? true)
+    .flatMap((row) =>
+      Object.entries(row.sizes).map(([engine, sizes]) => ({
+        row,
+        engine: engine as Engine,
+        size: sizes[quick ? 1 : 0],
+      })),
+    )
+    .filter(({ engine, size }) => size > 0 && (on?.includes(engine) ?? true));
 }
 
 // A row that ends without a result has missed.

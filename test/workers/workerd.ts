@@ -72,7 +72,9 @@ async function bundle<W>({ entry, plugins, node = false }: WorkerDefinition<W>):
 const NODE_MODULES = {
   alias: Object.fromEntries(builtinModules.filter((name) => !/^_|:/.test(name)).map((name) => [name, `node:${name}`])),
   external: ["node:*", "cloudflare:*"],
-  banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("/worker.js");' },
+  banner: {
+    js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom("/worker.js");',
+  },
 } satisfies BuildOptions;
 
 // Why workerd cannot run here, or null. On CI it must.
