@@ -9,10 +9,27 @@ export const langgraph = {
   open: (folder) => langgraph.reopen(join(folder, "checkpoints.db")),
   reopen(path) {
     const db = openDatabase(path);
-    const saver = new SqliteSaver(db);
-    const states = new Map();
-    const threadOf = (thread_id) => ({ configurable: { thread_id, checkpoint_ns: "" } });
-    const put = async (sessionId, added) => {
+    const { put, history } = graphOn(new SqliteSaver(db));
+    return {
+      path,
+      db,
+      fill: put,
+      async appendEach(sessionId, messages) {
+        for (const message of messages) await put(sessionId, [message]);
+      },
+      history,
+      last: async (sessionId, count) => (await history(sessionId)).slice(-count),
+      close: () => db.close(),
+    };
+  },
+};
+
+/** What a graph does of which each step adds messages: it stores a checkpoint, and reads the newest. */
+export function graphOn(saver) {
+  const states = new Map();
+  const threadOf = (thread_id) => ({ configurable: { thread_id, checkpoint_ns: "" } });
+  return {
+    async put(sessionId, added) {
       const state = states.get(sessionId) ?? { messages: [], version: 0, config: threadOf(sessionId) };
       const version = state.version + 1;
       const messages = [...state.messages, ...added];
@@ -27,18 +44,7 @@ export const langgraph = {
       const metadata = { source: "loop", step: version, parents: {} };
       const config = await saver.put(state.config, checkpoint, metadata, { messages: version });
       states.set(sessionId, { messages, version, config });
-    };
-    const history = async (sessionId) => (await saver.getTuple(threadOf(sessionId))).checkpoint.channel_values.messages;
-    return {
-      path,
-      db,
-      fill: put,
-      async appendEach(sessionId, messages) {
-        for (const message of messages) await put(sessionId, [message]);
-      },
-      history,
-      last: async (sessionId, count) => (await history(sessionId)).slice(-count),
-      close: () => db.close(),
-    };
-  },
-};
+    },
+    history: async (sessionId) => (await saver.getTuple(threadOf(sessionId))).checkpoint.channel_values.messages,
+  };
+}

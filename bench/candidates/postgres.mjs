@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { PostgresSessionProvider } from "agents-0.22/experimental/memory/session";
 import pg from "pg";
 import { MAIN } from "../datasets.mjs";
 import { postgres, Session, SessionManager } from "../stemma.mjs";
+import { graphOn } from "./langgraph.mjs";
 import { configure } from "./stemma.mjs";
 
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
@@ -109,6 +111,18 @@ const startAgents22 = async (client) => {
     history: (sessionId) => provider(sessionId).getHistory(),
   };
 };
+/** LangGraph's Postgres checkpointer, whose tables stand in the client's schema. */
+const startLanggraph = async (client, schema) => {
+  // It takes connections of a pool, of which it uses one at a time.
+  const query = (...given) => client.query(...given);
+  const pool = { query, connect: async () => ({ query, release() {} }) };
+  const saver = new PostgresSaver(pool, undefined, { schema });
+  await saver.setup();
+  const { put, history } = graphOn(saver);
+  return { fill: put, append: (sessionId, message) => put(sessionId, [message]), history };
+};
+export const langgraphPostgres = { ...candidate("LangGraph checkpointer", startLanggraph), appendsPerTurn: 1 };
+
 export const agents22Postgres = { ...candidate("agents@0.22 provider", startAgents22), appendsPerTurn: 1 };
 
 function candidate(name, start) {
@@ -123,7 +137,7 @@ function candidate(name, start) {
       });
       await client.connect();
       await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-      const started = await start(client);
+      const started = await start(client, schema);
       return {
         fill: (sessionId, messages) => fillDocumented(client, sessionId, messages),
         ...started,

@@ -1,4 +1,4 @@
-import { agents22Postgres, barePostgres, stemmaPostgres } from "../candidates/postgres.mjs";
+import { agents22Postgres, barePostgres, langgraphPostgres, stemmaPostgres } from "../candidates/postgres.mjs";
 import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { ratios, runInTurns } from "../runner.mjs";
@@ -15,7 +15,7 @@ export async function measurePostgres({ quick, datasets, scales, clock, turns, r
   const proxy = await startProxy(server.port);
   const candidates = new Map();
   try {
-    for (const candidate of [barePostgres, stemmaPostgres, agents22Postgres]) {
+    for (const candidate of [barePostgres, stemmaPostgres, agents22Postgres, langgraphPostgres]) {
       const opened = await candidate.open(server.port);
       await fillDataset(candidate.name, opened, datasets.conversation(count));
       candidates.set(candidate, opened);
