@@ -73,10 +73,10 @@ function legend(candidates) {
   });
 }
 
-function text(left, top, words, attributes = "") {
+export function text(left, top, words, attributes = "") {
   return `<text x="${left.toFixed(1)}" y="${top}" fill="#222" ${attributes}>${escapeXml(words)}</text>`;
 }
 
-function escapeXml(words) {
+export function escapeXml(words) {
   return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -14,10 +14,10 @@ import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
 import { Learner } from "./learning/learner.js";
 import type { LearnerOptions } from "./learning/learning-run.js";
+import { loadedBackend } from "./loaded-backend.js";
 import { MessageWrites } from "./message-writes.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
-import { providerBackend } from "./provider-backend.js";
 import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
@@ -60,7 +60,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const kept = provider instanceof StoreSessionProvider ? provider : null;
   const messagesHold = providerSkillLog(provider);
   const open = async (): Promise<void> => kept?.store.migrate();
-  const backend = kept?.backend ?? providerBackend(provider, sessionId, messagesHold);
+  const backend = kept?.backend ?? loadedBackend(provider, sessionId, messagesHold);
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
   const store = wired?.store ?? null;

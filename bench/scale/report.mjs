@@ -1,0 +1,41 @@
+// The curves as a table of Markdown, as JSON and as a plot.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { show } from "../cells.mjs";
+import { drawCurves } from "./plot.mjs";
+
+const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
+const PUBLISHED = fileURLToPath(new URL("../../docs/scaling", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/scaling.md", import.meta.url));
+const [OPENING, CLOSING] = ["<!-- curves -->", "<!-- /curves -->"];
+
+/** Prints the curves, and writes them; with `publish` where the page shows them. */
+export function report(curves, publish) {
+  const made = `On ${new Date().toISOString().slice(0, 10)}: Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}.`;
+  const table = `${tableOf(curves)}\n\n${made}`;
+  console.log(`\n${table}`);
+  const folder = publish ? PUBLISHED : RESULTS;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "curves.json"), `${JSON.stringify({ made, curves }, undefined, 1)}\n`);
+  writeFileSync(join(folder, "curves.svg"), drawCurves(curves));
+  if (!publish) return;
+  const page = readFileSync(PAGE, "utf8");
+  const [head, tail] = [page.indexOf(OPENING) + OPENING.length, page.indexOf(CLOSING)];
+  writeFileSync(PAGE, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
+}
+
+function tableOf(curves) {
+  const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ size }) => size)))].sort((a, b) => a - b);
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  const rows = curves.map(({ store, work, points }) => {
+    const cells = sizes.map((size) => points.find((point) => point.size === size));
+    // Against 10,000: below that, everything is in the cache.
+    const [first, last] = [cells[1] ?? cells[0], points.at(-1)];
+    const ratio = first === undefined || last === undefined ? "" : show(last.median / first.median, "×");
+    return line([`${store}: ${work}`, ...cells.map((point) => (point ? show(point.median, "") : "–")), ratio]);
+  });
+  const head = ["Milliseconds, medians", ...sizes.map((size) => size.toLocaleString("en")), "largest ÷ 10,000"];
+  return [line(head), `| --- |${" --: |".repeat(sizes.length + 1)}`, ...rows].join("\n");
+}
