@@ -389,6 +389,11 @@ export const branches = defineTopic("branches", (it) => {
     expect(await store.session("copy").compactions()).toEqual(await session.getCompactions());
   });
 
+  it("registers the session of a tree without messages", async ({ store }) => {
+    expect(await store.session("copy").importTree({ messages: [] })).toEqual({ inserted: 0 });
+    expect((await store.sessions.get("copy"))?.id).toBe("copy");
+  });
+
   it(
     "refuses a tree with an unknown parent, range or leaf, and stores none of it",
     ["transactions"],

@@ -67,6 +67,8 @@ export const postgresNative: NativeOperations = {
   },
 
   *importMessages(sql, sessionId, messages) {
+    // The session is registered all the same.
+    if (messages.length === 0) return yield* importMessages(sql, sessionId, messages);
     let inserted = 0;
     for (const some of batches(messages)) {
       const [one] = some;
