@@ -1,6 +1,8 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { message } from "../../src/testing/samples.js";
 
 const facts = { sessionId: "one", label: "facts" };
 
@@ -46,5 +48,40 @@ describe("a check of rows beside the messages", () => {
     expect(found?.problems).toHaveLength(150 + 151 + 151);
     expect(found?.repaired).toBe(150 + 151 + 151);
     expect(await store.check?.()).toMatchObject({ ok: true });
+  });
+});
+
+describe("messages of two sessions", () => {
+  async function fill() {
+    const { database, store } = open();
+    const [one, two] = ["one", "two"].map((id) => Session.create(store).forSession(id)) as [Session, Session];
+    for (const session of [one, two]) await session.appendAll(["a", "b", "c"].map((id) => message(id, `${id} is due`)));
+    return { database, store, one, two };
+  }
+
+  it("are found under a summary whose end stands in the other session, which covers none", async () => {
+    const { database, store, one } = await fill();
+    const { id } = await one.addCompaction("What was due.", "a", "b");
+    expect((await one.search("due")).map(({ coveredBy }) => coveredBy?.length)).toEqual(
+      expect.arrayContaining([0, 1, 1]),
+    );
+    database.exec(
+      "UPDATE assistant_compactions SET to_n = (SELECT max(n) FROM assistant_messages WHERE session_id = 'two')",
+    );
+    expect((await one.search("due")).map(({ coveredBy }) => coveredBy)).toEqual([[], [], []]);
+    expect((await store.check?.())?.problems).toMatchObject([{ id }]);
+  });
+
+  it("are mended where a session's id is no UTF-8 any more", async () => {
+    const { database, store, two } = await fill();
+    // "tw" and the second half of a character.
+    database.exec(
+      "UPDATE assistant_messages SET session_id = CAST(x'7477ef' AS TEXT) WHERE session_id = 'two' AND id = 'b'",
+    );
+    const found = await store.check?.({ repair: true });
+    expect(found?.problems.length).toBeGreaterThan(0);
+    expect(found?.repaired).toBe(found?.problems.length);
+    expect(await store.check?.()).toMatchObject({ ok: true });
+    expect((await two.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
-import { ownOf } from "../engine/session-rows.js";
+import { ownOf, rowsOf } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
 import { findSessionNumber, isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
@@ -61,7 +61,7 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
     if (named !== null && isUsable && (yield* isEmpty(named))) {
       return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", sessionNumber, id);
     }
-    return yield* moveMessages(sql, group, yield* idsOf(group));
+    return yield* moveMessages(sql, group, yield* rowsOfGroup(group));
   }
   const own = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? AND session_id = ? LIMIT 1";
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
@@ -70,11 +70,12 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
     if (named !== null) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named);
     return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, sessionNumber);
   }
-  const adopted = isMixed ? yield* idsOfOwner(group, owner, named === null) : [];
-  for (const messageId of adopted) {
-    yield* run("UPDATE assistant_messages SET session_id = ? WHERE session_id = ? AND id = ?", owner, id, messageId);
+  const adopted = isMixed ? yield* rowsOfOwner(group, owner, named === null) : [];
+  const { own: ofGroup, ids } = rowsOf(sql, id, sessionNumber);
+  for (const rowId of adopted) {
+    yield* run(`UPDATE assistant_messages SET session_id = ? WHERE ${ofGroup}n = ?`, owner, ...ids, rowId);
   }
-  yield* moveMessages(sql, group, yield* idsOf(group));
+  yield* moveMessages(sql, group, yield* rowsOfGroup(group));
 }
 
 /** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
@@ -126,22 +127,31 @@ function* isEmpty(sessionNumber: number): Operation<boolean> {
   return (yield* first(some, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
 }
 
-function idsOf({ no: sessionNumber, session_id }: Misplaced): Operation<string[]> {
-  const query = `SELECT id FROM assistant_messages WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`;
-  return column<string>(query, sessionNumber, session_id);
+interface NamedRow {
+  readonly n: number;
+  readonly session_id: string;
+}
+
+// What a damaged text is read as, is another text when it is bound: so a group's rows are told apart here.
+const inGroup = (rows: readonly NamedRow[], { session_id }: Misplaced): number[] =>
+  rows.filter((row) => row.session_id === session_id).map(({ n: rowId }) => rowId);
+
+function* rowsOfGroup(group: Misplaced): Operation<number[]> {
+  const query = `SELECT n, session_id FROM assistant_messages WHERE n / ${SPAN} = ? ORDER BY n`;
+  return inGroup(yield* all<NamedRow>(query, group.no), group);
 }
 
 // Of the rows in another session's range those that are its own: their parents are there, or the session that they name is not.
-function idsOfOwner({ no: sessionNumber, session_id }: Misplaced, owner: string, all: boolean): Operation<string[]> {
-  return column<string>(
-    `SELECT m.id FROM assistant_messages m WHERE m.n / ${SPAN} = ? AND m.session_id = ?
-     AND (${all ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
+function* rowsOfOwner(group: Misplaced, owner: string, isGone: boolean): Operation<number[]> {
+  const rows = yield* all<NamedRow>(
+    `SELECT m.n AS n, m.session_id AS session_id FROM assistant_messages m WHERE m.n / ${SPAN} = ?
+     AND (${isGone ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
      AND NOT EXISTS (SELECT 1 FROM assistant_messages o WHERE o.session_id = ? AND o.id = m.id) ORDER BY m.n`,
-    sessionNumber,
-    session_id,
-    ...(all ? [] : [owner]),
+    group.no,
+    ...(isGone ? [] : [owner]),
     owner,
   );
+  return inGroup(rows, group);
 }
 
 // Puts rows behind the newest of the session that they name, with what stands outside them. Where they belong in its tree is
@@ -149,22 +159,17 @@ function idsOfOwner({ no: sessionNumber, session_id }: Misplaced, owner: string,
 function* moveMessages(
   sql: Dialect,
   { no: sessionNumber, session_id: id }: Misplaced,
-  ids: readonly string[],
+  rowIds: readonly number[],
 ): Operation<void> {
-  if (ids.length === 0) return;
+  if (rowIds.length === 0) return;
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
   const name = sql.namesSessions ? "session_id = ?, " : "";
   let newest = head.newest?.n ?? floorOf(head.no);
-  for (const messageId of ids) {
-    const old = yield* first<{ n: number }>(
-      "SELECT n FROM assistant_messages WHERE session_id = ? AND id = ?",
-      id,
-      messageId,
-    );
+  for (const from of rowIds) {
     newest = nextPosition(head.no, newest);
-    yield* run("UPDATE assistant_messages SET n = ? WHERE session_id = ? AND id = ?", newest, id, messageId);
-    const from = old?.n ?? 0;
+    const place = [newest, id, ...rows.ids, from];
+    yield* run(`UPDATE assistant_messages SET n = ?, session_id = ? WHERE ${rows.own}n = ?`, ...place);
     yield* run(
       `UPDATE assistant_media_refs SET ${name}no = ?, n = ? WHERE no = ? AND n = ?`,
       ...[...rows.ids, head.no, newest],

@@ -105,9 +105,9 @@ function* compactionsOver(
   );
   for (const { id, from_n, to_n, branch } of compactions) {
     const within = rows.filter(({ n: rowId }) => from_n <= rowId && rowId <= to_n);
-    // Where the end is gone, so is the path.
-    if (within.length === 0 || branch === null) continue;
-    const session = sessions.get(sessionOf(to_n)) as SessionRows;
+    const session = sessions.get(sessionOf(to_n));
+    // Where the end is gone, or stands in another session, so is the path.
+    if (within.length === 0 || branch === null || session === undefined) continue;
     const path = yield* findSegments(session, { n: to_n, branch }, passOver);
     for (const row of within) {
       if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), id]);
