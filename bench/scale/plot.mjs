@@ -55,6 +55,7 @@ function axesOf(store, x, y) {
   return [
     text(left, 22, store, 'font-size="14" font-weight="600"'),
     text(left, 38, "ms", 'fill-opacity="0.6"'),
+    text(width - right, height - bottom + 34, "messages", 'fill-opacity="0.6" text-anchor="end"'),
     ...x.ticks.flatMap((tick) => [
       `<line x1="${x(tick)}" x2="${x(tick)}" y1="${top}" y2="${height - bottom}" stroke="#eee"/>`,
       text(x(tick), height - bottom + 18, shortOf(tick), 'text-anchor="middle"'),

@@ -55,8 +55,8 @@ export function publishFigures(figures: readonly Figure[]): void {
 }
 
 /** Where a figure stands: rows in their order, and each row's engines in theirs. */
-function placeOf({ title, engine }: Figure): number {
-  const index = ROWS.findIndex((row) => row.title === title);
+function placeOf({ number, title, engine }: Figure): number {
+  const index = ROWS.findIndex((row) => row.number === number && row.title === title);
   return index + Object.keys(ROWS[index]?.sizes ?? {}).indexOf(engine) / 10;
 }
 
