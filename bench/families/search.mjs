@@ -14,7 +14,7 @@ import { verify } from "../verify.mjs";
 
 /** As many matches as a search scores at first of the rarest word; of each other one `FEWEST`. */
 export const DEPTH = 500;
-export const MESSAGES_OF_A_SESSION = 2 ** 28;
+const MESSAGES_OF_A_SESSION = 2 ** 28;
 
 /**
  * Full-text search of one long session, against a bare query of the same index that looks at as many matches: the ranking
@@ -23,8 +23,8 @@ export const MESSAGES_OF_A_SESSION = 2 ** 28;
 export async function measureSearch({ datasets, scales, clock, turns, report }) {
   const count = scales.large;
   const { db, session } = await datasets.open(stemma, count);
-  const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
-  const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
+  const range = rangeOf(db, MAIN);
+  const bounds = [range.lo, range.hi];
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
   const runner = createRunner(connectClient(db), "sqlite", { isPrepared: () => true });
   const selectBest = db.prepare(
@@ -37,10 +37,10 @@ export async function measureSearch({ datasets, scales, clock, turns, report }) 
     const quoted = queryTerms(parsed).map((sequence) => `"${sequence.join(" ")}"`);
     const expression = quoted.join(" OR ");
     const select = db.prepare(bareQuery(words.length));
-    const values = quoted.flatMap((word) => [word, ...range]);
+    const values = quoted.flatMap((word) => [word, ...bounds]);
     const tasks = {
       bare: { run: () => select.all(...values) },
-      unbounded: { run: () => selectBest.all(expression, ...range) },
+      unbounded: { run: () => selectBest.all(expression, ...bounds) },
       core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH)) },
       whole: { run: () => session(MAIN).search(query) },
     };
@@ -65,6 +65,12 @@ export async function measureSearch({ datasets, scales, clock, turns, report }) 
     report.row({ ...whole, against: "the same", values: ratios(times.whole, times.bare) });
     report.row({ ...whole, against: "the 20 best by BM25", values: ratios(times.whole, times.unbounded) });
   }
+}
+
+/** A session's range of row ids. */
+export function rangeOf(db, sessionId) {
+  const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(sessionId);
+  return { sessionId, lo: no * MESSAGES_OF_A_SESSION, hi: (no + 1) * MESSAGES_OF_A_SESSION - 1 };
 }
 
 // By hand: the same matches, scored by BM25, and the 20 best messages. The words are given rarest first.

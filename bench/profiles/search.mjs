@@ -1,6 +1,6 @@
 import { stemma } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { DEPTH, MESSAGES_OF_A_SESSION, queriesOf } from "../families/search.mjs";
+import { DEPTH, queriesOf, rangeOf } from "../families/search.mjs";
 import { spread } from "../runner.mjs";
 import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
 import { printTime } from "./print.mjs";
@@ -10,8 +10,7 @@ const RUNS = 1000;
 /** The statements of a ranking one by one, and what is left for the process. */
 export async function profileSearch({ datasets, messages }) {
   const { db } = await datasets.open(stemma, messages);
-  const no = db.prepare("SELECT no FROM assistant_sessions WHERE id = ?").pluck().get(MAIN);
-  const range = [no * MESSAGES_OF_A_SESSION, (no + 1) * MESSAGES_OF_A_SESSION - 1];
+  const range = rangeOf(db, MAIN);
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
   for (const [title, words] of Object.entries(queriesOf(datasets.conversation(messages)))) {
     const statements = new Map();
