@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, loadavg, platform } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cellsOf, show, spreadOf } from "./cells.mjs";
+import { cellsOf, show, spreadOf, verdictOf } from "./cells.mjs";
 import { sqliteVersion } from "./database.mjs";
 import { drawPlot } from "./plot.mjs";
 import { publishTables } from "./publish.mjs";
@@ -24,9 +24,7 @@ export function createReport({ run, out, publish }) {
     /** One line of the table: `values` of rounds, or one that is exact, and the target if there is one. */
     row({ work, against, target, values, unit = "×" }) {
       const { median, min, max } = spread(values);
-      const { atLeast = -Infinity, atMost = Infinity } = target ?? {};
-      const met = target === undefined ? null : median >= atLeast && median <= atMost;
-      const row = { work, against, target, unit, median, min, max, met, values };
+      const row = { work, against, target, unit, median, min, max, values };
       rows.push(row);
       console.log(lineOf(cellsOf(row)));
     },
@@ -52,9 +50,9 @@ export function createReport({ run, out, publish }) {
     progress: (name, seconds, cpuSeconds) =>
       console.log(`— ${name}: ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of CPU\n`),
     finish() {
-      const judged = rows.filter(({ met }) => met !== null);
-      const met = judged.filter((row) => row.met).length;
-      console.log(`${met} of ${judged.length} targets met.`);
+      const verdicts = rows.map(verdictOf).filter((verdict) => verdict !== null);
+      const count = (verdict) => verdicts.filter((one) => one === verdict).length;
+      console.log(`Of ${verdicts.length} targets, ${count("met")} are met and ${count("by median")} by the median.`);
       const results = { run, machine: { ...machine(), load }, rows, comparisons, counts, wires };
       const folder = publish ? PUBLISHED : (out ?? FOLDER);
       mkdirSync(folder, { recursive: true });
@@ -75,5 +73,5 @@ function machine() {
 const rounded = (_key, value) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
 
 function lineOf([verdict, goal, measured, range, work]) {
-  return `${verdict.padEnd(7)}${goal.padEnd(9)}${measured.padEnd(10)}${range.padEnd(18)}${work}`;
+  return `${verdict.padEnd(10)}${goal.padEnd(9)}${measured.padEnd(10)}${range.padEnd(18)}${work}`;
 }

@@ -4,9 +4,12 @@ import { openDatabase } from "../database.mjs";
 import { Session, sqlite } from "../stemma.mjs";
 
 const [path, sessionId] = process.argv.slice(2);
-const store = sqlite(openDatabase(path));
+const db = openDatabase(path);
+const store = sqlite(db);
 const session = Session.create(store).forSession(sessionId);
+// The store opens its tables, and SQLite fills its own cache of pages, which has a fixed size.
 await session.getPathLength();
+db.prepare("SELECT sum(length(content)) FROM assistant_messages").get();
 
 const before = process.memoryUsage.rss();
 let peak = before;
