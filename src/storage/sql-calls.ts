@@ -71,7 +71,7 @@ export function sqlCalls(
   // What is written first makes the session the user's, so it must be there.
   const registered = <K extends Kept, T>(key: K, operation: (key: K) => Operation<T>) =>
     function* (): Operation<T> {
-      if (!isScope(key.sessionId)) yield* makeRow(key.sessionId);
+      if (!isScope(key.sessionId)) yield* makeRow(sql, key.sessionId);
       return yield* operation(key);
     };
   // With another scope "" is no session.

@@ -93,7 +93,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           return writeKept(key.kind, key, (place) => blocks.appendBlock(sql, place, text, maxTokens, note));
         },
         delete: async (key) => {
-          await writeKept(key.kind, key, blocks.deleteBlock);
+          await writeKept(key.kind, key, (place) => blocks.deleteBlock(sql, place));
         },
         versions: (key) => searchKept(key.kind, key, blocks.readBlockVersions),
         list: (scope) => listKept(scope, (place) => lists.listBlocks(sql, place)),
@@ -103,7 +103,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           return runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId }));
         },
         importVersions: (key, found) =>
-          writeKept(key.kind, key, (place) => versions.importVersions(blocks.versionPlace(place), found)),
+          writeKept(key.kind, key, (place) => versions.importVersions(sql, blocks.versionPlace(place), found)),
       },
       entries: {
         count: (scope) => readKept("entries", scope, entries.countEntries),
@@ -121,7 +121,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           return writeKept("entries", scope, (place) => entries.deleteEntry(sql, place, key, note));
         },
         importVersions: (scope, key, found) =>
-          writeKept("entries", scope, (place) => versions.importVersions(entries.entryPlace(place, key), found)),
+          writeKept("entries", scope, (place) => versions.importVersions(sql, entries.entryPlace(place, key), found)),
         versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(place, key)),
         labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
         removed: (scope) => listKept(scope, (place) => lists.listRemoved(sql, place)),

@@ -12,15 +12,29 @@ export interface TestDatabase {
 
 let schemas = 0;
 
+export interface TargetOptions {
+  /** Gives the name of a new schema. */
+  readonly nextSchema?: () => string;
+  /** Makes the store in a schema, on the client that is given. */
+  readonly openStore?: (source: PostgresSource, schema: string) => Store;
+}
+
 /** A store in a schema of its own for each case, so that one database serves them all. */
-export function postgresTarget(name: string, database: () => TestDatabase): StoreTarget {
+export function postgresTarget(
+  name: string,
+  database: () => TestDatabase,
+  {
+    nextSchema = () => `s${process.pid}_${++schemas}`,
+    openStore = (source, schema) => postgres(source, { schema }),
+  }: TargetOptions = {},
+): StoreTarget {
   const schemaOf = new WeakMap<Store, string>();
   const openStores = new Map<string, number>();
   /** Schemas whose stores were all closed: emptying their tables is a hundred times faster than making new ones. */
   const free: string[] = [];
 
   const open = (source: PostgresSource, schema: string): Store => {
-    const store = postgres(source, { schema });
+    const store = openStore(source, schema);
     schemaOf.set(store, schema);
     openStores.set(schema, (openStores.get(schema) ?? 0) + 1);
     const { close } = store;
@@ -38,7 +52,7 @@ export function postgresTarget(name: string, database: () => TestDatabase): Stor
   };
   const emptySchema = async () => {
     const schema = free.pop();
-    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : `s${process.pid}_${++schemas}`;
+    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : nextSchema();
   };
   return {
     name,
@@ -70,8 +84,8 @@ async function emptyTables({ query }: TestDatabase, schema: string): Promise<boo
   if (tables.includes("assistant_embedder")) return false;
   const emptied = tables.filter((name) => name !== "assistant_schema");
   if (emptied.length === 0) return true;
-  // All in one statement, so that it is one round trip.
-  await query(`WITH ${emptied.map((name) => `of_${name} AS (DELETE FROM ${schema}.${name})`).join()} SELECT 1`);
+  // One statement, so that it is one round trip.
+  await query(`DO $$ BEGIN ${emptied.map((name) => `DELETE FROM ${schema}.${name};`).join(" ")} END $$`);
   return true;
 }
 

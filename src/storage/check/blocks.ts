@@ -28,10 +28,10 @@ export const BLOCKS = rowCheck<BlockRow>({
     [isWhole(row.version, 1), "Its version is no number from 1."],
     [isTime(row.updated_at), "When it was written is no time."],
   ],
-  *mend(row, write) {
+  *mend(sql, row, write) {
     const set = (column: string, value: string | number) =>
       write(`UPDATE cf_agents_context_blocks SET ${column} = ?`, value);
-    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(sql, row.session_id);
     if (!isWhole(row.version, 1)) yield* set("version", 1);
     if (!isTime(row.updated_at)) yield* set("updated_at", isoNow());
     if (isKind(row) || !isText(row.label)) return;

@@ -24,8 +24,8 @@ export const ENTRIES = rowCheck<EntryRow>({
     [row.value === null || isJson(row.value), "Its value is no JSON."],
     [isTime(row.created_at) && isTime(row.updated_at), "When it was written is no time."],
   ],
-  *mend(row, write) {
-    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
+  *mend(sql, row, write) {
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(sql, row.session_id);
     for (const column of ["created_at", "updated_at"] as const) {
       if (!isTime(row[column])) yield* write(`UPDATE cf_agents_search_entries SET ${column} = ?`, isoNow());
     }

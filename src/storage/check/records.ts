@@ -27,7 +27,7 @@ export const RECORDS = rowCheck<RecordRow>({
     [hasEnd(row), "When it goes is no time."],
   ],
   // Another version, and no end: whoever expects a version reads the record again.
-  *mend(row, write) {
+  *mend(_sql, row, write) {
     if (hasVersion(row) && hasEnd(row)) return;
     yield* write("UPDATE assistant_records SET version = 1, expires_at = NULL");
   },

@@ -1,4 +1,5 @@
 import type { CheckRule } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, pause, run, type SqlValue } from "../engine/operation.js";
 import { watchEnds } from "../operations/damage.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
@@ -24,13 +25,17 @@ export interface KeyedTable<R extends KeyedRow> {
   /** What holds for a row that is right, with what is said of one for which it does not. */
   readonly rulesFor: (row: R) => readonly (readonly [holds: boolean, message: string])[];
   /** Mends what can be without guessing at contents. `write` runs a statement for this row: the WHERE is put behind it. */
-  readonly mend: (row: R, write: (statement: string, ...values: SqlValue[]) => Operation<void>) => Operation<void>;
+  readonly mend: (
+    sql: Dialect,
+    row: R,
+    write: (statement: string, ...values: SqlValue[]) => Operation<void>,
+  ) => Operation<void>;
 }
 
 /** Looks at the rows of a session, or at all of a table, and mends them. */
 export interface RowCheck {
   check(sessionId: string | undefined, found: Findings): Operation<void>;
-  repair(sessionId: string | undefined): Operation<void>;
+  repair(sql: Dialect, sessionId: string | undefined): Operation<void>;
 }
 
 export function rowCheck<R extends KeyedRow>(rows: KeyedTable<R>): RowCheck {
@@ -46,10 +51,10 @@ export function rowCheck<R extends KeyedRow>(rows: KeyedTable<R>): RowCheck {
         }
       }
     },
-    *repair(sessionId) {
+    *repair(sql, sessionId) {
       for (const row of (yield* findFaulty(rows, sessionId)).faulty) {
         const place = key.map((name) => row[name] as SqlValue);
-        yield* mend(row, (statement, ...values) => run(`${statement} ${where}`, ...values, ...place));
+        yield* mend(sql, row, (statement, ...values) => run(`${statement} ${where}`, ...values, ...place));
       }
     },
   };

@@ -49,7 +49,7 @@ async function checkAll(run: CheckRun): Promise<CheckReport> {
   for (const rows of [BLOCKS, ENTRIES, VERSIONS, RECORDS, USAGE]) {
     await run.step(
       (found) => rows.check(sessionId, found),
-      () => run.write("", () => rows.repair(sessionId)),
+      () => run.write("", () => rows.repair(sql, sessionId)),
     );
   }
   if (sessionId === undefined) {

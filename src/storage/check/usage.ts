@@ -36,8 +36,8 @@ export const USAGE = rowCheck<UsageTableRow>({
     [COUNTERS.every((name) => isCount(row[name])), "One of its counters is no whole number."],
     [Number.isFinite(row.cost), "Its cost is no number."],
   ],
-  *mend(row, write) {
-    if (needsSession(row) && isText(row.session_id)) yield* makeRow(row.session_id);
+  *mend(sql, row, write) {
+    if (needsSession(row) && isText(row.session_id)) yield* makeRow(sql, row.session_id);
     for (const name of COUNTERS) if (!isCount(row[name])) yield* write(`UPDATE assistant_usage SET ${name} = 0`);
     if (!Number.isFinite(row.cost)) yield* write("UPDATE assistant_usage SET cost = 0");
     if (isDay(row.day)) return;

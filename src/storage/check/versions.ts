@@ -41,9 +41,9 @@ export const VERSIONS = rowCheck<VersionRow>({
     [!isNone(row), "It is no version of a block or an entry."],
     [!isMisnoted(row), "When it was written, by whom or of which messages is none."],
   ],
-  *mend(row, write) {
+  *mend(sql, row, write) {
     if (isNone(row)) return yield* write("DELETE FROM assistant_versions");
-    if (needsSession(row)) yield* makeRow(row.session_id);
+    if (needsSession(row)) yield* makeRow(sql, row.session_id);
     if (!isMisnoted(row)) return;
     const writtenAt = isTime(row.written_at) ? row.written_at : isoNow();
     yield* write("UPDATE assistant_versions SET written_at = ?, author = NULL, message_ids = NULL", writtenAt);

@@ -5,7 +5,7 @@ import { first, type Operation, run, type SqlValue } from "../engine/operation.j
 
 /**
  * The vectors of messages. They stand in tables of their own, which are made when an embedder is first used; from then
- * on the database keeps them right, whoever writes: a deleted message takes its vector along, an edited one marks it.
+ * on whoever writes keeps them right, also without an embedder: a deleted message takes its vector along, an edited one marks it.
  *
  * What waits for a vector is found by row ids. In each session the messages up to some row have a row in
  * `assistant_vectors`, those after it have none yet. A row whose `embedder` is not the present one is old: it is of

@@ -35,6 +35,8 @@ export interface Dialect {
   readonly forUpdate: string;
   /** Makes other writers of a session wait until the transaction ends; null where a transaction excludes them all. */
   readonly lockSession: ((sessionId: string) => Operation<void>) | null;
+  /** Marks what is kept beside a message of row `n` that was edited; null where triggers do. */
+  readonly markEdited: ((rows: SessionRows, rowId: number) => Operation<void>) | null;
   /** What this engine does better whole; whatever is missing is done by the operations that all engines share. */
   readonly native?: NativeOperations | undefined;
   /** The names of a table's columns; none when there is no such table. */
@@ -115,10 +117,10 @@ export interface SearchDialect {
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
   replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**
-   * Indexes the messages of a session, each a copy of the one `shift` rows before it in the session `from`, as those are.
-   * Missing where an index has nothing to copy.
+   * Indexes copies of messages as those are: of a path in the session `from`, whose rows `messages` gives as `m`, each
+   * `shift` rows behind it in the session `to`. Missing where an index has nothing to copy.
    */
-  copy?(from: SessionRows, to: SessionRows, shift: number): Operation<void>;
+  copy?(from: SessionRows, to: SessionRows, shift: number, messages: Condition): Operation<void>;
   /** Takes the rows from `lo` to `hi` out of an index; null for those of whichever session. */
   remove(index: SearchIndex, sessionId: string | null, lo: number, hi: number): Operation<void>;
   /**

@@ -28,6 +28,11 @@ export function rowsOf({ namesSessions }: Naming, id: string, no: number): Sessi
   return namesSessions ? { id, no, namesSessions, ids: [id], ...NAMED } : { id, no, namesSessions, ...NUMBERED };
 }
 
+/** What `own` of a session's rows binds. */
+export function idsOf({ namesSessions }: Naming, id: string): readonly string[] {
+  return namesSessions ? [id] : NUMBERED.ids;
+}
+
 /** `own` of the rows that a statement calls `alias`. */
 export function ownOf({ namesSessions }: Naming, alias: string): string {
   return namesSessions ? `${alias}.${NAMED.own}` : "";

@@ -80,7 +80,7 @@ export function* writeBlock(
   { expectedVersion, version: given, updatedAt }: Omit<ReplaceBlockOptions, keyof VersionOptions>,
   note: VersionNote,
 ): Operation<StoredBlock> {
-  yield* dateSession(key.sessionId);
+  yield* dateSession(sql, key.sessionId);
   const open = yield* openBlock(sql, key);
   const version = open.block?.version ?? 0;
   if (expectedVersion !== undefined && expectedVersion !== version) {
@@ -98,7 +98,7 @@ export function* appendBlock(
   maxTokens: number,
   note: VersionNote,
 ): Operation<StoredBlock> {
-  yield* dateSession(key.sessionId);
+  yield* dateSession(sql, key.sessionId);
   const open = yield* openBlock(sql, key);
   const content = appendText(open.block?.content ?? "", text);
   assertBudget(key.label, content, maxTokens);
@@ -119,8 +119,8 @@ export function versionPlace({ sessionId, label }: BlockKey): VersionPlace {
 }
 
 /** See `BlockStore.delete`. */
-export function* deleteBlock(key: BlockKey): Operation<void> {
-  if ((yield* findBlock(key)) !== undefined) yield* dateSession(key.sessionId);
+export function* deleteBlock(sql: Dialect, key: BlockKey): Operation<void> {
+  if ((yield* findBlock(key)) !== undefined) yield* dateSession(sql, key.sessionId);
   if (key.kind === "block") yield* removeVersions(versionPlace(key));
   yield* removeBlock(key);
 }

@@ -104,7 +104,7 @@ function* readEntry(scope: EntryScope, key: string, forUpdate: string): Operatio
 
 /** See `EntryStore.set`. */
 export function* writeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
-  yield* dateSession(scope.sessionId);
+  yield* dateSession(sql, scope.sessionId);
   yield* storeEntry(sql, scope, entry, note);
 }
 
@@ -205,7 +205,7 @@ export function* appendEntry(
   maxTokens: number,
   note: VersionNote,
 ): Operation<StoredEntry> {
-  yield* dateSession(scope.sessionId);
+  yield* dateSession(sql, scope.sessionId);
   const own = yield* readEntry(scope, entry.key, sql.forUpdate);
   const old = own ?? (yield* findRow(scope, entry.key));
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
@@ -220,7 +220,7 @@ export function* appendEntry(
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
   const present = (yield* readEntry(scope, key, sql.forUpdate)) ?? (yield* findRow(scope, key));
   assertExpected(scope, key, present, note);
-  if (present !== null) yield* dateSession(scope.sessionId);
+  if (present !== null) yield* dateSession(sql, scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
   if (note.keepVersions === 0) yield* removeVersions(entryPlace(scope, key));
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {

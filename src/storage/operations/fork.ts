@@ -133,7 +133,8 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
     ...[...to.ids, to.no],
   );
   yield* copySkills(from, at, to, shift);
-  if (sql.search?.copy !== undefined) yield* sql.search.copy(source, to, shift);
+  const messages = { condition: inRanges(sql), values: [path, ...source.ids] };
+  if (sql.search?.copy !== undefined) yield* sql.search.copy(source, to, shift, messages);
   else if (sql.search !== null) yield* indexSession(sql, sql.search, to);
 }
 

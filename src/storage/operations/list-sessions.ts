@@ -1,6 +1,7 @@
 import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
+import { ofSession } from "../engine/session-rows.js";
 import { sessionFilter } from "./session-filter.js";
 import {
   APPENDS_UNDATED,
@@ -83,7 +84,7 @@ function readRows(
   const place = order === "change" ? "place_at" : "place";
   const where = `${filter.condition} AND ${further.condition} ORDER BY ${by} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
   return all<Listed>(
-    `${sessionsWhere(sql, where, { [place]: by })} ORDER BY ${place} DESC, no DESC`,
+    `${sessionsWhere(ofSession(sql, "m"), where, { [place]: by })} ORDER BY ${place} DESC, no DESC`,
     ...filter.values,
     ...further.values,
     ...(isAll ? [] : [rows]),

@@ -1,7 +1,7 @@
 import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { ofSession, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { idsOf, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
@@ -16,11 +16,10 @@ export function* rowStats(sql: Dialect, sessionId: string, leafId: string | unde
   const { head, leaf } = found;
   const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
     JOIN assistant_media p ON ${sameSession(sql, "p", "r")}p.no = r.no AND p.hash = r.hash
-    WHERE ${sameSession(sql, "r", "m")}r.no = ${head.no} AND r.n = m.n)`;
+    WHERE ${ownOf(head.rows, "r")}r.no = ${head.no} AND r.n = m.n)`;
   const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
-  const rows = yield* all<HistoryRowStat>(
-    ...selectRanges(sql, head.rows, columns, yield* findSegments(head.rows, leaf)),
-  );
+  const [query, ...values] = selectRanges(sql, head.rows, columns, yield* findSegments(head.rows, leaf));
+  const rows = yield* all<HistoryRowStat>(query, ...head.rows.ids, ...values);
   return rows.map(({ id, role, bytes }) => ({ id, role, bytes: Number(bytes) }));
 }
 
@@ -48,9 +47,9 @@ export function* pathLength(
   const segments = yield* findSegments(rows, found.leaf);
   const known = yield* first<{ n: number | null; branch: number; counted: number; changes: number }>(
     `SELECT m.n AS n, m.branch AS branch, s.counted AS counted, s.changes AS changes
-     FROM assistant_sessions s LEFT JOIN assistant_messages m ON ${ofSession(sql, "m")}m.n = s.counted_to
+     FROM assistant_sessions s LEFT JOIN assistant_messages m ON ${ownOf(rows, "m")}m.n = s.counted_to
      WHERE ${rows.registered && `s.${rows.registered}`}s.no = ?`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, ...rows.ids, rows.no],
   );
   const to = known?.n ?? null;
   const isOnPath = to !== null && segments.some((s) => s.branch === known?.branch && s.lo <= to && to <= s.hi);
@@ -94,11 +93,11 @@ export function* countTo(
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
   const row = yield* first<{ count: number }>(
-    `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = s.id)
+    `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
-         WHERE ${ofSession(sql, "m")}m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
+         WHERE ${ownOf(sql, "m")}m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
      FROM assistant_sessions s WHERE s.id = ?`,
-    sessionId,
+    ...[sessionId, ...idsOf(sql, sessionId), sessionId],
   );
   return Number(row?.count ?? 0);
 }

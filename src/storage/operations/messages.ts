@@ -31,7 +31,7 @@ const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, 
 // already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
 const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
-const UPDATE_TEXT = "UPDATE assistant_messages SET text_content = ?";
+const UPDATE_TEXT = `${UPDATE}, text_content = ?`;
 
 /** See `SessionStore.append`. */
 export function* appendMessages(
@@ -281,8 +281,9 @@ function* replaceMessage(
   yield* dropContent(rows, place.n);
   const content = yield* storeContent(sql, rows, place.n, message);
   const values = [message.role, message.tokens, total, message.createdAt, content];
-  yield* run(`${UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
-  if (sql.keepsText) yield* run(`${UPDATE_TEXT} WHERE ${rows.own}n = ?`, storableText(message.text), ...at);
+  if (sql.keepsText) values.push(storableText(message.text));
+  yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
+  if (sql.markEdited !== null) yield* sql.markEdited(rows, place.n);
   if (sql.search !== null) {
     yield* sql.search.remove("messages", rows.id, place.n, place.n);
     const document = searchDocument(message);

@@ -2,7 +2,7 @@ import { selectCompactions } from "../../model/compactions.js";
 import { SUMMARY_ID_PREFIX } from "../../model/message.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
-import { ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { damaged, reportDamage } from "./damage.js";
 import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
 import type { MessagePosition } from "./session-head.js";
@@ -95,9 +95,9 @@ export function* visibleSpans(
   const segments = yield* findSegments(rows, leaf, onCorrupt);
   const compactions = yield* all<CompactionRow & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens,
-       (SELECT m.branch FROM assistant_messages m WHERE ${sameSession(rows, "m", "c")}m.n = c.to_n) AS branch
+       (SELECT m.branch FROM assistant_messages m WHERE ${ownOf(rows, "m")}m.n = c.to_n) AS branch
      FROM assistant_compactions c WHERE ${ownOf(rows, "c")}c.n BETWEEN ? AND ? ORDER BY c.n`,
-    ...rows.ids,
+    ...[...rows.ids, ...rows.ids],
     floorOf(sessionNumber),
     ceilingOf(sessionNumber),
   );

@@ -2,7 +2,7 @@ import { isSummaryMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { noMessage } from "../../model/tree-errors.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
 import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
-import { ofSession, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
@@ -39,14 +39,21 @@ export interface SessionHead extends SessionRow {
   readonly datedUntil: string;
 }
 
+// Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
+// index finds the row: two would be planned as a join with all of the session.
+function newest({ namesSessions }: Dialect, own: string): string {
+  const last = (columns: string) =>
+    `(SELECT ${columns} FROM assistant_messages t WHERE ${own}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)`;
+  return namesSessions
+    ? `LEFT JOIN LATERAL ${last("t.n, t.id, t.branch, t.total")} AS m ON TRUE`
+    : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
+}
+
 const headQuery = (sql: Dialect, dated: string) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
          ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
-  FROM assistant_sessions s LEFT JOIN assistant_messages m
-    ON ${ofSession(sql, "m")}m.n = (SELECT t.n FROM assistant_messages t
-      WHERE ${ofSession(sql, "t")}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)
-  WHERE s.id = ?`;
+  FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
 
 type SessionHeadRow = [
   no: number,
@@ -66,7 +73,7 @@ export function* findSessionHead(
   sessionId: string,
   dated = LATEST_CHANGE,
 ): Operation<SessionHead | null> {
-  const [row] = yield* tuples<SessionHeadRow>(headQuery(sql, dated), sessionId);
+  const [row] = yield* tuples<SessionHeadRow>(headQuery(sql, dated), ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, datedUntil, rowId, id, branch, total] = row;
   return {
@@ -84,16 +91,16 @@ export function* findSessionHead(
 export function* openSessionHead(sql: Dialect, sessionId: string, dated = LATEST_CHANGE): Operation<SessionHead> {
   const head = yield* findSessionHead(sql, sessionId, dated);
   if (head !== null) return head;
-  yield* makeRow(sessionId);
+  yield* makeRow(sql, sessionId);
   const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
   return { rows, no: sessionNumber, leaf: null, stale: null, skills: null, datedUntil: "", newest: null };
 }
 
-/** The same while tables of version 1 are made, whose appends date no session. */
+/** The same while tables of version 1 are made, whose appends date no session, and which nobody else has. */
 export function openFirstHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
-  return openSessionHead(sql, sessionId, "s.updated_at");
+  return openSessionHead({ ...sql, lockSession: null }, sessionId, "s.updated_at");
 }
 
 /** The rows of a session, or null when it is not registered. */
@@ -112,14 +119,14 @@ export function* findSessionNumber(sessionId: string): Operation<number | null> 
  * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first. A scope
  * is no session.
  */
-export function* dateSession(sessionId: string): Operation<void> {
+export function* dateSession(sql: Dialect, sessionId: string): Operation<void> {
   if (isScope(sessionId) || sessionId === UPGRADED_ROWS) return;
   // Who else registers it meanwhile, or deletes it, has ended before a row is made.
   for (let isThere = false; !isThere; ) {
     const values = [isoNow(), sessionId];
     isThere =
       (yield* count("UPDATE assistant_sessions SET updated_at = ?, changes = changes + 1 WHERE id = ?", values)) > 0;
-    if (!isThere && (sessionId === "" || (yield* makeRow(sessionId)))) return;
+    if (!isThere && (sessionId === "" || (yield* makeRow(sql, sessionId)))) return;
   }
 }
 
@@ -139,7 +146,9 @@ export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> 
 }
 
 /** Registers a session. False where it is registered already. */
-export function* makeRow(sessionId: string): Operation<boolean> {
+export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
+  // Who locked a session that has no row is not met by a row of it.
+  if (sql.lockSession !== null) yield* sql.lockSession(sessionId);
   const now = isoNow();
   const insert =
     "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";

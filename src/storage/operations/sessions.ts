@@ -5,7 +5,7 @@ import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
-import { ofSession, type SessionRows } from "../engine/session-rows.js";
+import { idsOf, ownOf, type SessionRows } from "../engine/session-rows.js";
 import { adoptSession } from "./owners.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
@@ -13,11 +13,14 @@ import { skillsOf } from "./skill-state.js";
 import { countRequest, exactSum, insertUsageRows } from "./usage.js";
 
 // A plain append seldom touches the session's row: where it may have been the latest change, the newest message tells.
-const changed = (sql: Dialect) => `CASE WHEN appended_until > updated_at THEN
-  (SELECT m.created_at FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
+const changed = (own: string) => `CASE WHEN appended_until > updated_at THEN
+  (SELECT m.created_at FROM assistant_messages m WHERE ${own}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) END`;
 
-/** A query of sessions `s` that meet `condition`, with `more` of them beside their registry fields: SQL by names of columns. */
-export const sessionsWhere = (sql: Dialect, condition: string, more: Readonly<Record<string, string>> = {}) => {
+/**
+ * A query of sessions `s` that meet `condition`, with `more` of them beside their registry fields: SQL by names of columns.
+ * `own` begins a condition on the messages `m` of such a session.
+ */
+export const sessionsWhere = (own: string, condition: string, more: Readonly<Record<string, string>> = {}) => {
   const columns = Object.entries(more).map(([name, column]) => `${column} AS ${name}, `);
   return `
   SELECT no, id, name, parent_session_id, model, source, input_tokens, output_tokens, estimated_cost, end_reason,
@@ -25,7 +28,7 @@ export const sessionsWhere = (sql: Dialect, condition: string, more: Readonly<Re
            .map((name) => `${name}, `)
            .join("")}
          CASE WHEN appended_at > updated_at THEN appended_at ELSE updated_at END AS updated_at
-  FROM (SELECT s.*, ${columns.join("")}${changed(sql)} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
+  FROM (SELECT s.*, ${columns.join("")}${changed(own)} AS appended_at FROM assistant_sessions s WHERE ${condition}) AS sessions`;
 };
 
 /** A row of `sessionsWhere`. */
@@ -43,6 +46,8 @@ export function* createSession(sql: Dialect, session: NewSession): Operation<Ses
     yield* adoptSession(session.id, userId);
     return { ...known, user_id: userId };
   }
+  // See `makeRow`.
+  if (sql.lockSession !== null) yield* sql.lockSession(session.id);
   const now = isoNow();
   yield* run(
     `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, user_id, metadata, created_at, updated_at)
@@ -62,7 +67,7 @@ export function* createSession(sql: Dialect, session: NewSession): Operation<Ses
 
 /** See `SessionRegistry.get`. */
 export function* readSession(sql: Dialect, id: string, userId?: string): Operation<SessionInfo | null> {
-  const row = yield* first<SessionRecord>(sessionsWhere(sql, "s.id = ?"), id);
+  const row = yield* first<SessionRecord>(sessionsWhere(ownOf(sql, "m"), "s.id = ?"), ...idsOf(sql, id), id);
   return row === undefined || (userId !== undefined && row.user_id !== userId) ? null : sessionInfo(row);
 }
 
@@ -160,9 +165,10 @@ function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Op
 export function* readChange(sql: Dialect, id: string): Operation<string> {
   const row = yield* first<{ no: number; changes: number; newest: number | null }>(
     `SELECT s.no AS no, s.changes AS changes,
-       (SELECT m.n FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
+       (SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
         ORDER BY m.n DESC LIMIT 1) AS newest
      FROM assistant_sessions s WHERE s.id = ?`,
+    ...idsOf(sql, id),
     id,
   );
   return row === undefined ? "" : `${row.no}.${row.changes}.${row.newest ?? 0}`;

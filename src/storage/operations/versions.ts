@@ -1,4 +1,5 @@
 import { DEFAULT_KEPT_VERSIONS, type StoredVersion, type VersionOptions } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { dateSession, isoNow } from "./session-head.js";
 
@@ -119,9 +120,13 @@ function* insertVersion(place: VersionPlace, version: StoredVersion): Operation<
 }
 
 /** Brings along versions that were kept elsewhere. */
-export function* importVersions(place: VersionPlace, versions: readonly StoredVersion[]): Operation<void> {
+export function* importVersions(
+  sql: Dialect,
+  place: VersionPlace,
+  versions: readonly StoredVersion[],
+): Operation<void> {
   // Whoever writes beside a session's messages registers it.
-  yield* dateSession(place.sessionId);
+  yield* dateSession(sql, place.sessionId);
   for (const version of versions) yield* insertVersion(place, version);
 }
 

@@ -42,6 +42,7 @@ export function postgresDialect(
         : { condition: `${column}::jsonb @> ?::text::jsonb`, values: [JSON.stringify({ [name]: value })] },
     forUpdate: " FOR UPDATE",
     lockSession: (sessionId) => run("SELECT assistant_lock(?)", sessionId),
+    markEdited: ({ id }, rowId) => run("SELECT assistant_edited(?, ?)", id, rowId),
     *columns(table) {
       const rows = yield* all<{ name: string }>(
         "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped",

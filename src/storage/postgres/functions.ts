@@ -18,11 +18,32 @@ BEGIN
   END IF;
 END $$`;
 
-/** `assistant_registering` runs before a row of `assistant_sessions` is inserted. */
-export const REGISTERING = `CREATE OR REPLACE FUNCTION assistant_registering() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+/**
+ * `assistant_number` gives a new session's number. It has the rights of the owner, so that a role which may write to the
+ * tables needs none on the sequence. In a cluster of Citus one server has the sequence, the coordinator; others ask it.
+ */
+export const NUMBER = `CREATE OR REPLACE FUNCTION assistant_number() RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+DECLARE
+  sequence TEXT := 'assistant_session_no';
+  is_here BOOLEAN := to_regproc('pg_catalog.citus_is_coordinator') IS NULL;
+  answer RECORD;
 BEGIN
-  ${LOCK_ID("NEW.id")};
-  RETURN NEW;
+  IF NOT is_here THEN EXECUTE 'SELECT pg_catalog.citus_is_coordinator()' INTO is_here; END IF;
+  IF is_here THEN RETURN nextval(sequence); END IF;
+  IF strpos(sequence, '.') = 0 THEN sequence := quote_ident(current_schema()) || '.' || sequence; END IF;
+  EXECUTE 'SELECT success, result FROM pg_catalog.run_command_on_coordinator($1)' INTO answer
+    USING format('SELECT nextval(%L)', sequence);
+  IF NOT answer.success THEN RAISE EXCEPTION '%', answer.result USING ERRCODE = '08006'; END IF;
+  RETURN answer.result::BIGINT;
+END $$`;
+
+/** `assistant_edited` marks the vector of a message that was edited as old, where there are vectors. */
+export const EDITED = `CREATE OR REPLACE FUNCTION assistant_edited(p_session TEXT, p_n BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_regclass('assistant_vectors') IS NOT NULL THEN
+    UPDATE assistant_vectors SET embedder = 0 WHERE session_id = p_session AND n = p_n;
+  END IF;
 END $$`;
 
 /**

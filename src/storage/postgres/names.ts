@@ -23,9 +23,13 @@ const OTHERS = [
   "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
+  "assistant_edited",
   "assistant_lock",
+  "assistant_number",
   "assistant_path",
+  // Of tables that an earlier version made.
   "assistant_registering",
+  "assistant_session_no",
   "assistant_use",
   "assistant_version",
   "agents_before_upgrade_assistant_messages",

@@ -2,7 +2,6 @@ import { messagesOf, nearMessages, neighboursOf } from "../../model/rank.js";
 import { documentTerms } from "../../model/terms.js";
 import type { Condition, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
-import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WANTED } from "./search-matches.js";
 
 /**
@@ -64,15 +63,14 @@ export const postgresSearch: SearchDialect = {
     );
   },
 
-  *copy(from, to, shift) {
+  // Reads rows of `from` alone: those of `to` may be on another server.
+  *copy(from, to, shift, { condition, values }) {
     yield* run(
       `INSERT INTO assistant_fts (session_id, n, length, terms)
-       SELECT ?, m.n, f.length, f.terms
-       FROM (SELECT n FROM assistant_messages WHERE session_id = ? AND n BETWEEN ? AND ? OFFSET 0) AS m
-       CROSS JOIN LATERAL (
-         SELECT f.length, f.terms FROM assistant_fts f WHERE f.session_id = ? AND f.n = m.n - ?::bigint OFFSET 0) AS f`,
-      ...[to.id, to.id, floorOf(to.no), ceilingOf(to.no)],
-      ...[from.id, shift],
+       SELECT ?, m.n + ?::bigint, f.length, f.terms FROM (SELECT m.n FROM ${condition} OFFSET 0) AS m
+       CROSS JOIN LATERAL (SELECT f.length, f.terms FROM assistant_fts f WHERE f.session_id = ? AND f.n = m.n OFFSET 0) AS f`,
+      ...[to.id, shift, ...values],
+      from.id,
     );
   },
 

@@ -9,15 +9,8 @@ const VERSION = 3;
 /** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
 const MAX_SIGNS = 8_000;
 
-const edited = (
-  quote: string,
-) => `CREATE OR REPLACE FUNCTION assistant_vectors_edited() RETURNS trigger LANGUAGE plpgsql AS ${quote} BEGIN
-  UPDATE assistant_vectors SET embedder = 0 WHERE session_id = NEW.session_id AND n = NEW.n;
-  RETURN NULL;
-END ${quote}`;
-
 /** Statements of a block that brings vectors of version 2 to version 3: each names its session. May be run again. */
-export const nameVectors = (quote: string) => `
+export const NAME_VECTORS = `
   IF ${lacks("assistant_vectors", "session_id")} THEN
     ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey, ADD COLUMN session_id TEXT;
     UPDATE assistant_vectors v SET session_id = m.session_id FROM assistant_messages m WHERE m.n = v.n;
@@ -29,7 +22,6 @@ export const nameVectors = (quote: string) => `
     ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
       FOREIGN KEY (session_id, n) REFERENCES assistant_messages (session_id, n) ON DELETE CASCADE;
   END IF;
-  ${edited(quote)};
   ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION};
   UPDATE assistant_schema SET vectors = ${VERSION} WHERE vectors = ${VERSION - 1};
 `;
@@ -39,10 +31,12 @@ const TABLES = [
   `ALTER TABLE assistant_schema ADD COLUMN IF NOT EXISTS ${versionColumn(VERSION)}`,
   EMBEDDER_TABLE,
   `CREATE TABLE IF NOT EXISTS assistant_vectors (
-  id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id BIGINT GENERATED ALWAYS AS IDENTITY,
   n BIGINT NOT NULL,
   embedder INTEGER NOT NULL,
-  vector REAL[]
+  vector REAL[],
+  session_id TEXT NOT NULL,
+  PRIMARY KEY (n, session_id)
 )`,
   // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
   `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -57,12 +51,9 @@ $$`,
   // With the signs, so that a search reads no rows of vectors to tell which are likely.
   "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
   // Since version 3.
-  `DO $$ BEGIN ${nameVectors("$trigger$")} END $$`,
+  `DO $$ BEGIN ${NAME_VECTORS} END $$`,
   `ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION}`,
   `UPDATE assistant_schema SET vectors = ${VERSION}`,
-  "DROP TRIGGER IF EXISTS mark_edited_vectors ON assistant_messages",
-  `CREATE TRIGGER mark_edited_vectors AFTER UPDATE OF content ON assistant_messages
-  FOR EACH ROW EXECUTE FUNCTION assistant_vectors_edited()`,
 ];
 
 /** What `createTables` and what follows it run, as a script for a console. */

@@ -41,6 +41,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     hasField,
     forUpdate: "",
     lockSession: null,
+    markEdited: null,
     *columns(table) {
       return (yield* all<{ name: string }>("SELECT name FROM pragma_table_info(?)", table)).map(({ name }) => name);
     },

@@ -1,14 +1,10 @@
-import { APPEND, LOCK, REGISTERING, USE } from "../functions.js";
+import { APPEND, LOCK, USE } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
-/** Version 9. Writers of a session that has no row yet, or no more, wait for each other. */
+/**
+ * Version 9. Writers of a session that has no row yet, or no more, wait for each other. It made a trigger as well, which
+ * version 12 removes; tables that are spread over servers take none.
+ */
 export const lockSessions: PostgresMigration = {
-  definitions: [
-    LOCK,
-    REGISTERING,
-    `CREATE OR REPLACE TRIGGER assistant_sessions_before_insert BEFORE INSERT ON assistant_sessions
-  FOR EACH ROW EXECUTE FUNCTION assistant_registering()`,
-    APPEND,
-    USE,
-  ],
+  definitions: [LOCK, APPEND, USE],
 };

@@ -2,7 +2,7 @@ import { SPAN } from "../../operations/row-id.js";
 import { APPEND, PATH } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
-import { nameVectors } from "../vectors.js";
+import { NAME_VECTORS } from "../vectors.js";
 
 // What is indexed is written anew, so its inverted index is made anew behind that: row by row it would take ten times as long.
 const indexAnew = (table: string) => ({
@@ -81,7 +81,7 @@ END $$`,
     index("assistant_compactions", "session_id, n"),
     "ALTER TABLE cf_agents_search_entries DROP CONSTRAINT IF EXISTS cf_agents_search_entries_n_key",
     index("cf_agents_search_entries", "n, session_id"),
-    `DO $$ BEGIN IF to_regclass('assistant_vectors') IS NOT NULL THEN ${nameVectors("$trigger$")} END IF; END $$`,
+    `DO $$ BEGIN IF to_regclass('assistant_vectors') IS NOT NULL THEN ${NAME_VECTORS} END IF; END $$`,
     APPEND,
     PATH,
   ],

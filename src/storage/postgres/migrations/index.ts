@@ -10,6 +10,7 @@ import { addListsAndSums } from "./008-lists-and-sums.js";
 import { lockSessions } from "./009-session-locks.js";
 import { shortenPendingLists } from "./010-short-pending-lists.js";
 import { nameSessions } from "./011-rows-by-session.js";
+import { keySessions } from "./012-keys-by-session.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -24,4 +25,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   lockSessions,
   shortenPendingLists,
   nameSessions,
+  keySessions,
 ];
