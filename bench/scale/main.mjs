@@ -83,6 +83,7 @@ async function fill(name, store, size) {
   const start = performance.now();
   const memory = [];
   await load(store, size, () => memory.push(process.memoryUsage().rss));
+  if (memory.length === 0) return;
   const seconds = ((performance.now() - start) / 1000).toFixed(0);
   // The first tenths fill caches.
   const [least, most] = [Math.min, Math.max].map((of) => (of(...memory.slice(2)) / 1e6).toFixed(0));
