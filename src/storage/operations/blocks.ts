@@ -55,8 +55,9 @@ export function* openBlock(sql: Dialect, key: BlockKey): Operation<OpenBlock> {
   const own = yield* first<BlockRow & { recorded: number | null }>(
     `SELECT content, version, updated_at,
        (SELECT v.version FROM assistant_versions v
-        WHERE v.session_id = b.session_id AND v.kind = b.kind AND v.label = b.label AND v.key = '' AND v.version = b.version) AS recorded
-     FROM cf_agents_context_blocks b WHERE session_id = ? AND kind = ? AND label = ?${sql.forUpdate}`,
+        WHERE v.session_id = ? AND v.kind = b.kind AND v.label = b.label AND v.key = '' AND v.version = b.version) AS recorded
+     FROM cf_agents_context_blocks b WHERE b.session_id = ? AND b.kind = ? AND b.label = ?${sql.forUpdate}`,
+    key.sessionId,
     key.sessionId,
     key.kind,
     key.label,

@@ -44,7 +44,7 @@ function* dateMessages(sessionId: string, messages: EncodedTree["messages"]): Op
     const some = dated.slice(start, start + DATED_AT_ONCE);
     const ids = some.map(({ message }) => message.id);
     yield* run(
-      `UPDATE assistant_messages SET created_at = CASE id ${some.map(() => "WHEN ? THEN ?").join(" ")} ELSE created_at END
+      `UPDATE assistant_messages SET created_at = CASE ${some.map(() => "WHEN id = ? THEN ?").join(" ")} ELSE created_at END
        WHERE session_id = ? AND id IN (${some.map(() => "?").join(", ")})`,
       ...some.flatMap(({ message, storedAt }) => [message.id, storedAt as string]),
       sessionId,

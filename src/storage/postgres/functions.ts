@@ -136,6 +136,10 @@ BEGIN
       VALUES (new_n, p_id, p_session, parent_id, p_role, p_now, new_branch, p_tokens, parent_total + p_tokens, p_dated, p_content, p_text)
       ON CONFLICT DO NOTHING;
     known := NOT FOUND;
+    -- A session that moves to another server meanwhile leaves its lock behind, so another message may have taken this place.
+    IF known AND NOT EXISTS (SELECT FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id) THEN
+      RAISE EXCEPTION 'the session was moved' USING ERRCODE = 'serialization_failure';
+    END IF;
   END IF;
   IF known THEN
     IF leaf_n IS NOT NULL THEN
@@ -184,7 +188,7 @@ BEGIN
 END $$`;
 
 /**
- * `assistant_path` gives a first row with the session's number, the leaf and the skill state as JSON, then the visible path:
+ * `assistant_path` gives a first row with the session's number, the leaf, the skill state and the user as JSON, then the visible path:
  * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
  * summaries, whose key is `s` and the id of their compaction. Where the rows do not fit together a row has the key `x`, and what is
  * wrong the shared operation tells. It sees one state throughout.
@@ -198,7 +202,7 @@ DECLARE
   lowest BIGINT;
   numbered BOOLEAN;
 BEGIN
-  SELECT s.no, s.leaf, s.skills INTO session FROM assistant_sessions s WHERE s.id = p_session;
+  SELECT s.no, s.leaf, s.skills, s.user_id INTO session FROM assistant_sessions s WHERE s.id = p_session;
   IF NOT FOUND THEN RETURN; END IF;
   lowest := session.no * ${SPAN};
   numbered := session.skills IS NOT NULL;
@@ -211,7 +215,8 @@ BEGIN
       WHERE m.session_id = p_session AND m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
   END IF;
   RETURN QUERY SELECT NULL::TEXT,
-    json_build_object('no', session.no, 'leaf', leaf.n, 'chosen', session.leaf, 'skills', session.skills)::TEXT;
+    json_build_object('no', session.no, 'leaf', leaf.n, 'chosen', session.leaf, 'skills', session.skills,
+      'user', session.user_id)::TEXT;
   IF leaf.n IS NULL THEN RETURN; END IF;
 
   IF leaf.branch = 0 AND NOT EXISTS (

@@ -42,10 +42,11 @@ export const postgresNative: NativeOperations = {
 
   *path(sessionId, { leafId, onCorrupt }, userId) {
     if (!isMessageId(leafId ?? "")) return null;
-    const rows = yield* all<PathRow>(...pathQuery(sessionId, leafId ?? null, userId));
-    if (rows[0]?.key === "u" && rows.shift()?.content !== userId) throw owned(sessionId);
+    const path = "SELECT key, content FROM assistant_path(?, ?)";
+    const rows = yield* all<PathRow>(path, sessionId, leafId ?? null);
     const head = rows.shift();
     const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as PathHead);
+    if (userId !== undefined && typeof session.user === "string" && session.user !== userId) throw owned(sessionId);
     if (isDamaged(session, rows)) return null;
     if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
     const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
@@ -84,7 +85,7 @@ export const postgresNative: NativeOperations = {
 };
 
 interface PathRow {
-  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction; of the session's user "u". */
+  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction. */
   readonly key: string | null;
   readonly content: string;
 }
@@ -103,6 +104,8 @@ interface PathHead {
   /** The leaf that was chosen; 0 for none. */
   readonly chosen?: number | null;
   readonly skills: string | null;
+  /** Whose the session is; null for nobody's. */
+  readonly user?: string | null;
 }
 
 const NAMED = { namesSessions: true } as const;
@@ -167,18 +170,6 @@ function appendAs(
   const now = isoNow();
   if (userId === undefined) return first<Result>(append, sessionId, now, ...values);
   return first<Result>(append + USE, sessionId, now, ...values, sessionId, userId, now);
-}
-
-// With the session's user ahead, of the same state, where someone is to be kept out.
-function pathQuery(
-  sessionId: string,
-  leafId: string | null,
-  userId: string | undefined,
-): [sql: string, ...values: SqlValue[]] {
-  const path = "SELECT key, content FROM assistant_path(?, ?)";
-  if (userId === undefined) return [path, sessionId, leafId];
-  const user = "SELECT 'u' AS key, user_id AS content FROM assistant_sessions WHERE id = ? AND user_id IS NOT NULL";
-  return [`${user} UNION ALL ${path}`, sessionId, sessionId, leafId];
 }
 
 function resultOf(row: Result | undefined): Appended {

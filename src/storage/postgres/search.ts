@@ -37,29 +37,26 @@ export const postgresSearch: SearchDialect = {
     const [first, last] = [documents[0], documents.at(-1)];
     if (first === undefined || last === undefined) return;
     const table = TABLES[index];
-    const rows = JSON.stringify(
-      documents.flatMap(({ sessionId, n: rowId, document }) => {
-        const terms = documentTerms(document);
-        return terms.length === 0
-          ? []
-          : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
-      }),
-    );
+    const rows = documents.flatMap(({ sessionId, n: rowId, document }) => {
+      const terms = documentTerms(document);
+      return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
+    });
     const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
+    const known = yield* all<{ n: number }>(
+      `UPDATE ${table} d SET session_id = r.session, length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
+       WHERE d.n = r.n RETURNING d.n AS n`,
+      JSON.stringify(rows),
+    );
+    const there = new Set(known.map(({ n: rowId }) => rowId));
     yield* run(
-      `UPDATE ${table} d SET session_id = r.session, length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given} WHERE d.n = r.n`,
-      rows,
+      `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}`,
+      JSON.stringify(rows.filter(({ n: rowId }) => !there.has(rowId))),
     );
     yield* run(
-      `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}
-       WHERE NOT EXISTS (SELECT FROM ${table} d WHERE d.n = r.n)`,
-      rows,
-    );
-    yield* run(
-      `DELETE FROM ${table} d WHERE d.n BETWEEN ? AND ? AND NOT EXISTS (SELECT FROM ${given} WHERE r.n = d.n)`,
+      `DELETE FROM ${table} d WHERE d.n BETWEEN ? AND ? AND d.n <> ALL (?::text::bigint[])`,
       first.n,
       last.n,
-      rows,
+      `{${rows.map(({ n: rowId }) => rowId).join(",")}}`,
     );
   },
 

@@ -1,4 +1,4 @@
-import { APPEND, EDITED, NUMBER, USE } from "../functions.js";
+import { APPEND, EDITED, NUMBER, PATH } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /**
@@ -55,6 +55,6 @@ END $$`,
     "DROP FUNCTION IF EXISTS assistant_vectors_edited()",
     EDITED,
     APPEND,
-    USE,
+    PATH,
   ],
 };

@@ -1,0 +1,104 @@
+// A schema per tenant in a cluster of Citus: all tables of a tenant are on one server, those of others on others.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgres, schemaSql } from "../../src/postgres.js";
+import { SessionManager } from "../../src/session.js";
+import { POSTGRES_MIGRATIONS } from "../../src/storage/postgres/migrations/index.js";
+import { describeStore } from "../describe-store.js";
+import { textMessage } from "../helpers/messages.js";
+import { type Cluster, describeCitus } from "./citus.js";
+import { type OpenDatabase, openPool } from "./databases.js";
+import { postgresTarget } from "./target.js";
+
+/** What makes each new schema one that is on one server. */
+const BY_SCHEMA = { "citus.enable_schema_based_sharding": "on" };
+
+/** How many tables of a schema there are, and on how many servers they are; one that is not distributed has none. */
+async function placesOf(cluster: Cluster, schema: string): Promise<{ tables: number; servers: number }> {
+  const [row] = await cluster.query(
+    `SELECT count(*)::int AS tables, count(DISTINCT nodeport)::int AS servers
+     FROM citus_shards WHERE citus_table_type = 'schema' AND table_name::text LIKE '${schema}.%'`,
+  );
+  return row as { tables: number; servers: number };
+}
+
+async function expectToWork(url: string, schema: string): Promise<void> {
+  const store = postgres(url, { schema });
+  const manager = SessionManager.create(store);
+  await manager.appendAll("one", [textMessage("a", "green apples"), textMessage("b", "red pears")]);
+  await manager.append("one", textMessage("c", "blue plums"));
+  await store.sessions.fork("one", "b", { id: "two", name: "two" });
+  await manager.append("two", textMessage("d", "more apples"));
+  expect((await manager.getHistory("one")).map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  expect((await manager.getHistory((await manager.list())[0]?.id as string)).length).toBeGreaterThan(0);
+  expect((await manager.search("apples")).length).toBe(3);
+  expect((await manager.list()).length).toBe(2);
+  expect((await store.check?.())?.problems).toEqual([]);
+  await store.close();
+}
+
+describeCitus("a schema per tenant on Citus", (cluster) => {
+  it("is spread where the cluster does so by itself, and migrates again", async () => {
+    const schema = cluster.nextSchema();
+    const url = cluster.urlWith(BY_SCHEMA);
+    const store = postgres(url, { schema });
+    await store.migrate();
+    const places = await placesOf(cluster, schema);
+    expect(places.servers).toBe(1);
+    expect(places.tables).toBeGreaterThan(12);
+    await store.migrate();
+    await expectToWork(url, schema);
+    await cluster.runScript(schemaSql({ schema }), url);
+    await postgres(url, { schema }).migrate();
+    const version = await cluster.query(`SELECT version FROM ${schema}.assistant_schema`);
+    expect(version).toEqual([{ version: POSTGRES_MIGRATIONS.length }]);
+  });
+
+  it("takes an ordinary schema with what it holds, which goes on there and migrates again", async () => {
+    const schema = cluster.nextSchema();
+    const url = cluster.urlWith({});
+    const store = postgres(url, { schema });
+    await store.session("before").append([textMessage("a", "grey clouds")], undefined);
+    await store.close();
+    await cluster.query(`SELECT citus_schema_distribute('${schema}')`);
+    expect((await placesOf(cluster, schema)).servers).toBe(1);
+    const after = postgres(url, { schema });
+    expect((await after.session("before").path()).messages).toHaveLength(1);
+    await after.sessions.delete("before");
+    await after.migrate();
+    await after.close();
+    await expectToWork(url, schema);
+  });
+
+  it("is on another server than another tenant's, with an append through each server", async () => {
+    const url = cluster.urlWith(BY_SCHEMA);
+    const tenants = [cluster.nextSchema(), cluster.nextSchema()];
+    for (const schema of tenants) await postgres(url, { schema }).migrate();
+    const nodes = await cluster.query("SELECT nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary'");
+    for (const { nodename, nodeport } of nodes) {
+      const through = new URL(url);
+      through.host = `${nodename}:${nodeport}`;
+      for (const schema of tenants) {
+        const store = postgres(through.href, { schema });
+        for (const id of ["all", `new ${nodeport}`])
+          await store.session(id).append([textMessage(`m${nodeport}`, "said")], undefined);
+        await store.close();
+      }
+    }
+    const store = postgres(url, { schema: tenants[0] });
+    expect((await store.session("all").path()).messages).toHaveLength(nodes.length);
+    expect(await store.sessions.count()).toBe(nodes.length + 1);
+    await store.close();
+  });
+
+  describe("under the conformance suite", () => {
+    let database: OpenDatabase;
+    beforeAll(() => {
+      database = openPool(cluster.urlWith(BY_SCHEMA));
+    });
+    afterAll(() => database?.close(), 60_000);
+    describeStore(
+      "citus-schemas",
+      postgresTarget("Citus, a schema per tenant", () => database, { nextSchema: cluster.nextSchema }),
+    );
+  });
+});
