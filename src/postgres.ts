@@ -5,6 +5,7 @@ import { embeddable } from "./storage/embeddings/embed-store.js";
 import { postgresCheck } from "./storage/postgres/check.js";
 import type { PostgresSource } from "./storage/postgres/client.js";
 import { printSchema } from "./storage/postgres/schema.js";
+import { SPREAD_TABLES } from "./storage/postgres/spread.js";
 import { openClient, openPostgres, type PostgresOptions, schemaOf } from "./storage/postgres/store.js";
 import { openUrl } from "./storage/postgres/url.js";
 import { postgresVectors, VECTOR_TABLES } from "./storage/postgres/vectors.js";
@@ -41,8 +42,10 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
 /**
  * The SQL that creates the tables, or upgrades those that `agents` documents. Run it as an owner if the application's role may
  * not create tables; you may run it again. The application's role then needs USAGE on the schema, and SELECT, INSERT, UPDATE
- * and DELETE on the tables. With `embeddings` it includes the tables of `withEmbedder`. Errors: `INVALID_ARGUMENT`.
+ * and DELETE on the tables. With `embeddings` it includes the tables of `withEmbedder`. With `citus` it spreads the tables over the
+ * servers of a cluster of Citus, by session; run it on the coordinator. Errors: `INVALID_ARGUMENT`.
  */
 export function schemaSql({ embeddings = false, ...options }: PostgresOptions & { embeddings?: boolean } = {}): string {
-  return printSchema(schemaOf(options), embeddings ? VECTOR_TABLES : []);
+  const spread = options.citus === true ? SPREAD_TABLES : [];
+  return printSchema(schemaOf(options), [...(embeddings ? VECTOR_TABLES : []), ...spread]);
 }

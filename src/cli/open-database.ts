@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   db?: string;
   /** The schema of Postgres that holds the tables. */
   schema?: string;
+  /** Spreads the tables over the servers of a cluster of Citus. */
+  citus?: boolean;
 }
 
 /** The database of the command line, as it is shown: a URL without its password, a path in the user's home from `~` on. */
@@ -33,12 +35,17 @@ export function isThere({ db }: DatabaseOptions): boolean {
  * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
  * is not there. Errors: `INVALID_ARGUMENT` for a place that can hold no file; those of `sqlite()` and `postgres()`.
  */
-export function openDatabase({ db, schema }: DatabaseOptions): Store {
+export function openDatabase({ db, schema, citus }: DatabaseOptions): Store {
   const place = placeOf(db);
-  if (isUrl(place)) return postgres(place, { schema });
+  if (isUrl(place)) return postgres(place, { schema, citus });
   if (schema !== undefined) {
     const message = "A SQLite file has no schemas: name a database of Postgres with --db, or leave --schema out.";
     throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
+  }
+  if (citus === true) {
+    const message =
+      "A SQLite file is on one machine: name the coordinator of a cluster with --db, or leave --citus out.";
+    throw new StemmaError("INVALID_ARGUMENT", { citus }, message);
   }
   if (place !== ":memory:") prepareFile(place);
   return sqlite(place);

@@ -106,8 +106,8 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           writeKept(key.kind, key, (place) => versions.importVersions(sql, blocks.versionPlace(place), found)),
       },
       entries: {
-        count: (scope) => readKept("entries", scope, entries.countEntries),
-        get: (scope, key) => readKept("entries", scope, (place) => entries.findEntry(place, key)),
+        count: (scope) => readKept("entries", scope, (place) => entries.countEntries(sql, place)),
+        get: (scope, key) => readKept("entries", scope, (place) => entries.findEntry(sql, place, key)),
         set: (scope, entry, entryOptions = {}) => {
           const note = noteOf(scope, entryOptions);
           return writeKept("entries", scope, (place) => entries.writeEntry(sql, place, entry, note));
@@ -122,7 +122,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         },
         importVersions: (scope, key, found) =>
           writeKept("entries", scope, (place) => versions.importVersions(sql, entries.entryPlace(place, key), found)),
-        versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(place, key)),
+        versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(sql, place, key)),
         labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
         removed: (scope) => listKept(scope, (place) => lists.listRemoved(sql, place)),
         list: (scope, listOptions = {}) =>

@@ -10,9 +10,10 @@ export function registerMigrate(program: Command, io: Io): void {
     .command("migrate")
     .description("Create the tables, or upgrade those that are there. Other commands do it too, where their role may.")
     .option("--print", "write the SQL for a console of Postgres instead, and connect to nothing")
+    .option("--citus", "spread the tables over the servers of a cluster of Citus, by session")
     .action(async ({ print }: { print?: boolean }, command: Command) => {
       const options = command.optsWithGlobals<DatabaseOptions>();
-      if (print) return io.write(schemaSql({ schema: options.schema }));
+      if (print) return io.write(schemaSql({ schema: options.schema, citus: options.citus }));
       await withStore(command, io, "write", async ({ store, json }) => {
         await store.migrate();
         const database = databaseName(options);

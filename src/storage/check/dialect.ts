@@ -12,7 +12,7 @@ export interface CheckDialect {
   /** Looking into a search index makes tables for a while. */
   readonly indexCheckWrites: boolean;
   /** For each document that an index holds of the rows from `lo` to `hi`: its row, and a fingerprint of its terms. */
-  indexed(index: SearchIndex, lo: number, hi: number): Operation<Map<number, number>>;
+  indexed(sql: Dialect, index: SearchIndex, lo: number, hi: number): Operation<Map<number, number>>;
   /** The same of documents, as they would be indexed. Those without a term are left out. */
   expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number, number>>;
   /** Called before the two above, and after them. */

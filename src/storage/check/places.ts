@@ -23,9 +23,20 @@ const valuesOf = (sessionId: string | undefined) => (sessionId === undefined ? [
 
 /** Finds them, by range and session. */
 export function findMisplaced(
+  { isSpread }: Dialect,
   table: "assistant_messages" | "assistant_compactions",
   sessionId?: string,
 ): Operation<Misplaced[]> {
+  // Of tables that are spread the session's own server has the number that it should have.
+  if (isSpread) {
+    return all<Misplaced>(
+      `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, NULL AS owner, count(*) AS count, min(m.id) AS id
+       FROM ${table} m LEFT JOIN assistant_sessions s ON s.id = m.session_id
+       WHERE (s.no IS NULL OR s.no <> m.n / ${SPAN})${sessionId === undefined ? "" : " AND m.session_id = ?"}
+       GROUP BY m.n / ${SPAN}, m.session_id ORDER BY 1, 2`,
+      ...(sessionId === undefined ? [] : [sessionId]),
+    );
+  }
   return all<Misplaced>(
     `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
      FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
@@ -35,9 +46,9 @@ export function findMisplaced(
   );
 }
 
-export function* checkPlaces(sessionId: string | undefined, found: Findings): Operation<void> {
+export function* checkPlaces(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
   for (const table of ["assistant_messages", "assistant_compactions"] as const) {
-    for (const { session_id, owner, count, id } of yield* findMisplaced(table, sessionId)) {
+    for (const { session_id, owner, count, id } of yield* findMisplaced(sql, table, sessionId)) {
       const where = owner === null ? "no session of the registry" : `session "${owner}"`;
       const which = Number(count) === 1 ? `Row "${id}"` : `${count} rows, "${id}" the first by its id,`;
       found.add(

@@ -58,7 +58,7 @@ export function* compareIndex(
   hi: number,
 ): Operation<{ differing: Differing[]; documents: number }> {
   yield* check.open();
-  const indexed = yield* check.indexed(index, lo, hi);
+  const indexed = yield* check.indexed(sql, index, lo, hi);
   const differing: Differing[] = [];
   let documents = 0;
   for (let from = lo; ; ) {

@@ -33,12 +33,12 @@ interface Progress {
 }
 
 // How far each of some sessions is.
-const PROGRESS = (sql: Dialect, sessions: string) => `
+const PROGRESS = (sql: Dialect) => `
   SELECT s.no AS no, s.id AS id,
     (SELECT max(m.n) FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
     coalesce((SELECT max(v.n) FROM assistant_vectors v
       WHERE ${ofSession(sql, "v")}v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
-  FROM ${sessions} s`;
+  FROM assistant_sessions s`;
 
 const hasNew = ({ newest, seen }: Progress): boolean => newest !== null && newest > seen;
 
@@ -52,8 +52,7 @@ export interface Page {
 
 /** The page of the sessions whose numbers are below `below`. */
 export function* readPage(sql: Dialect, below: number): Operation<Page> {
-  const page = `(SELECT no, id FROM assistant_sessions WHERE no < ? ORDER BY no DESC LIMIT ${PAGE})`;
-  const rows = yield* all<Progress>(`${PROGRESS(sql, page)} ORDER BY no DESC`, below);
+  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE s.no < ? ORDER BY s.no DESC LIMIT ${PAGE}`, below);
   return { sessions: rows.filter(hasNew).map(({ id }) => id), below: rows[PAGE - 1]?.no ?? 0 };
 }
 
@@ -62,11 +61,17 @@ interface WaitingRow extends ContentRow {
   readonly twin: number | null;
 }
 
-const COLUMNS = (sql: Dialect, embedder: number) => `m.n AS n, m.session_id AS session_id, m.content AS content, (
+// Where the parent's rows may be on another server, see `findTwin`.
+const COLUMNS = (sql: Dialect, embedder: number) =>
+  `m.n AS n, m.session_id AS session_id, m.content AS content, ${
+    sql.isSpread ? "NULL" : twinOf(sql, embedder)
+  } AS twin`;
+
+const twinOf = (sql: Dialect, embedder: number) => `(
   SELECT v.n FROM assistant_sessions s
   JOIN assistant_messages p ON p.session_id = s.parent_session_id AND p.id = m.id AND p.content = m.content
   JOIN assistant_vectors v ON ${sameSession(sql, "v", "p")}v.n = p.n
-  WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL) AS twin`;
+  WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL)`;
 
 // The first messages of a session after those that were looked at, in order.
 function* findNew(
@@ -85,26 +90,66 @@ function* findNew(
     ceilingOf(rows.no),
     limit,
   );
-  return yield* textsOf(sql, fresh);
+  return yield* textsOf(sql, embedder, fresh);
 }
 
-// Those of the messages with these numbers whose row is old.
-function* findOld(sql: Dialect, embedder: number, numbers: readonly number[], lock = ""): Operation<Waiting[]> {
+// Those of the messages with these numbers whose row is old; all of one session where it is given.
+function* findOld(
+  sql: Dialect,
+  embedder: number,
+  numbers: readonly number[],
+  lock = "",
+  sessionId: string | null = null,
+): Operation<Waiting[]> {
   if (numbers.length === 0) return [];
+  const [own, ids] = sessionId === null ? ["", []] : ["v.session_id = ? AND ", [sessionId]];
   const rows = yield* all<WaitingRow>(
     `SELECT ${COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
-     WHERE v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
+     WHERE ${own}v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
     JSON.stringify(numbers.map((rowId) => [0, Number(rowId), Number(rowId)])),
+    ...ids,
     embedder,
   );
-  return yield* textsOf(sql, rows);
+  return yield* textsOf(sql, embedder, rows);
 }
 
-function* textsOf(sql: Dialect, rows: readonly WaitingRow[]): Operation<Waiting[]> {
+// The same of what was embedded. Rows that are spread are locked on one server after the other.
+function* findOldOf(sql: Dialect, embedder: number, embedded: readonly Waiting[], lock: string): Operation<Waiting[]> {
+  if (!sql.isSpread) return yield* findOld(sql, embedder, numbersOf(embedded), lock);
+  const old: Waiting[] = [];
+  for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
+    const ofSession = numbersOf(embedded.filter(({ sessionId }) => sessionId === id));
+    old.push(...(yield* findOld(sql, embedder, ofSession, lock, id)));
+  }
+  return old;
+}
+
+const numbersOf = (messages: readonly Waiting[]): number[] => messages.map(({ n: rowId }) => rowId);
+
+// Of a message in a fork. Its session names the one whose rows are looked at.
+function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: number): Operation<number | null> {
+  const parent = "SELECT parent_session_id FROM assistant_sessions WHERE id = ?";
+  const [from] = yield* column<string | null>(parent, session_id);
+  if (from === null || from === undefined) return null;
+  const [id] = yield* column<string>(
+    "SELECT id FROM assistant_messages WHERE session_id = ? AND n = ?",
+    session_id,
+    rowId,
+  );
+  const [twin] = yield* column<number>(
+    `SELECT v.n FROM assistant_messages p JOIN assistant_vectors v ON v.session_id = p.session_id AND v.n = p.n
+     WHERE p.session_id = ? AND p.id = ? AND p.content = ? AND v.embedder = ? AND v.vector IS NOT NULL`,
+    ...[from, id ?? "", content, embedder],
+  );
+  return twin ?? null;
+}
+
+function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): Operation<Waiting[]> {
   const found: Waiting[] = [];
   for (const row of rows) {
     const text = yield* textToEmbed(sql, row.session_id, row);
-    found.push({ sessionId: row.session_id, n: row.n, text, twin: row.twin });
+    const twin = sql.isSpread ? yield* findTwin(row, embedder) : row.twin;
+    found.push({ sessionId: row.session_id, n: row.n, text, twin });
   }
   return found;
 }
@@ -156,7 +201,7 @@ export function* readWaiting(
 function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map<string, Progress>> {
   if (sessions.length === 0) return new Map();
   const marks = sessions.map(() => "?").join(", ");
-  const rows = yield* all<Progress>(`${PROGRESS(sql, "assistant_sessions")} WHERE s.id IN (${marks})`, ...sessions);
+  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE s.id IN (${marks})`, ...sessions);
   return new Map(rows.map((session) => [session.id, session]));
 }
 
@@ -166,7 +211,7 @@ export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   const fresh = yield* first<{ count: number | null }>(
     `SELECT sum((SELECT count(*) FROM assistant_messages m
        WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
-     FROM (${PROGRESS(sql, "assistant_sessions")}) AS s WHERE s.newest > s.seen`,
+     FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`,
   );
   const old = yield* first<{ count: number }>(
     "SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?",
@@ -194,7 +239,7 @@ export function* storeVectors(
   const embedder = yield* claimModel(sql, model, model.dimensions);
   const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
   const results = new Map(embedded.map((result) => [result.n, result]));
-  const old = yield* findOld(sql, embedder, [...results.keys()], lock);
+  const old = yield* findOldOf(sql, embedder, embedded, lock);
   const wasOld = new Set(old.map(({ n: rowId }) => rowId));
   const counts = new Map<number, { readonly rows: SessionRows; count: number }>();
   for (const { n: rowId, sessionId } of results.values()) {

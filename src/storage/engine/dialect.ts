@@ -23,6 +23,8 @@ export interface Dialect {
   readonly keepsText: boolean;
   /** Each row names its session by its id, and so does each statement of one session: see `SessionRows`. */
   readonly namesSessions: boolean;
+  /** Rows are spread over servers by session: a statement of several sessions joins rows of one session only with each other. */
+  readonly isSpread: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
   readonly namesKeys: boolean;
   /** The day of a column of times, in UTC, as `2026-11-22`. */

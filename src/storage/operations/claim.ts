@@ -59,7 +59,7 @@ function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> 
   for (const row of entries) {
     const { label, key } = row;
     const scope = { sessionId: to, label };
-    const found = yield* findEntry(scope, key);
+    const found = yield* findEntry(sql, scope, key);
     const known = found?.content;
     // What programs wrote is no text to which another could be added.
     const isText = found?.value === undefined && row.value === null;

@@ -32,21 +32,21 @@ import {
 } from "./versions.js";
 
 /** See `EntryStore.count`. */
-export function* countEntries(scope: EntryScope): Operation<number> {
-  const { where, values } = inScope(scope);
+export function* countEntries(sql: Dialect, scope: EntryScope): Operation<number> {
+  const { where, values } = inScope(sql, scope);
   const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where}`;
   const row = yield* first<{ count: number }>(count, ...values);
   return Number(row?.count ?? 0);
 }
 
 /** See `EntryStore.get`. */
-export function* findEntry(scope: EntryScope, key: string): Operation<ListedEntry | null> {
-  const row = yield* findRow(scope, key);
+export function* findEntry(sql: Dialect, scope: EntryScope, key: string): Operation<ListedEntry | null> {
+  const row = yield* findRow(sql, scope, key);
   return row === null ? null : entryOf(row);
 }
 
-function* findRow(scope: EntryScope, key: string): Operation<NumberedRow | null> {
-  const { where, values } = inScope(scope);
+function* findRow(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
+  const { where, values } = inScope(sql, scope);
   const find = `SELECT n, ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND key = ?`;
   return (yield* first<NumberedRow>(find, ...values, key)) ?? null;
 }
@@ -114,7 +114,7 @@ export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptio
 /** Writes the next version of an entry, in place when the key is known. */
 export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
   const old = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const known = old ?? (yield* findRow(scope, entry.key));
+  const known = old ?? (yield* findRow(sql, scope, entry.key));
   assertExpected(scope, entry.key, known, note);
   yield* recordEntry(scope, entry.key, known, entry.content, note);
   yield* putEntry(sql, scope, { ...note, ...entry }, old);
@@ -149,9 +149,9 @@ export function entryPlace({ sessionId, label }: EntryScope, key: string): Versi
 }
 
 /** See `EntryStore.versions`. */
-export function* readEntryVersions(scope: EntryScope, key: string): Operation<StoredVersion[]> {
+export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string): Operation<StoredVersion[]> {
   const versions = yield* readVersions(entryPlace(scope, key));
-  const present = yield* findRow(scope, key);
+  const present = yield* findRow(sql, scope, key);
   const isKept = present === null || typeof versions[0]?.content === "string";
   if (isKept) return versions;
   return [unrecorded((versions[0]?.version ?? 0) + 1, present.content, present.updated_at), ...versions];
@@ -207,7 +207,7 @@ export function* appendEntry(
 ): Operation<StoredEntry> {
   yield* dateSession(sql, scope.sessionId);
   const own = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const old = own ?? (yield* findRow(scope, entry.key));
+  const old = own ?? (yield* findRow(sql, scope, entry.key));
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
   if (old !== null && old.value !== null) next.value = readValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
@@ -218,7 +218,7 @@ export function* appendEntry(
 
 /** See `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
-  const present = (yield* readEntry(scope, key, sql.forUpdate)) ?? (yield* findRow(scope, key));
+  const present = (yield* readEntry(scope, key, sql.forUpdate)) ?? (yield* findRow(sql, scope, key));
   assertExpected(scope, key, present, note);
   if (present !== null) yield* dateSession(sql, scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
@@ -251,7 +251,7 @@ export function* searchEntries(
   query: SearchQuery,
   { limit, prefix }: SearchEntriesOptions,
 ): Operation<FoundEntry[]> {
-  const { where, values, sessionIds } = inScope(scope);
+  const { where, values, sessionIds } = inScope(sql, scope);
   const keys = prefix === undefined ? ALL_KEYS : orderedPage(sql, "e.key", { prefix });
   const within = { where: `${where} AND ${keys.condition}`, values: [...values, ...keys.values], sessionIds };
   const found: FoundEntry[] = [];

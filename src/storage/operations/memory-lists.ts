@@ -9,10 +9,10 @@ import type {
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
-import { isScope, MEMORY_SCOPES, memoryOwner, SCOPES, UPGRADED_ROWS } from "../session-id.js";
+import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../session-id.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
-import { inScope, upgradedBlocks } from "./upgraded-rows.js";
+import { inScope, ofOwner, upgradedBlocks } from "./upgraded-rows.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
 interface BlockRow {
@@ -80,15 +80,11 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
 
 /** See `EntryStore.labels`. */
 export function* listLabels(sql: Dialect, { sessionId }: MemoryScope): Operation<{ label: string; count: number }[]> {
+  const { where, values } = ofOwner(sql, sessionId);
   const rows = yield* all<{ label: string; count: number }>(
     `SELECT e.label AS label, count(*) AS count FROM cf_agents_search_entries e
-     WHERE e.session_id = ? OR e.session_id = ? AND NOT EXISTS (
-       SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key)
-     GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`,
-    sessionId,
-    // Whose memory is no session's has none of what an upgrade brought along.
-    isScope(sessionId) ? sessionId : UPGRADED_ROWS,
-    sessionId,
+     WHERE ${where} GROUP BY e.label ORDER BY ${sql.bytes.ordered("e.label")}`,
+    ...values,
   );
   return rows.map(({ label, count }) => ({ label, count: Number(count) }));
 }
@@ -106,7 +102,7 @@ export function* listRemoved(sql: Dialect, { sessionId }: MemoryScope): Operatio
 
 /** See `EntryStore.list`. */
 export function* listEntries(sql: Dialect, scope: EntryScope, options: ListEntriesOptions): Operation<ListedEntry[]> {
-  const { where, values } = inScope(scope);
+  const { where, values } = inScope(sql, scope);
   const page = orderedPage(sql, "e.key", options);
   const rows = yield* all<EntryRow>(
     `SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND ${page.condition} ${page.order}`,

@@ -45,7 +45,7 @@ export function* writeRecord(
     assertVersion(scope, key, expectedVersion, present);
   }
   // Whoever writes what expires takes away what has expired.
-  if (expiresAt !== null) yield* sweep();
+  if (expiresAt !== null) yield* sweep(sql);
   return { key, value, version, expiresAt };
 }
 
@@ -132,12 +132,18 @@ function newVersion(): number {
   return 1 + Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
-function* sweep(): Operation<number> {
-  return yield* count(
-    `DELETE FROM assistant_records WHERE (session_id, label, key) IN
-       (SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ? ORDER BY expires_at LIMIT ${SWEPT})`,
-    [Date.now()],
-  );
+function* sweep({ isSpread }: Dialect): Operation<void> {
+  const now = Date.now();
+  const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ? ORDER BY expires_at LIMIT ${SWEPT}`;
+  if (!isSpread) return yield* run(`DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`, now);
+  // A server removes its own rows only.
+  for (const { session_id, label, key } of yield* all<{ session_id: string; label: string; key: string }>(
+    expired,
+    now,
+  )) {
+    const removal = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND expires_at <= ?`;
+    yield* run(removal, session_id, label, key, now);
+  }
 }
 
 function recordOf(sql: Dialect, { key, value, version, expires_at }: RecordRow): StoredRecord {

@@ -46,7 +46,7 @@ function* entriesAsOf(sql: Dialect, sessionId: string, time: string): Operation<
     while (page.length > 0) {
       for (const { key, content, value, updatedAt } of page) {
         if (updatedAt <= time) continue;
-        const versions = yield* readEntryVersions(scope, key);
+        const versions = yield* readEntryVersions(sql, scope, key);
         const then = contentAsOf(key, versions, time);
         const note = noteOf(sessionId, versions);
         if (then === null) writes.push(() => deleteEntry(sql, scope, key, note));
@@ -62,7 +62,7 @@ function* removedAsOf(sql: Dialect, sessionId: string, time: string): Operation<
   const writes: Write[] = [];
   for (const { label, key } of yield* listRemoved(sql, { sessionId })) {
     const scope: EntryScope = { sessionId, label };
-    const versions = yield* readEntryVersions(scope, key);
+    const versions = yield* readEntryVersions(sql, scope, key);
     const content = contentAsOf(key, versions, time);
     if (content === null) continue;
     writes.push(() => writeEntry(sql, scope, { key, content }, noteOf(sessionId, versions)));

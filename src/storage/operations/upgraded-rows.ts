@@ -1,4 +1,5 @@
 import type { BlockKey, EntryScope } from "../contract.js";
+import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 
@@ -18,19 +19,31 @@ export function upgradedLabel({ sessionId, kind, label, upgradedLabel }: BlockKe
 }
 
 /** A condition on entries `e`: those of the scope, and those of `agents` whose key it did not write itself, where it is a session's. */
-export function inScope({ sessionId, label }: EntryScope): {
+export function inScope(
+  { isSpread }: Dialect,
+  { sessionId, label }: EntryScope,
+): {
   where: string;
   values: SqlValue[];
   /** Those whose entries they are. */
   sessionIds: string[];
 } {
-  if (isScope(sessionId)) {
+  // Tables that hold such rows are not spread.
+  if (isScope(sessionId) || isSpread) {
     return { where: "(e.session_id = ? AND e.label = ?)", values: [sessionId, label], sessionIds: [sessionId] };
   }
   const where = `(e.session_id = ? AND e.label = ? OR e.session_id = ? AND e.label = ? AND NOT EXISTS (
     SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key))`;
   const values = [sessionId, label, UPGRADED_ROWS, label, sessionId];
   return { where, values, sessionIds: [sessionId, UPGRADED_ROWS] };
+}
+
+/** The same of entries `e` of every label. */
+export function ofOwner({ isSpread }: Dialect, sessionId: string): { where: string; values: SqlValue[] } {
+  if (isScope(sessionId) || isSpread) return { where: "e.session_id = ?", values: [sessionId] };
+  const where = `e.session_id = ? OR e.session_id = ? AND NOT EXISTS (
+    SELECT 1 FROM cf_agents_search_entries own WHERE own.session_id = ? AND own.label = e.label AND own.key = e.key)`;
+  return { where, values: [sessionId, UPGRADED_ROWS, sessionId] };
 }
 
 /** Makes the blocks that `agents` kept for a session its own; what it wrote itself since stays. */

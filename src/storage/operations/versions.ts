@@ -152,5 +152,12 @@ export function* copyVersions(from: string, to: string): Operation<void> {
 
 /** Gives the versions of a block or an entry to another scope, which has none of it. */
 export function* moveVersions(place: VersionPlace, to: string): Operation<void> {
-  yield* run(`UPDATE assistant_versions SET session_id = ? WHERE ${AT}`, to, ...placeOf(place));
+  // Not by an UPDATE: rows stay on the server of their session.
+  yield* run(
+    `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
+     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT}`,
+    to,
+    ...placeOf(place),
+  );
+  yield* removeVersions(place);
 }

@@ -5,6 +5,7 @@ import type { PostgresMigration } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
 import { postgresNative } from "./native-operations.js";
+import type { Placement } from "./placement.js";
 import { migratePostgres } from "./schema.js";
 import { postgresSearch } from "./search.js";
 
@@ -15,11 +16,13 @@ const MAX_TEXT_BYTES = 200_000_000;
 export function postgresDialect(
   schema: string | null,
   migrations: readonly PostgresMigration[] = POSTGRES_MIGRATIONS,
+  placement: Placement = { isSpread: false, code: null },
+  spreads = false,
 ): Dialect {
   const dialect: Dialect = {
     name: "postgres",
     maxTextBytes: MAX_TEXT_BYTES,
-    search: postgresSearch,
+    search: postgresSearch(placement),
     // From text: some clients would write a string to JSON once more.
     segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
     segmentOrder: " ORDER BY m.n",
@@ -27,6 +30,9 @@ export function postgresDialect(
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
     keepsText: true,
     namesSessions: true,
+    get isSpread() {
+      return placement.isSpread;
+    },
     namesKeys: false,
     // As text: clients have types of their own for bytes.
     bytes: {
@@ -51,7 +57,7 @@ export function postgresDialect(
       return rows.map(({ name }) => name);
     },
     native: postgresNative,
-    migrate: () => migratePostgres(dialect, schema, migrations),
+    migrate: () => migratePostgres(dialect, schema, migrations, placement, spreads),
   };
   return dialect;
 }

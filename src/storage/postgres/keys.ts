@@ -10,6 +10,11 @@ export function primaryKey(table: string, columns: string): string {
 END $$`;
 }
 
+/** Spreads new tables where tables are spread over servers; nothing elsewhere. */
+export const SPREAD_NEW = `DO $$ BEGIN
+  IF to_regprocedure('assistant_spread()') IS NOT NULL THEN PERFORM assistant_spread(); END IF;
+END $$`;
+
 /** True where a table lacks a column. */
 export const lacks = (table: string, column: string): string => `NOT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}' AND NOT attisdropped)`;

@@ -30,6 +30,7 @@ const OTHERS = [
   // Of tables that an earlier version made.
   "assistant_registering",
   "assistant_session_no",
+  "assistant_spread",
   "assistant_use",
   "assistant_version",
   "agents_before_upgrade_assistant_messages",

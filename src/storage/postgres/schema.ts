@@ -5,13 +5,17 @@ import { type Marks, READ_MARKS, reindexSome } from "../operations/search/index-
 import { assertMayMigrate, createSchema, type PostgresMigration, statementsOf, toMigration } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
+import type { Placement } from "./placement.js";
 import { postgresSearch } from "./search.js";
 
+const IS_SPREAD = "to_regprocedure('assistant_spread()') IS NOT NULL AS spread";
+
 /** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
-export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS} FROM assistant_schema`;
+export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD} FROM assistant_schema`;
 
 export interface State extends Marks {
   readonly version: number | null;
+  readonly spread: boolean;
 }
 
 /** The definitions of every version as one SQL script, which may be run again. See `schemaSql` of `stemma/postgres`. */
@@ -37,12 +41,23 @@ export function* migratePostgres(
   sql: Dialect,
   schema: string | null,
   migrations: readonly PostgresMigration[],
+  placement: Placement,
+  spreads: boolean,
 ): Operation<boolean> {
   const { version, isReadOnly } = yield* lockVersion(schema);
   if (isReadOnly && version < migrations.length) yield* assertMayMigrate(schema);
   const all = migrations.map((migration, index) => toMigration(migration, index + 1, schema));
   if (yield* runNextMigration(sql, all, version)) return false;
-  return yield* reindexSome(sql, postgresSearch);
+  if (spreads) yield* spreadTables(placement);
+  placement.isSpread = (yield* first<Pick<State, "spread">>(`SELECT ${IS_SPREAD}`))?.spread === true;
+  return yield* reindexSome(sql, postgresSearch(placement));
+}
+
+// A transaction of its own, like a version of the tables.
+function* spreadTables({ code }: Placement): Operation<void> {
+  if ((yield* first<Pick<State, "spread">>(`SELECT ${IS_SPREAD}`))?.spread === true) return;
+  yield* run("SET LOCAL client_min_messages = warning");
+  for (const statement of code?.statements ?? []) yield* run(statement);
 }
 
 /**

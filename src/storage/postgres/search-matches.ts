@@ -64,7 +64,8 @@ export function* sizeOf({ table, rows, values, floor, sample }: Scope): Operatio
   );
   if (row === undefined || row.count === 0) return { documents: 0, length: 1 };
   if (row.count < sample) return { documents: row.count, length: row.length };
-  const estimated = Math.round(Math.min(row.span, row.bytes / row.width));
+  // Where other servers have the rows, this one does not know their bytes.
+  const estimated = Math.round(row.bytes === 0 ? row.span : Math.min(row.span, row.bytes / row.width));
   return { documents: Math.max(sample, estimated), length: row.length };
 }
 

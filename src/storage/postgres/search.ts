@@ -2,6 +2,8 @@ import { messagesOf, nearMessages, neighboursOf } from "../../model/rank.js";
 import { documentTerms } from "../../model/terms.js";
 import type { Condition, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, run } from "../engine/operation.js";
+import { arrayLiteral } from "./array-literal.js";
+import { type Placement, spreadSearchOf } from "./placement.js";
 import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WANTED } from "./search-matches.js";
 
 /**
@@ -21,7 +23,7 @@ const FEW = 5_000;
 /** A sequence that so many messages hold is in too many of them to look for it beside each match. */
 const MANY = 2_000;
 
-export const postgresSearch: SearchDialect = {
+export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: TABLES,
 
   add(index, sessionId, rowId, document) {
@@ -42,9 +44,11 @@ export const postgresSearch: SearchDialect = {
       return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
     });
     const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
+    // A row that is spread stays with its session.
+    const [session, of] = placement.isSpread ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
     const known = yield* all<{ n: number }>(
-      `UPDATE ${table} d SET session_id = r.session, length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
-       WHERE d.n = r.n RETURNING d.n AS n`,
+      `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
+       WHERE ${of}d.n = r.n RETURNING d.n AS n`,
       JSON.stringify(rows),
     );
     const there = new Set(known.map(({ n: rowId }) => rowId));
@@ -77,6 +81,8 @@ export const postgresSearch: SearchDialect = {
   },
 
   *matches(sequences, range, limit) {
+    const ofAll = searchOfAll(placement, range);
+    if (ofAll !== null) return yield* ofAll.matchesOfAll(sequences, boundsOf(range), limit);
     const scope = messagesIn(range);
     const size = yield* sizeOf(scope);
     const found = sequences.map(() => ({
@@ -113,6 +119,18 @@ export const postgresSearch: SearchDialect = {
         byRow.set(among, [...(byRow.get(among) ?? []), index]);
       }
     }
+    const ofAll = searchOfAll(placement, range);
+    if (ofAll !== null) {
+      const within = boundsOf(range);
+      const terms = (index: number) => sequences[index] as readonly string[];
+      for (const index of byIndex) {
+        held[index] = nearMessages(yield* ofAll.holdingOfAll(terms(index), within, null), messages);
+      }
+      for (const [among, some] of byRow) {
+        for (const index of some) held[index] = yield* ofAll.holdingOfAll(terms(index), within, among);
+      }
+      return held;
+    }
     const wanted = (some: readonly number[]) => JSON.stringify(some.map((index) => sequences[index]));
     const { condition, values: ids } = ownTo(range === null ? null : [range.sessionId]);
     const bounds = [range?.lo ?? 0, range?.hi ?? Number.MAX_SAFE_INTEGER];
@@ -144,7 +162,16 @@ export const postgresSearch: SearchDialect = {
     const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
     return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
   },
-};
+});
+
+// What searches rows of several sessions where these are spread; null for an ordinary search.
+const searchOfAll = (placement: Placement, range: RowRange) =>
+  typeof range?.sessionId === "string" ? null : spreadSearchOf(placement);
+
+const boundsOf = (range: RowRange): Condition => ({
+  condition: "d.n BETWEEN ? AND ?",
+  values: [range?.lo ?? 0, range?.hi ?? Number.MAX_SAFE_INTEGER],
+});
 
 // Begins a condition on rows `d`: they are of these sessions; of any for null.
 function ownTo(sessionIds: readonly (string | null)[] | null): Condition {
@@ -193,9 +220,4 @@ function reachOf(
   // Of what stands in more rows than these, so many are found sooner among the newest rows.
   const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(places * documents)));
   return { holding, most, newest: Math.ceil((2 * limit * documents) / most) };
-}
-
-/** An array as Postgres reads one from text. */
-export function arrayLiteral(items: readonly string[]): string {
-  return `{${items.map((item) => `"${item.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

@@ -9,11 +9,17 @@ import { postgresDialect } from "./dialect.js";
 import type { PostgresDriver } from "./driver.js";
 import { isMissing } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
+import { loadSpreadCode, type Placement } from "./placement.js";
 import { READ_STATE, type State } from "./schema.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
   schema?: string | undefined;
+  /**
+   * The database is the coordinator of a cluster of Citus, and `migrate()` spreads the tables over its servers by session. Once
+   * they are spread, every store finds that out by itself. Default: false.
+   */
+  citus?: boolean | undefined;
 }
 
 /** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */
@@ -26,16 +32,24 @@ export function openPostgres(
 ): OpenStore {
   const schema = schemaOf(options);
   const connection = connectPostgres(driver, schema, close);
-  const isPrepared = async (): Promise<boolean> => {
+  const placement: Placement = { isSpread: false, code: null };
+  const readState = async (): Promise<State | undefined> => {
     try {
-      const [state] = (await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[];
-      return state?.version === migrations.length && state.messages === null && state.entries === null;
+      return ((await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[])[0];
     } catch (error) {
-      if (StemmaError.isInstance(error) && isMissing(error.cause)) return false;
+      if (StemmaError.isInstance(error) && isMissing(error.cause)) return undefined;
       throw error;
     }
   };
-  return openSqlStore(connection, postgresDialect(schema, migrations), {
+  const isPrepared = async (): Promise<boolean> => {
+    const state = await readState();
+    const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
+    placement.isSpread = state?.spread === true;
+    // Who goes on to make the tables may find that they are spread.
+    if (!isReady || placement.isSpread || options.citus === true) placement.code = await loadSpreadCode();
+    return isReady && (placement.isSpread || options.citus !== true);
+  };
+  return openSqlStore(connection, postgresDialect(schema, migrations, placement, options.citus), {
     durable: true,
     transactions: true,
     isPrepared,

@@ -2,7 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { fromBase64 } from "../../model/base64.js";
 import { EMBEDDER_TABLE, NO_MODEL, type VectorDialect, versionColumn } from "../embeddings/vectors.js";
 import { first, run } from "../engine/operation.js";
-import { lacks } from "./keys.js";
+import { lacks, SPREAD_NEW } from "./keys.js";
 
 const VERSION = 3;
 
@@ -50,6 +50,8 @@ $$`,
   "DROP INDEX IF EXISTS vectors_by_embedder",
   // With the signs, so that a search reads no rows of vectors to tell which are likely.
   "CREATE INDEX IF NOT EXISTS vectors_by_signs ON assistant_vectors (embedder, n) INCLUDE (signs)",
+  // Before a foreign key refers to tables that are spread.
+  SPREAD_NEW,
   // Since version 3.
   `DO $$ BEGIN ${NAME_VECTORS} END $$`,
   `ALTER TABLE assistant_schema ALTER COLUMN vectors SET DEFAULT ${VERSION}`,

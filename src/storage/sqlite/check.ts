@@ -58,7 +58,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       }
     },
     close: drop,
-    *indexed(index, lo, hi) {
+    *indexed(_sql, index, lo, hi) {
       const found = new Map<number, number>();
       const lengths = new Map<number, number>();
       const note = (entries: Entries) => add(found, entries, lo, hi, lengths);

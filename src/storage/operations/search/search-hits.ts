@@ -7,12 +7,12 @@ import { searchableText, searchDocument, senderName } from "../../../model/text.
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
-import { rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
+import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
 import { readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
-import { type CheckedRow, findRows, inRange, isOnPath } from "./search-scope.js";
+import { type CheckedRow, findRows, inRange, isOnPath, joinSessions } from "./search-scope.js";
 
 interface HitRow extends CheckedRow {
   readonly id: string;
@@ -94,14 +94,20 @@ function* compactionsOver(
   const covered = new Map<number, string[]>();
   const sessions = new Map(rows.map((row) => [sessionOf(row.n), sessionRows(sql, row)]));
   if (sessions.size === 0) return covered;
+  const ofAny = sql.isSpread && typeof sessionId !== "string";
   const { condition, values } = inRange(sql, "c", sessionId);
+  const [own, ids] =
+    typeof sessionId === "string" ? [ownOf(sql, "m"), idsOf(sql, sessionId)] : [sameSession(sql, "m", "c"), []];
+  const among = ofAny
+    ? joinSessions("assistant_compactions c", "c.n BETWEEN s.lo AND s.hi")
+    : `CROSS JOIN assistant_compactions c WHERE ${condition}c.n BETWEEN s.lo AND s.hi`;
   const compactions = yield* all<CompactionEnd>(
     `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n,
-       (SELECT m.branch FROM assistant_messages m WHERE ${sameSession(sql, "m", "c")}m.n = c.to_n) AS branch
-     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c
-     WHERE ${condition}c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
+       (SELECT m.branch FROM assistant_messages m WHERE ${own}m.n = c.to_n) AS branch
+     FROM ${sql.segmentTable} AS s ${among} ORDER BY c.n DESC`,
+    ...ids,
     JSON.stringify([...sessions.keys()].map((number) => [0, floorOf(number), ceilingOf(number)])),
-    ...values,
+    ...(ofAny ? [] : values),
   );
   for (const { id, from_n, to_n, branch } of compactions) {
     const within = rows.filter(({ n: rowId }) => from_n <= rowId && rowId <= to_n);

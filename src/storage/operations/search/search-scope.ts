@@ -144,6 +144,10 @@ export function inRange({ namesSessions }: Dialect, row: string, sessionId: stri
   return { condition: `${row}.session_id = ${id} AND `, values: [] };
 }
 
+/** Joins rows of the sessions in whose ranges `s.lo` stands, where rows are spread by session. */
+export const joinSessions = (rows: string, on: string): string =>
+  `JOIN assistant_sessions r ON r.no = s.lo / ${SPAN} JOIN ${rows} ON ${rows.split(" ")[1]}.session_id = r.id AND ${on}`;
+
 /** Rows of messages by their numbers, all of one session where it is given; `columns` are those of `m` and hold `n`. */
 export function* findRows<R extends { readonly n: number }>(
   sql: Dialect,
@@ -154,13 +158,16 @@ export function* findRows<R extends { readonly n: number }>(
   if (numbers.length === 0) return new Map();
   const { condition, values } = inRange(sql, "m", sessionId);
   // See `inRanges`.
-  const rows = sql.namesSessions
-    ? `LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
-    : "assistant_messages m WHERE m.n = s.lo";
+  const ofAny = sql.isSpread && typeof sessionId !== "string";
+  const rows = ofAny
+    ? joinSessions("assistant_messages m", "m.n = s.lo")
+    : sql.namesSessions
+      ? `CROSS JOIN LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
+      : "CROSS JOIN assistant_messages m WHERE m.n = s.lo";
   const found = yield* all<R>(
-    `SELECT ${columns} FROM ${sql.segmentTable} AS s CROSS JOIN ${rows}`,
+    `SELECT ${columns} FROM ${sql.segmentTable} AS s ${rows}`,
     JSON.stringify(numbers.map((rowId) => [0, rowId, rowId])),
-    ...values,
+    ...(ofAny ? [] : values),
   );
   return new Map(found.map((row) => [row.n, row]));
 }

@@ -85,7 +85,9 @@ function* branchesOf(
   const own = typeof sessionId === "string" ? rowsOf(sql, sessionId, 0) : null;
   const found = yield* column<number>(
     // A join of many sessions would be planned as one with all branches of the store.
-    `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b
+    sql.isSpread && own === null
+      ? `SELECT s.lo FROM ${sql.segmentTable} AS s JOIN assistant_branches b ON b.no = s.lo`
+      : `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b
        WHERE ${own === null ? "" : ownOf(own, "b")}b.no = s.lo) IS NOT NULL`,
     JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
     ...(own?.ids ?? []),

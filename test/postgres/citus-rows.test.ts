@@ -1,0 +1,205 @@
+// Rows spread by session over a cluster of Citus: the rows of a session are on one server, those of other sessions on others.
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgres, schemaSql } from "../../src/postgres.js";
+import type { Store } from "../../src/storage/contract.js";
+import { hashingEmbedder } from "../../src/testing.js";
+import { describeStore } from "../describe-store.js";
+import { textMessage } from "../helpers/messages.js";
+import { type Cluster, describeCitus } from "./citus.js";
+import { type OpenDatabase, openPool } from "./databases.js";
+import { postgresTarget } from "./target.js";
+
+/** Few shards, so that tables are made soon. */
+const FEW = { "citus.shard_count": "8" };
+
+const SESSIONS = Array.from({ length: 40 }, (_, index) => `session ${index}`);
+
+interface Node {
+  readonly nodename: string;
+  readonly nodeport: number;
+}
+
+function nodesOf(cluster: Cluster): Promise<readonly Node[]> {
+  const nodes = "SELECT nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary' ORDER BY groupid";
+  return cluster.query(nodes) as Promise<unknown> as Promise<readonly Node[]>;
+}
+
+function through(url: string, { nodename, nodeport }: Node): string {
+  const other = new URL(url);
+  other.host = `${nodename}:${nodeport}`;
+  return other.href;
+}
+
+describeCitus("rows spread by session on Citus", (cluster) => {
+  const url = cluster.urlWith(FEW);
+  const ids = async (store: Store, id: string) =>
+    (await store.session(id).path()).messages.map((message) => message.id);
+  const say = (store: Store, session: string, id: string, text = `said ${id}`) =>
+    store.session(session).append([textMessage(id, text)], undefined);
+
+  async function spread(): Promise<{ schema: string; store: Store }> {
+    const schema = cluster.nextSchema();
+    const store = postgres(url, { schema, citus: true });
+    await store.migrate();
+    return { schema, store };
+  }
+
+  it("are spread by migrate(), with what the tables held, and again by the script", async () => {
+    const schema = cluster.nextSchema();
+    const before = postgres(url, { schema });
+    for (const id of SESSIONS) await say(before, id, "a", "green apples");
+    await before.close();
+    const store = postgres(url, { schema, citus: true });
+    await store.migrate();
+    const servers = "SELECT count(DISTINCT nodeport)::int AS servers FROM citus_shards WHERE table_name = ";
+    const [spread] = await cluster.query(`${servers} '${schema}.assistant_messages'::regclass`);
+    expect(spread?.servers).toBe(2);
+    await cluster.runScript(schemaSql({ schema, citus: true, embeddings: true }), url);
+    await store.migrate();
+    await store.close();
+    // It finds out by itself.
+    const after = postgres(url, { schema });
+    for (const id of SESSIONS) await say(after, id, "b", "red pears");
+    expect(await ids(after, "session 7")).toEqual(["a", "b"]);
+    expect(await after.search("apples", { limit: 100 })).toHaveLength(SESSIONS.length);
+    expect((await after.sessions.list({ limit: 10 })).sessions).toHaveLength(10);
+    await after.sessions.fork("session 7", "b", { id: "fork", name: "fork" });
+    expect(await ids(after, "fork")).toEqual(["a", "b"]);
+    await after.close();
+  }, 300_000);
+
+  it("take an append in one statement of the worker that has the session", async () => {
+    const { schema, store } = await spread();
+    await say(store, "one", "a");
+    const plan = await cluster.query(
+      `EXPLAIN (VERBOSE) SELECT ${schema}.assistant_append('one', now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)`,
+      url,
+    );
+    const lines = plan.map((row) => String(Object.values(row)[0])).join("\n");
+    expect(lines).toContain("Task Count: 1");
+    expect(lines).toContain("assistant_append");
+    await store.close();
+  });
+
+  it("are written through each server, also where a session is new", async () => {
+    const { schema, store } = await spread();
+    const nodes = await nodesOf(cluster);
+    expect(nodes).toHaveLength(3);
+    const stores = nodes.map((node) => postgres(through(url, node), { schema }));
+    await Promise.all(SESSIONS.flatMap((id) => stores.map((each, index) => say(each, id, `m${index}`))));
+    for (const id of SESSIONS) expect((await ids(store, id)).sort()).toEqual(["m0", "m1", "m2"]);
+    expect(await store.sessions.count()).toBe(SESSIONS.length);
+    for (const each of stores) {
+      expect(await each.search("said", { limit: 500 })).toHaveLength(3 * SESSIONS.length);
+      await each.close();
+    }
+    await store.close();
+  });
+
+  it("are found by meaning", async () => {
+    const { schema, store } = await spread();
+    await store.close();
+    const embedded = postgres(url, { schema }).withEmbedder({
+      ...hashingEmbedder({ dimensions: 64 }),
+      minSimilarity: 0.3,
+    });
+    for (const id of SESSIONS) await say(embedded, id, "a", id === "session 7" ? "restaurant" : "umbrella");
+    await embedded.embeddings.flush();
+    expect((await embedded.search("restaurnat", { limit: 5 })).map(({ sessionId }) => sessionId)).toEqual([
+      "session 7",
+    ]);
+    await embedded.close();
+  });
+
+  it("lose no append while a shard moves", async () => {
+    const { schema, store } = await spread();
+    for (const id of SESSIONS) await say(store, id, "first");
+    const [shard] = await cluster.query(
+      `SELECT s.shardid, s.nodename, s.nodeport FROM citus_shards s JOIN pg_dist_shard p ON p.shardid = s.shardid
+       WHERE s.shardid = get_shard_id_for_distribution_column('${schema}.assistant_messages', 'session 7') LIMIT 1`,
+    );
+    const other = (await nodesOf(cluster)).slice(1).find(({ nodeport }) => nodeport !== shard?.nodeport) as Node;
+    const orphans = () => cluster.query("SELECT object_name FROM pg_dist_cleanup");
+    let isMoving = true;
+    const said = new Map(SESSIONS.map((id) => [id, 1]));
+    const clients = Array.from({ length: 16 }, async (_, client) => {
+      const own = postgres(url, { schema });
+      for (let turn = 0; isMoving; turn += 1) {
+        const id = client === 0 ? "session 7" : (SESSIONS[(client + 16 * turn) % SESSIONS.length] as string);
+        await say(own, id, `c${client}t${turn}`);
+        said.set(id, (said.get(id) ?? 0) + 1);
+      }
+      await own.close();
+    });
+    for (const [from, to] of [
+      [shard, other],
+      [other, shard],
+    ] as const) {
+      // What the first move leaves behind is removed before the shard comes back.
+      await expect
+        .poll(() => cluster.query("CALL citus_cleanup_orphaned_resources()").then(() => orphans()), { timeout: 60_000 })
+        .toEqual([]);
+      await cluster.query(
+        `SELECT citus_move_shard_placement(${shard?.shardid}, '${from?.nodename}', ${from?.nodeport}, '${to?.nodename}', ${to?.nodeport}, 'block_writes')`,
+      );
+    }
+    isMoving = false;
+    await Promise.all(clients);
+    for (const [id, count] of said) expect((await store.session(id).path()).messages.length).toBe(count);
+    await store.close();
+  }, 300_000);
+
+  // Commands of a shell, which stop and start the second server.
+  const [stop, start] = [process.env.STEMMA_CITUS_STOP, process.env.STEMMA_CITUS_START];
+  const isControlled = stop !== undefined && start !== undefined;
+  const shell = (command: string | undefined) => execFileSync("sh", ["-c", command as string], { stdio: "ignore" });
+
+  it.skipIf(!isControlled)(
+    `go on on other servers while a worker is down${isControlled ? "" : " (no STEMMA_CITUS_STOP and STEMMA_CITUS_START)"}`,
+    async () => {
+      const { store } = await spread();
+      for (const id of SESSIONS) await say(store, id, "first");
+      shell(stop);
+      const results: [string, string][] = [];
+      try {
+        for (const id of SESSIONS) {
+          const code = await say(store, id, "second").then(
+            () => "stored",
+            (error: { code: string }) => error.code,
+          );
+          results.push([id, code]);
+        }
+      } finally {
+        shell(start);
+      }
+      const down = results.filter(([, code]) => code !== "stored");
+      expect(new Set(down.map(([, code]) => code))).toEqual(new Set(["CONNECTION_LOST"]));
+      expect(down.length).toBeGreaterThan(5);
+      expect(down.length).toBeLessThan(SESSIONS.length - 5);
+      for (const id of SESSIONS) {
+        await say(store, id, "second");
+        await say(store, id, "third");
+        expect(await ids(store, id)).toEqual(["first", "second", "third"]);
+      }
+      expect((await store.check?.())?.problems).toEqual([]);
+      await store.close();
+    },
+    300_000,
+  );
+
+  describe("under the conformance suite", () => {
+    let database: OpenDatabase;
+    beforeAll(() => {
+      database = openPool(url);
+    });
+    afterAll(() => database?.close(), 60_000);
+    describeStore(
+      "citus-rows",
+      postgresTarget("Citus, rows by session", () => database, {
+        nextSchema: cluster.nextSchema,
+        openStore: (source, schema) => postgres(source, { schema, citus: true }),
+      }),
+    );
+  });
+});
