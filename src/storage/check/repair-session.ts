@@ -111,9 +111,10 @@ function* repairSummaries(rows: SessionRows, bones: readonly Bone[]): Operation<
     const { from, to } = rangeOf(row, byId, byRow);
     const tokens = estimateMessageTokens(summaryMessage({ id: textOf(row.id), summary: textOf(row.summary) }));
     yield* run(
-      `UPDATE assistant_compactions SET session_id = ?, summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
+      // Where rows name their session, they were found by it.
+      `UPDATE assistant_compactions SET ${rows.namesSessions ? "" : "session_id = ?, "}summary = ?, from_n = ?, from_message_id = ?, to_n = ?, to_message_id = ?,
          tokens = ?, covered_tokens = ?, created_at = ? WHERE ${rows.own}n = ?`,
-      rows.id,
+      ...(rows.namesSessions ? [] : [rows.id]),
       textOf(row.summary),
       from?.n ?? null,
       from?.id ?? textOf(row.from_message_id),
