@@ -77,4 +77,4 @@ function lineOf({ store, work, points }, colour, x, y) {
 }
 
 /** `10,000` as `10k`. */
-const shortOf = (count) => (count >= 1e6 ? `${count / 1e6}M` : count >= 1e3 ? `${count / 1e3}k` : String(count));
+export const shortOf = (count) => (count >= 1e6 ? `${count / 1e6}M` : count >= 1e3 ? `${count / 1e3}k` : String(count));

@@ -4,7 +4,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { show } from "../cells.mjs";
-import { drawCurves } from "./plot.mjs";
+import { drawCurves, shortOf } from "./plot.mjs";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
 const PUBLISHED = fileURLToPath(new URL("../../docs/scaling", import.meta.url));
@@ -38,10 +38,6 @@ function tableOf(curves) {
     const ratio = base === undefined || last === base ? "–" : show(last.median / base.median, "×");
     return line([`${store}: ${work}`, ...cells.map((point) => (point ? show(point.median, "") : "–")), ratio]);
   });
-  const head = [
-    "Milliseconds, medians",
-    ...sizes.map((size) => size.toLocaleString("en")),
-    `largest ÷ ${BASE.toLocaleString("en")}`,
-  ];
+  const head = ["Milliseconds, medians", ...sizes.map(shortOf), `largest ÷ ${shortOf(BASE)}`];
   return [line(head), `| --- |${" --: |".repeat(sizes.length + 1)}`, ...rows].join("\n");
 }
