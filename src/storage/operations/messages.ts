@@ -10,6 +10,7 @@ import { removeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storeContent } from "./content.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
+import { addMessages } from "./search/index-rows.js";
 import {
   activeLeaf,
   dateAppend,
@@ -201,18 +202,10 @@ interface Written {
   readonly message: EncodedMessage;
 }
 
-const INDEXED_AT_ONCE = 100;
-
-// The terms of several messages are found before any is written: between the statements of an engine that takes twice as long.
 function* indexMessages({ search }: Dialect, sessionId: string, written: readonly Written[]): Operation<void> {
   if (search === null) return;
-  for (let start = 0; start < written.length; start += INDEXED_AT_ONCE) {
-    const documents = written
-      .slice(start, start + INDEXED_AT_ONCE)
-      .map(({ rowId, message }) => ({ rowId, document: searchDocument(message) }))
-      .filter(({ document }) => document !== "");
-    yield* documents.map(({ rowId, document }) => search.add("messages", sessionId, rowId, document));
-  }
+  const documents = written.map(({ rowId, message }) => ({ sessionId, n: rowId, document: searchDocument(message) }));
+  yield* addMessages(search, documents);
 }
 
 // A message goes on with its parent's branch unless another message does so already.

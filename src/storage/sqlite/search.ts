@@ -35,9 +35,8 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
     if (first !== undefined && last !== undefined) yield* remove(index, null, first.n, last.n);
-    for (const { sessionId, n: rowId, document } of documents) {
-      if (document !== "") yield add(index, sessionId, rowId, document);
-    }
+    const indexed = documents.filter(({ document }) => document !== "");
+    yield* indexed.map(({ sessionId, n: rowId, document }) => add(index, sessionId, rowId, document));
   }
   return { rows: ROWS, add, replace, remove, matches, holding, entries };
 }
