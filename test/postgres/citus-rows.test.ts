@@ -2,11 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
+import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import { imageMessage } from "../../src/testing/fidelity.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
-import { type Cluster, describeCitus } from "./citus.js";
+import { type Cluster, describeCitus, movingRows } from "./citus.js";
 import { type OpenDatabase, openPool } from "./databases.js";
 import { postgresTarget } from "./target.js";
 
@@ -112,6 +114,46 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     await embedded.close();
   });
 
+  it("are mended where index rows, references to media and summaries name another session", async () => {
+    const { schema, store } = await spread();
+    const session = Session.create(store).forSession("one");
+    await session.appendAll([textMessage("a", "green apples"), imageMessage("b", 1), textMessage("c", "red pears")]);
+    await session.addCompaction("They spoke of fruit.", "a", "b");
+    await say(store, "two", "a", "blue plums");
+    for (const [table, rule, other] of [
+      ["fts", "index", "two"],
+      ["media_refs", "media", "two"],
+      ["compactions", "place", "nowhere"],
+    ] as const) {
+      const give = `UPDATE ${schema}.assistant_${table} SET session_id = '${other}' WHERE session_id = 'one'`;
+      await cluster.runScript(`BEGIN; ${movingRows(give)}; COMMIT`, url);
+      const found = await store.check?.();
+      expect([table, found?.problems.some((problem) => problem.rule === rule)]).toEqual([table, true]);
+      expect([table, (await store.check?.({ repair: true }))?.ok]).toEqual([table, true]);
+      expect([table, (await store.check?.())?.problems]).toEqual([table, []]);
+    }
+    expect((await store.search("apples", { limit: 5 })).map(({ sessionId }) => sessionId)).toEqual(["one"]);
+    expect((await session.getHistory()).map(({ id }) => id)).toHaveLength(2);
+    expect(await session.getMessage("b")).toEqual(imageMessage("b", 1));
+    await store.close();
+  });
+
+  it("are indexed anew", async () => {
+    const { schema, store } = await spread();
+    for (const id of SESSIONS) await say(store, id, "a", "green apples");
+    for (const id of ["one", "two"])
+      await store.entries.set({ sessionId: id, label: "facts" }, { key: "sky", content: "blue" });
+    await store.close();
+    for (const table of ["assistant_fts", "cf_agents_search_fts"])
+      await cluster.query(`DELETE FROM ${schema}.${table}`, url);
+    await cluster.query(`UPDATE ${schema}.assistant_schema SET reindex_messages = 0, reindex_entries = 0`, url);
+    const again = postgres(url, { schema });
+    await again.migrate();
+    expect(await again.search("apples", { limit: 100 })).toHaveLength(SESSIONS.length);
+    expect((await again.check?.())?.problems).toEqual([]);
+    await again.close();
+  });
+
   it("lose no append while a shard moves", async () => {
     const { schema, store } = await spread();
     for (const id of SESSIONS) await say(store, id, "first");
@@ -199,6 +241,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
       postgresTarget("Citus, rows by session", () => database, {
         nextSchema: cluster.nextSchema,
         openStore: (source, schema) => postgres(source, { schema, citus: true }),
+        damaging: movingRows,
       }),
     );
   });
