@@ -2,11 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
+import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import { imageMessage } from "../../src/testing/fidelity.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
-import { type Cluster, describeCitus } from "./citus.js";
+import { type Cluster, describeCitus, movingRows } from "./citus.js";
 import { type OpenDatabase, openPool } from "./databases.js";
 import { postgresTarget } from "./target.js";
 
@@ -69,16 +71,61 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     await after.close();
   }, 300_000);
 
-  it("take an append in one statement of the worker that has the session", async () => {
+  const message = "'b', 'user', '{}', '', 1, NULL, 0, '', NULL";
+  const called = [
+    `assistant_append('one', now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all('one', now(), '[]')",
+    `assistant_append_as('one', 'ada', now(), 'leaf', NULL, ${message})`,
+    "assistant_append_all_as('one', 'ada', now(), '[]')",
+    "assistant_path('one', NULL)",
+  ];
+  const expectDelegated = async (schema: string) => {
+    for (const call of called) {
+      const plan = await cluster.query(`EXPLAIN (VERBOSE) SELECT * FROM ${schema}.${call}`, url);
+      const lines = plan.map((row) => String(Object.values(row)[0])).join("\n");
+      expect([call, lines]).toEqual([call, expect.stringContaining("Task Count: 1")]);
+      expect(lines).toMatch(/Query: SELECT .*assistant_/);
+    }
+  };
+
+  it("take an append, a batch and a history in one statement of the worker that has the session, of a user's as well", async () => {
     const { schema, store } = await spread();
     await say(store, "one", "a");
-    const plan = await cluster.query(
-      `EXPLAIN (VERBOSE) SELECT ${schema}.assistant_append('one', now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)`,
+    await expectDelegated(schema);
+    await store.close();
+  });
+
+  it("have the functions of a user's appends where they were spread before there were such", async () => {
+    const { schema, store } = await spread();
+    await say(store, "one", "a");
+    await store.close();
+    await cluster.query(
+      `DROP FUNCTION ${schema}.assistant_append_as; DROP FUNCTION ${schema}.assistant_append_all_as;
+       CREATE OR REPLACE FUNCTION ${schema}.assistant_version() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS 'SELECT 12';
+       UPDATE ${schema}.assistant_schema SET version = 12`,
       url,
     );
-    const lines = plan.map((row) => String(Object.values(row)[0])).join("\n");
-    expect(lines).toContain("Task Count: 1");
-    expect(lines).toContain("assistant_append");
+    const upgraded = postgres(url, { schema });
+    await say(upgraded.forUser("ada"), "one", "b");
+    await expectDelegated(schema);
+    await upgraded.close();
+  });
+
+  it("take a batch as one set, whatever of it is there, and whatever hangs elsewhere", async () => {
+    const { store } = await spread();
+    const session = Session.create(store).forSession("one");
+    const texts = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => textMessage(`m${from + index}`, `apples of ${from + index}`));
+    const first = [...texts(0, 10), imageMessage("i", 1), ...texts(10, 15)];
+    await Promise.all([1, 2, 3].map(() => session.appendAll(first)));
+    await session.appendAll([...texts(14, 20), ...texts(0, 1), ...texts(20, 30)]);
+    const held = (from: number, to: number) => texts(from, to).map(({ id }) => id);
+    expect(await ids(store, "one")).toEqual(["m0", ...held(20, 30)]);
+    const other = (await session.getHistory("m19")).map(({ id }) => id);
+    expect(other).toEqual([...held(0, 10), "i", ...held(10, 20)]);
+    expect(await session.getMessage("i")).toEqual(imageMessage("i", 1));
+    expect(await session.search("apples", { limit: 50 })).toHaveLength(30);
+    expect((await store.check?.())?.problems).toEqual([]);
     await store.close();
   });
 
@@ -110,6 +157,46 @@ describeCitus("rows spread by session on Citus", (cluster) => {
       "session 7",
     ]);
     await embedded.close();
+  });
+
+  it("are mended where index rows, references to media and summaries name another session", async () => {
+    const { schema, store } = await spread();
+    const session = Session.create(store).forSession("one");
+    await session.appendAll([textMessage("a", "green apples"), imageMessage("b", 1), textMessage("c", "red pears")]);
+    await session.addCompaction("They spoke of fruit.", "a", "b");
+    await say(store, "two", "a", "blue plums");
+    for (const [table, rule, other] of [
+      ["fts", "index", "two"],
+      ["media_refs", "media", "two"],
+      ["compactions", "place", "nowhere"],
+    ] as const) {
+      const give = `UPDATE ${schema}.assistant_${table} SET session_id = '${other}' WHERE session_id = 'one'`;
+      await cluster.runScript(`BEGIN; ${movingRows(give)}; COMMIT`, url);
+      const found = await store.check?.();
+      expect([table, found?.problems.some((problem) => problem.rule === rule)]).toEqual([table, true]);
+      expect([table, (await store.check?.({ repair: true }))?.ok]).toEqual([table, true]);
+      expect([table, (await store.check?.())?.problems]).toEqual([table, []]);
+    }
+    expect((await store.search("apples", { limit: 5 })).map(({ sessionId }) => sessionId)).toEqual(["one"]);
+    expect((await session.getHistory()).map(({ id }) => id)).toHaveLength(2);
+    expect(await session.getMessage("b")).toEqual(imageMessage("b", 1));
+    await store.close();
+  });
+
+  it("are indexed anew", async () => {
+    const { schema, store } = await spread();
+    for (const id of SESSIONS) await say(store, id, "a", "green apples");
+    for (const id of ["one", "two"])
+      await store.entries.set({ sessionId: id, label: "facts" }, { key: "sky", content: "blue" });
+    await store.close();
+    for (const table of ["assistant_fts", "cf_agents_search_fts"])
+      await cluster.query(`DELETE FROM ${schema}.${table}`, url);
+    await cluster.query(`UPDATE ${schema}.assistant_schema SET reindex_messages = 0, reindex_entries = 0`, url);
+    const again = postgres(url, { schema });
+    await again.migrate();
+    expect(await again.search("apples", { limit: 100 })).toHaveLength(SESSIONS.length);
+    expect((await again.check?.())?.problems).toEqual([]);
+    await again.close();
   });
 
   it("lose no append while a shard moves", async () => {
@@ -199,6 +286,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
       postgresTarget("Citus, rows by session", () => database, {
         nextSchema: cluster.nextSchema,
         openStore: (source, schema) => postgres(source, { schema, citus: true }),
+        damaging: movingRows,
       }),
     );
   });

@@ -63,6 +63,21 @@ export function describeCitus(title: string, body: (cluster: Cluster) => void): 
   });
 }
 
+/**
+ * A statement as Citus takes it. It refuses one that gives rows another session, since they would belong to another server: the same
+ * damage comes of rows that are written there and deleted where they were.
+ */
+export function movingRows(sql: string): string {
+  const found = /^UPDATE (\S+\.(?:(assistant_sessions)|\w+)) SET (id|session_id) = ('[^']*') WHERE (.+)$/.exec(sql);
+  if (found === null) return sql;
+  const [, table, registry, column, value, condition] = found;
+  if (column !== (registry === undefined ? "session_id" : "id")) return sql;
+  return `CREATE TEMP TABLE moved ON COMMIT DROP AS SELECT * FROM ${table} WHERE ${condition};
+    UPDATE moved SET ${column} = ${value};
+    DELETE FROM ${table} WHERE ${condition};
+    INSERT INTO ${table} SELECT * FROM moved`;
+}
+
 function withSettings(given: string, settings: Readonly<Record<string, string>>): string {
   const url = new URL(given);
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);

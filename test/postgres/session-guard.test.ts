@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
+import { APPEND_ALL } from "../../src/storage/postgres/append-all.js";
 import { APPEND, EDITED, LOCK, PATH, USE } from "../../src/storage/postgres/functions.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPool } from "./databases.js";
@@ -44,6 +45,7 @@ describe("the guard of statements", () => {
 
   it.each([
     ["assistant_append", APPEND],
+    ["assistant_append_all", APPEND_ALL],
     ["assistant_path", PATH],
     ["assistant_use", USE],
     ["assistant_lock", LOCK],

@@ -17,6 +17,8 @@ export interface TargetOptions {
   readonly nextSchema?: () => string;
   /** Makes the store in a schema, on the client that is given. */
   readonly openStore?: (source: PostgresSource, schema: string) => Store;
+  /** Says a statement that damages rows as the database takes it. */
+  readonly damaging?: (sql: string) => string;
 }
 
 /** A store in a schema of its own for each case, so that one database serves them all. */
@@ -26,6 +28,7 @@ export function postgresTarget(
   {
     nextSchema = () => `s${process.pid}_${++schemas}`,
     openStore = (source, schema) => postgres(source, { schema }),
+    damaging = (sql) => sql,
   }: TargetOptions = {},
 ): StoreTarget {
   const schemaOf = new WeakMap<Store, string>();
@@ -71,7 +74,7 @@ export function postgresTarget(
     },
     damage: async (store, sql) => {
       const qualified = sql.replace(/\b(?:assistant|cf_agents)_\w+/g, (table) => `${schemaOf.get(store)}.${table}`);
-      await database().query(qualified);
+      await database().query(damaging(qualified));
     },
     openWithFaults: async (before) => open(database().failing(before), await emptySchema()),
     dump: (store) => dumpSchema(database(), schemaOf.get(store) as string),

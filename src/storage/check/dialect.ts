@@ -19,7 +19,7 @@ export interface CheckDialect {
   open(): Operation<void>;
   close(): Operation<void>;
   /** Takes out of the search index what stands in the way of making it anew. */
-  emptyIndex(): Operation<void>;
+  emptyIndex(sql: Dialect): Operation<void>;
 }
 
 export interface Document {

@@ -74,7 +74,7 @@ export function rebuildIndex(run: CheckRun): Promise<void> {
   const { sql } = run.open;
   const { search } = sql;
   return run.write("", function* () {
-    yield* run.dialect.emptyIndex();
+    yield* run.dialect.emptyIndex(sql);
     yield* markAllUnindexed();
     // All of it in one transaction: a mark that stays would make the next program that opens the store go on with it.
     while (search !== null && !(yield* reindexSome(sql, search)));

@@ -4,6 +4,7 @@ import { ownOf, rowsOf } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
 import { findSessionNumber, isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
+import { giveTo } from "./give-to.js";
 
 /** Rows of messages that say they are of a session in whose range they do not stand. */
 export interface Misplaced {
@@ -23,20 +24,11 @@ const valuesOf = (sessionId: string | undefined) => (sessionId === undefined ? [
 
 /** Finds them, by range and session. */
 export function findMisplaced(
-  { isSpread }: Dialect,
+  sql: Dialect,
   table: "assistant_messages" | "assistant_compactions",
   sessionId?: string,
 ): Operation<Misplaced[]> {
-  // Of tables that are spread the session's own server has the number that it should have.
-  if (isSpread) {
-    return all<Misplaced>(
-      `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, NULL AS owner, count(*) AS count, min(m.id) AS id
-       FROM ${table} m LEFT JOIN assistant_sessions s ON s.id = m.session_id
-       WHERE (s.no IS NULL OR s.no <> m.n / ${SPAN})${sessionId === undefined ? "" : " AND m.session_id = ?"}
-       GROUP BY m.n / ${SPAN}, m.session_id ORDER BY 1, 2`,
-      ...(sessionId === undefined ? [] : [sessionId]),
-    );
-  }
+  if (sql.isSpread) return findSpread(table, sessionId);
   return all<Misplaced>(
     `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
      FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
@@ -44,6 +36,25 @@ export function findMisplaced(
      GROUP BY m.n / ${SPAN}, m.session_id, s.id ORDER BY 1, 2`,
     ...valuesOf(sessionId),
   );
+}
+
+// A row's server has the session that the row names, and its number. Whose the row's number is, is asked of all servers.
+function* findSpread(table: string, sessionId: string | undefined): Operation<Misplaced[]> {
+  const own = sessionId === undefined ? null : [sessionId, (yield* findSessionNumber(sessionId)) ?? -1];
+  const groups = yield* all<Misplaced>(
+    `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, NULL AS owner, count(*) AS count, min(m.id) AS id
+     FROM ${table} m LEFT JOIN assistant_sessions s ON s.id = m.session_id
+     WHERE (s.no IS NULL OR s.no <> m.n / ${SPAN})${own === null ? "" : ` AND (m.session_id = ? OR m.n / ${SPAN} = ?)`}
+     GROUP BY m.n / ${SPAN}, m.session_id ORDER BY 1, 2`,
+    ...(own ?? []),
+  );
+  if (groups.length === 0) return groups;
+  const numbers = [...new Set(groups.map((group) => group.no))].join(",");
+  const owners = yield* all<{ no: number; id: string }>(
+    `SELECT no, id FROM assistant_sessions WHERE no IN (${numbers}) ORDER BY id DESC`,
+  );
+  const byNumber = new Map(owners.map((owner) => [owner.no, owner.id]));
+  return groups.map((group) => ({ ...group, owner: byNumber.get(group.no) ?? null }));
 }
 
 export function* checkPlaces(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
@@ -79,18 +90,21 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
   if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
     if (named !== null) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named);
-    return yield* run("UPDATE assistant_sessions SET id = ? WHERE no = ?", id, sessionNumber);
+    return yield* giveTo(sql, "assistant_sessions", id, { condition: "no = ?", values: [sessionNumber] });
   }
   const adopted = isMixed ? yield* rowsOfOwner(group, owner, named === null) : [];
   const { own: ofGroup, ids } = rowsOf(sql, id, sessionNumber);
   for (const rowId of adopted) {
-    yield* run(`UPDATE assistant_messages SET session_id = ? WHERE ${ofGroup}n = ?`, owner, ...ids, rowId);
+    yield* giveTo(sql, "assistant_messages", owner, { condition: `${ofGroup}n = ?`, values: [...ids, rowId] });
   }
   yield* moveMessages(sql, group, yield* rowsOfGroup(group));
 }
 
 /** Gives misplaced summaries a row in the range of the session that they name, or else the session of their range. */
-export function* repairMisplacedSummaries({ no: sessionNumber, session_id: id, owner }: Misplaced): Operation<void> {
+export function* repairMisplacedSummaries(
+  sql: Dialect,
+  { no: sessionNumber, session_id: id, owner }: Misplaced,
+): Operation<void> {
   const named = yield* findSessionNumber(id);
   const ids = yield* column<string>(
     `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
@@ -101,8 +115,8 @@ export function* repairMisplacedSummaries({ no: sessionNumber, session_id: id, o
     if (named === null) {
       const known = "SELECT 1 FROM assistant_compactions WHERE session_id = ? AND id = ?";
       if (owner === null || (yield* first(known, owner, summaryId)) !== undefined) continue;
-      const adopt = "UPDATE assistant_compactions SET session_id = ? WHERE session_id = ? AND id = ?";
-      yield* run(adopt, owner, id, summaryId);
+      const summary = { condition: "session_id = ? AND id = ?", values: [id, summaryId] };
+      yield* giveTo(sql, "assistant_compactions", owner, summary);
       continue;
     }
     const range = [floorOf(named), ceilingOf(named)] as const;
@@ -157,7 +171,8 @@ function* rowsOfOwner(group: Misplaced, owner: string, isGone: boolean): Operati
   const rows = yield* all<NamedRow>(
     `SELECT m.n AS n, m.session_id AS session_id FROM assistant_messages m WHERE m.n / ${SPAN} = ?
      AND (${isGone ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
-     AND NOT EXISTS (SELECT 1 FROM assistant_messages o WHERE o.session_id = ? AND o.id = m.id) ORDER BY m.n`,
+     AND m.id NOT IN (SELECT o.id FROM assistant_messages o WHERE o.session_id = ? AND o.id IS NOT NULL)
+     ORDER BY m.n`,
     group.no,
     ...(isGone ? [] : [owner]),
     owner,
@@ -175,17 +190,18 @@ function* moveMessages(
   if (rowIds.length === 0) return;
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
-  const name = sql.namesSessions ? "session_id = ?, " : "";
   let newest = head.newest?.n ?? floorOf(head.no);
   for (const from of rowIds) {
     newest = nextPosition(head.no, newest);
-    const place = [newest, id, ...rows.ids, from];
-    yield* run(`UPDATE assistant_messages SET n = ?, session_id = ? WHERE ${rows.own}n = ?`, ...place);
-    yield* run(
-      `UPDATE assistant_media_refs SET ${name}no = ?, n = ? WHERE no = ? AND n = ?`,
-      ...[...rows.ids, head.no, newest],
-      ...[sessionNumber, from],
-    );
+    if (sql.namesSessions) {
+      yield* run(`UPDATE assistant_messages SET n = ? WHERE ${rows.own}n = ?`, newest, ...rows.ids, from);
+    } else {
+      yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
+    }
+    const place = [head.no, newest];
+    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", ...place, sessionNumber, from);
+    if (sql.namesSessions)
+      yield* giveTo(sql, "assistant_media_refs", id, { condition: "no = ? AND n = ?", values: place });
   }
   yield* run(
     `INSERT INTO assistant_media (${rows.column}no, hash, part, data)

@@ -75,13 +75,11 @@ async function assertKnown({ open }: CheckRun, sessionId: string): Promise<void>
 async function repairPlaces(run: CheckRun): Promise<void> {
   const { sessionId } = run.options;
   const { runner, sql } = run.open;
-  // A row does not go from one server to another by a change of it: what is misplaced there is told.
-  if (sql.isSpread) return;
   for (const group of await runner.read(() => findMisplaced(sql, "assistant_messages", sessionId))) {
     await run.write(group.session_id, () => repairMisplaced(sql, group));
   }
   for (const group of await runner.read(() => findMisplaced(sql, "assistant_compactions", sessionId))) {
-    await run.write(group.session_id, () => repairMisplacedSummaries(group));
+    await run.write(group.session_id, () => repairMisplacedSummaries(sql, group));
   }
 }
 

@@ -8,11 +8,15 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
 const PAGE = 1_000;
 
-/** True for a row `d` that names another session than the one that it is of. Where that is not there, nothing can be told. */
+/**
+ * True for a row `d` that names another session than the one that it is of. Where that is not there, nothing can be told. Of
+ * tables that are spread each server looks for the document under the session that is named.
+ */
 const MISNAMED: Record<SearchIndex, string> = {
   messages: `EXISTS (SELECT FROM assistant_sessions s WHERE s.no = d.n / ${SPAN} AND s.id <> d.session_id)`,
   entries: "EXISTS (SELECT FROM cf_agents_search_entries e WHERE e.n = d.n AND e.session_id <> d.session_id)",
 };
+const BESIDE = (index: SearchIndex) => `LEFT JOIN ${ROWS[index]} r ON r.session_id = d.session_id AND r.n = d.n`;
 /** A fingerprint that no document has. */
 const MISNAMED_SUM = -1;
 
@@ -25,19 +29,19 @@ export const postgresCheck: CheckDialect = {
   *open() {},
   *close() {},
   *indexed({ isSpread }, index, lo, hi) {
-    // What stands on another server cannot be looked at beside a row.
-    const misnamed = isSpread ? "FALSE" : MISNAMED[index];
+    const [misnamed, beside] = isSpread ? ["r.n IS NULL", BESIDE(index)] : [MISNAMED[index], ""];
     const found = new Map<number, number>();
     for (let from = lo; ; ) {
       const rows = yield* all<{ n: number; length: number; terms: string; misnamed: boolean }>(
-        `SELECT n, length, to_json(terms)::text AS terms, ${misnamed} AS misnamed FROM ${TABLES[index]} d
-         WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
+        `SELECT d.n AS n, d.length AS length, to_json(d.terms)::text AS terms, ${misnamed} AS misnamed
+         FROM ${TABLES[index]} d ${beside} WHERE d.n BETWEEN ? AND ? ORDER BY d.n LIMIT ${PAGE}`,
         from,
         hi,
       );
       for (const { n: rowId, length, terms, misnamed } of rows) {
         const list = JSON.parse(terms) as string[];
-        const sum = misnamed ? MISNAMED_SUM : sumOf(list, length);
+        // Where rows are spread, another session may have one of the same number.
+        const sum = misnamed || found.get(rowId) === MISNAMED_SUM ? MISNAMED_SUM : sumOf(list, length);
         if (sum !== null) found.set(rowId, sum);
       }
       const last = rows.at(-1);
@@ -55,10 +59,11 @@ export const postgresCheck: CheckDialect = {
     }
     return found;
   },
-  *emptyIndex() {
+  *emptyIndex({ isSpread }) {
     // Rows that are there are written over, since an owner's columns stand in them.
     for (const index of ["messages", "entries"] as const) {
-      yield* run(`DELETE FROM ${TABLES[index]} WHERE n NOT IN (SELECT r.n FROM ${ROWS[index]} r)`);
+      const isThere = isSpread ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
+      yield* run(`DELETE FROM ${TABLES[index]} d WHERE NOT EXISTS (SELECT FROM ${ROWS[index]} r WHERE ${isThere})`);
     }
   },
 };

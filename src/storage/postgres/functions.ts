@@ -51,7 +51,8 @@ END $$`;
  * say what `appendMessages`, `insertMessage`, `importTree` and `readPath` say.
  *
  * `assistant_append` attaches a message to the active leaf (`leaf`), below a message (`message`) or nowhere (`root`), and
- * gives `[inserted, id of the leaf then, its visible total]` as JSON. Every other writer of the session takes the same lock first.
+ * gives `[inserted, id of the leaf then, its visible total]` as JSON, and of a message that was inserted its row and branch as well.
+ * Every other writer of the session takes the same lock first.
  */
 export const APPEND = `CREATE OR REPLACE FUNCTION assistant_append(p_session TEXT, p_now TIMESTAMPTZ, p_attach TEXT, p_parent TEXT,
   p_id TEXT, p_role TEXT, p_content TEXT, p_text TEXT, p_tokens INTEGER, p_dated TEXT, p_length INTEGER, p_terms TEXT, p_media TEXT)
@@ -166,25 +167,7 @@ BEGIN
     UPDATE assistant_sessions SET leaf = NULL, appended_until = p_now + interval '${APPENDS_UNDATED} second'
       WHERE id = p_session AND no = session_no;
   END IF;
-  RETURN json_build_array(1, p_id, parent_total + p_tokens)::TEXT;
-END $$`;
-
-/** `assistant_append_all` appends messages one after the other, and gives the same with a digit for each of them. */
-export const APPEND_ALL = `CREATE OR REPLACE FUNCTION assistant_append_all(p_session TEXT, p_now TIMESTAMPTZ, p_messages TEXT)
-RETURNS TEXT LANGUAGE plpgsql AS $$
-DECLARE
-  m RECORD;
-  result JSON;
-  flags TEXT := '';
-BEGIN
-  FOR m IN SELECT * FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,
-    content TEXT, text TEXT, tokens INTEGER, dated TEXT, length INTEGER, terms TEXT, media TEXT)
-  LOOP
-    result := assistant_append(p_session, p_now, m.attach, m.parent, m.id, m.role, m.content, m.text, m.tokens, m.dated,
-      m.length, m.terms, m.media);
-    flags := flags || (result->>0);
-  END LOOP;
-  RETURN json_build_array(flags, result->1, result->2)::TEXT;
+  RETURN json_build_array(1, p_id, parent_total + p_tokens, new_n, new_branch)::TEXT;
 END $$`;
 
 /**
@@ -286,7 +269,7 @@ END $$`;
 
 /**
  * `assistant_use` makes sure that a session, which it registers if it must, is a user's: one of nobody becomes theirs. It comes
- * before an append in the same statement, and locks the session first.
+ * before an append in the same call, and locks the session first.
  */
 export const USE = `CREATE OR REPLACE FUNCTION assistant_use(p_session TEXT, p_user TEXT, p_now TIMESTAMPTZ)
 RETURNS BOOLEAN LANGUAGE plpgsql AS $$
@@ -306,4 +289,23 @@ BEGIN
     RAISE EXCEPTION 'session of another user' USING ERRCODE = '${SESSION_OWNED}', DETAIL = p_session;
   END IF;
   RETURN TRUE;
+END $$`;
+
+/** The same appends by a user: see `assistant_use`. One function each, so that the server which has the session runs all of it. */
+export const APPEND_AS = `CREATE OR REPLACE FUNCTION assistant_append_as(p_session TEXT, p_user TEXT, p_now TIMESTAMPTZ,
+  p_attach TEXT, p_parent TEXT, p_id TEXT, p_role TEXT, p_content TEXT, p_text TEXT, p_tokens INTEGER, p_dated TEXT,
+  p_length INTEGER, p_terms TEXT, p_media TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM assistant_use(p_session, p_user, p_now);
+  RETURN assistant_append(p_session, p_now, p_attach, p_parent, p_id, p_role, p_content, p_text, p_tokens, p_dated,
+    p_length, p_terms, p_media);
+END $$`;
+
+export const APPEND_ALL_AS = `CREATE OR REPLACE FUNCTION assistant_append_all_as(p_session TEXT, p_user TEXT, p_now TIMESTAMPTZ,
+  p_messages TEXT)
+RETURNS TEXT LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM assistant_use(p_session, p_user, p_now);
+  RETURN assistant_append_all(p_session, p_now, p_messages);
 END $$`;

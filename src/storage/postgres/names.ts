@@ -23,6 +23,8 @@ const OTHERS = [
   "assistant_vector_signs",
   "assistant_append",
   "assistant_append_all",
+  "assistant_append_all_as",
+  "assistant_append_as",
   "assistant_edited",
   "assistant_lock",
   "assistant_number",

@@ -32,7 +32,7 @@ export const postgresNative: NativeOperations = {
     if (others.length === 0) {
       const row = rowOf(one, attachmentTo(parent));
       const values = FIELDS.map((field) => row[field]);
-      return resultOf(yield* appendAs(userId, APPEND, sessionId, ...values));
+      return resultOf(yield* appendAs(userId, "assistant_append", sessionId, ...values));
     }
     const rows = messages.map((message, index) =>
       rowOf(message, index === 0 ? attachmentTo(parent) : attachmentTo((messages[index - 1] as EncodedMessage).id)),
@@ -143,11 +143,6 @@ const FIELDS = [
 
 type AppendedRow = Readonly<Record<(typeof FIELDS)[number], SqlValue>>;
 
-const APPEND = `SELECT assistant_append(?, ?, ${FIELDS.map(() => "?").join(", ")}) AS result`;
-const APPEND_ALL = "SELECT assistant_append_all(?, ?, ?) AS result";
-// What stands in FROM is done first.
-const USE = " FROM assistant_use(?, ?, ?)";
-
 interface Result {
   /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
   readonly result: string;
@@ -158,18 +153,19 @@ function appendRows(
   rows: readonly AppendedRow[],
   userId: string | undefined,
 ): Operation<Result | undefined> {
-  return appendAs(userId, APPEND_ALL, sessionId, JSON.stringify(rows));
+  return appendAs(userId, "assistant_append_all", sessionId, JSON.stringify(rows));
 }
 
+// A function for each: what stands beside a call, the server that has the session could not run with it.
 function appendAs(
   userId: string | undefined,
-  append: string,
+  name: "assistant_append" | "assistant_append_all",
   sessionId: string,
   ...values: SqlValue[]
 ): Operation<Result | undefined> {
-  const now = isoNow();
-  if (userId === undefined) return first<Result>(append, sessionId, now, ...values);
-  return first<Result>(append + USE, sessionId, now, ...values, sessionId, userId, now);
+  const [called, user] = userId === undefined ? [name, []] : [`${name}_as`, [userId]];
+  const given = [sessionId, ...user, isoNow(), ...values];
+  return first<Result>(`SELECT ${called}(${given.map(() => "?").join(", ")}) AS result`, ...given);
 }
 
 function resultOf(row: Result | undefined): Appended {

@@ -1,4 +1,5 @@
 import { UPGRADED_ROWS } from "../session-id.js";
+import { DELEGATED, DELEGATED_AS, delegate } from "./delegated.js";
 import { NAME_VECTORS } from "./vectors.js";
 
 /** The tables of which each row is a session's, with the column that names it. The registry comes first: others go where it goes. */
@@ -23,14 +24,6 @@ const OF_SESSIONS: readonly (readonly [table: string, column: string])[] = [
 
 /** Tables of which each server has all rows. */
 const OF_ALL = ["assistant_schema", "assistant_embedder"];
-
-/** The functions that the server runs that has the session. `true` for those that it runs within a transaction as well. */
-const DELEGATED: readonly (readonly [signature: string, inTransactions: boolean])[] = [
-  ["assistant_append(text,timestamptz,text,text,text,text,text,text,integer,text,integer,text,text)", false],
-  ["assistant_append_all(text,timestamptz,text)", false],
-  ["assistant_path(text,text)", false],
-  ["assistant_lock(text)", true],
-];
 
 const place = (table: string, statement: string) => `IF to_regclass('${table}') IS NOT NULL AND NOT EXISTS (
     SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('${table}'))
@@ -79,8 +72,5 @@ END $spread$`;
 export const SPREAD_TABLES: readonly string[] = [
   SPREAD,
   "SELECT assistant_spread()",
-  ...DELEGATED.map(
-    ([signature, inTransactions]) =>
-      `SELECT create_distributed_function('${signature}', 'p_session', colocate_with := 'assistant_sessions', force_delegation := ${inTransactions})`,
-  ),
+  ...[...DELEGATED, ...DELEGATED_AS].map((each) => `SELECT ${delegate(each)}`),
 ];

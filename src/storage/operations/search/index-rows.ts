@@ -52,8 +52,7 @@ function* reindexMessages(sql: Dialect, search: SearchDialect, after: number): O
   const last = yield* endOfPage(sql, "assistant_messages", after, to);
   if (last === null) return to === Number.MAX_SAFE_INTEGER ? null : to;
   // Nobody may edit what is read here before it is indexed.
-  const lock = `SELECT no FROM assistant_sessions WHERE no BETWEEN ? AND ? ORDER BY no${sql.forUpdate}`;
-  yield* column<number>(lock, sessionOf(after + 1), sessionOf(last));
+  yield* lockSessions(sql, sessionOf(after + 1), sessionOf(last));
   yield* search.replace("messages", yield* readDocuments(sql, after, last));
   return last;
 }
@@ -61,16 +60,40 @@ function* reindexMessages(sql: Dialect, search: SearchDialect, after: number): O
 function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
   const last = yield* endOfPage(sql, "cf_agents_search_entries", after, Number.MAX_SAFE_INTEGER);
   if (last === null) return null;
-  const rows = yield* all<{ n: number; session_id: string; key: string; content: string; value: string | null }>(
-    `SELECT n, session_id, key, content, value FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n${sql.forUpdate}`,
-    after,
-    last,
-  );
+  const rows = yield* lockEntries(sql, after, last);
   yield* search.replace(
     "entries",
     rows.map((row) => ({ sessionId: row.session_id, n: row.n, document: entryDocument(row) })),
   );
   return last;
+}
+
+// Where sessions are spread over servers, each is locked by itself.
+function* lockSessions(sql: Dialect, lowest: number, highest: number): Operation<void> {
+  const some = "FROM assistant_sessions WHERE no BETWEEN ? AND ? ORDER BY no";
+  if (!sql.isSpread) return void (yield* column<number>(`SELECT no ${some}${sql.forUpdate}`, lowest, highest));
+  for (const id of yield* column<string>(`SELECT id ${some}`, lowest, highest)) yield* sql.lockSession?.(id) ?? [];
+}
+
+interface EntryRow {
+  readonly n: number;
+  readonly session_id: string;
+  readonly key: string;
+  readonly content: string;
+  readonly value: string | null;
+}
+
+function* lockEntries(sql: Dialect, after: number, last: number): Operation<EntryRow[]> {
+  const some = "n > ? AND n <= ?";
+  const read = (condition: string) =>
+    `SELECT n, session_id, key, content, value FROM cf_agents_search_entries WHERE ${condition} ORDER BY n${sql.forUpdate}`;
+  if (!sql.isSpread) return yield* all<EntryRow>(read(some), after, last);
+  const ids = `SELECT DISTINCT session_id FROM cf_agents_search_entries WHERE ${some} ORDER BY session_id`;
+  const rows: EntryRow[] = [];
+  for (const id of yield* column<string>(ids, after, last)) {
+    rows.push(...(yield* all<EntryRow>(read(`session_id = ? AND ${some}`), id, after, last)));
+  }
+  return rows.sort((a, b) => a.n - b.n);
 }
 
 /** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */

@@ -1,7 +1,8 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
 import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
-import { APPEND, APPEND_ALL, NUMBER, PATH } from "../functions.js";
+import { APPEND_ALL } from "../append-all.js";
+import { APPEND, NUMBER, PATH } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
