@@ -31,6 +31,9 @@ export interface Media {
 // What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore.
 const MARKER = "$stemma";
 
+/** What such a content holds. */
+export const MARK = `"${MARKER}":`;
+
 interface Marker {
   /** `createdAt` was a `Date`. */
   date?: true;
@@ -44,7 +47,7 @@ interface Marker {
 
 /** True for a content that says less, or more, than the message it stands for. */
 export function isMarked(content: string): boolean {
-  return content.includes(`"${MARKER}":`);
+  return content.includes(MARK);
 }
 
 /** Media shorter than this stay where they are: a row of their own would cost more. */

@@ -98,8 +98,12 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     },
     stream: ({ newestFirst, after, ...options } = {}) =>
       streamPath(sql, read, id, { ...pathOptions(options).path, newestFirst, after }),
-    recent: (maxBytes, { minMessages, ...options }) =>
-      read(() => history.readRecent(sql, id, maxBytes, { ...pathOptions(options).path, minMessages })),
+    recent: (maxBytes, { minMessages, ...options }) => {
+      const wanted = { ...pathOptions(options).path, maxBytes, minMessages };
+      const shared = () => history.readRecent(sql, id, wanted);
+      const isNative = native !== undefined && wanted.summaries !== false;
+      return isNative ? readEither(() => native.recent(id, wanted, userId), shared) : read(shared);
+    },
     rowStats: (leafId) => read(() => measures.rowStats(sql, id, leafId)),
     length: async (leafId) => {
       const { length, counted } = await read(() => measures.pathLength(sql, id, leafId));

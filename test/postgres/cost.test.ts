@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
+import { type RecentHistory, Session } from "../../src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
@@ -63,6 +63,53 @@ describeServer("on Postgres", (server) => {
     const messages = Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`));
     expect(await count(() => session.appendAll(messages))).toBe(1);
     expect(await session.getPathLength()).toBe(500);
+    await close();
+  });
+
+  it("the newest messages are one statement, with branches, summaries and a limit of bytes, and of a user", async () => {
+    const { client, session, count, close } = await counting();
+    const messages = Array.from({ length: 600 }, (_, index) => textMessage(`m${index}`));
+    await session.appendAll(messages);
+    const newest = async (maxBytes: number, minMessages: number, of: Session = session) => {
+      const shown = await of.getHistory();
+      let found: RecentHistory | undefined;
+      expect(await count(async () => (found = await of.getRecentHistory(maxBytes, { minMessages })))).toBe(1);
+      const { messages = [], truncated } = found ?? {};
+      expect(messages).toEqual(shown.slice(shown.length - messages.length));
+      expect(truncated).toBe(messages.length < shown.length);
+      return messages.length;
+    };
+    expect(await newest(0, 50)).toBe(50);
+    expect(await newest(0, 599)).toBe(599);
+    expect(await newest(0, 600)).toBe(600);
+    expect(await newest(0, 700)).toBe(600);
+    expect(await newest(Number.POSITIVE_INFINITY, 1)).toBe(600);
+    expect(await newest(10_000, 1)).toBeGreaterThan(50);
+    await session.appendMessage(textMessage("branch"), "m300");
+    await session.addCompaction("A summary of the beginning.", "m0", "m290");
+    expect(await newest(0, 5)).toBe(5);
+    expect(await newest(0, 12)).toBe(12);
+    expect(await newest(0, 13)).toBe(12);
+    const own = Session.create(postgres(client)).forSession("chat").forUser("ada");
+    await own.appendAll(messages);
+    expect(await newest(0, 50, own)).toBe(50);
+    await close();
+  });
+
+  it("the newest messages within a limit of bytes bring no media but their own", async () => {
+    const { client, session, count, close } = await counting();
+    const image = (index: number) => `data:image/png;base64,${String(index).padStart(3, "0").repeat(20_000)}`;
+    const messages = Array.from({ length: 20 }, (_, index) => ({
+      ...textMessage(`m${index}`),
+      parts: [{ type: "file", mediaType: "image/png", url: image(index) }],
+    }));
+    await session.appendAll(messages);
+    let found: RecentHistory | undefined;
+    expect(await count(async () => (found = await session.getRecentHistory(150_000)))).toBe(2);
+    expect(found?.messages).toEqual(messages.slice(-2));
+    expect(found?.truncated).toBe(true);
+    const rows = await client.query("SELECT count(*) AS count FROM assistant_recent('', NULL, 150000, 1)");
+    expect(Number(rows.rows[0].count)).toBe(1 + 3 + 1);
     await close();
   });
 

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import { APPEND_ALL } from "../../src/storage/postgres/append-all.js";
-import { APPEND, EDITED, LOCK, PATH, USE } from "../../src/storage/postgres/functions.js";
+import { APPEND, EDITED, LOCK, USE } from "../../src/storage/postgres/functions.js";
+import { PATH, RECENT } from "../../src/storage/postgres/path.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPool } from "./databases.js";
 import { describeServer } from "./server.js";
@@ -47,6 +48,7 @@ describe("the guard of statements", () => {
     ["assistant_append", APPEND],
     ["assistant_append_all", APPEND_ALL],
     ["assistant_path", PATH],
+    ["assistant_recent", RECENT],
     ["assistant_use", USE],
     ["assistant_lock", LOCK],
     ["assistant_edited", EDITED],

@@ -2,7 +2,7 @@ import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { Matches, Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef } from "../contract.js";
+import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract.js";
 import type { Operation, SqlValue, Statement } from "./operation.js";
 import type { SessionRows } from "./session-rows.js";
 
@@ -83,6 +83,8 @@ export interface NativeOperations {
   ): Operation<Appended>;
   /** See `SessionStore.path`; by a user where one is given. Null for what is left to the shared operation. */
   path(sessionId: string, options: PathOptions, userId: string | undefined): Operation<SessionMessage[] | null>;
+  /** See `SessionStore.recent`; by a user where one is given. Null for what is left to the shared operation. */
+  recent(sessionId: string, options: RecentOptions, userId: string | undefined): Operation<RecentHistory | null>;
   /** Writes the messages of `importTree`, within its transaction. Gives how many were inserted. */
   importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number>;
 }
@@ -106,6 +108,12 @@ export interface PathOptions {
   readonly leafId?: string | undefined;
   readonly onCorrupt?: CorruptHandler;
   readonly summaries?: boolean | undefined;
+}
+
+/** What `SessionStore.recent` is asked for. */
+export interface RecentOptions extends PathOptions {
+  readonly maxBytes: number;
+  readonly minMessages: number;
 }
 
 /** Takes a stored row that could not be read back; `id` is "" where it has none. */

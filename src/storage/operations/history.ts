@@ -5,7 +5,7 @@ import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { utf8Length } from "../../model/text.js";
 import type { RecentHistory } from "../contract.js";
-import type { CorruptHandler, Dialect, PathOptions } from "../engine/dialect.js";
+import type { CorruptHandler, Dialect, PathOptions, RecentOptions } from "../engine/dialect.js";
 import { column, first, type Operation, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentRow, type ContentTuple, readContent, readContents, readRows } from "./content.js";
@@ -145,38 +145,45 @@ export function* readPage(
     if (stored === null) continue;
     const message = hideUnloaded(stored, rowId, view.skills);
     messages.push(message);
-    const asStored = message === stored && !isMarked(content);
-    bytes.push(utf8Length(asStored ? content : JSON.stringify(message)));
+    bytes.push(message === stored ? storedBytes(stored, content) : jsonBytes(message));
   }
   return { messages, bytes, last, full: rows.length === page.limit };
 }
 
-/** See `SessionStore.recent`. */
-export function* readRecent(
-  sql: Dialect,
-  sessionId: string,
-  maxBytes: number,
-  options: PathOptions & { minMessages: number },
-): Operation<RecentHistory> {
+/** How many bytes a message has as JSON; `content` is how it is stored. */
+export const storedBytes = (message: SessionMessage, content: string): number =>
+  isMarked(content) ? jsonBytes(message) : utf8Length(content);
+
+export const jsonBytes = (message: SessionMessage): number => utf8Length(JSON.stringify(message));
+
+/** Takes messages for `SessionStore.recent`, the newest first. */
+export function takeRecent(maxBytes: number, minMessages: number) {
   const newestFirst: SessionMessage[] = [];
   let total = 0;
-  const view = yield* openView(sql, sessionId, options);
-  const done = (truncated: boolean): RecentHistory => ({
-    messages: newestFirst.reverse(),
-    truncated,
-    totalContentBytes: total,
-  });
-  // Takes a message if there is room for it.
-  const take = (message: SessionMessage, bytes: number): boolean => {
-    if (newestFirst.length >= options.minMessages && total + bytes > maxBytes) return false;
-    newestFirst.push(message);
-    total += bytes;
-    return true;
+  return {
+    /** Takes a message if there is room for it. */
+    take(message: SessionMessage, bytes: number): boolean {
+      if (newestFirst.length >= minMessages && total + bytes > maxBytes) return false;
+      newestFirst.push(message);
+      total += bytes;
+      return true;
+    },
+    done: (truncated: boolean): RecentHistory => ({
+      messages: newestFirst.reverse(),
+      truncated,
+      totalContentBytes: total,
+    }),
   };
+}
+
+/** See `SessionStore.recent`. */
+export function* readRecent(sql: Dialect, sessionId: string, options: RecentOptions): Operation<RecentHistory> {
+  const { take, done } = takeRecent(options.maxBytes, options.minMessages);
+  const view = yield* openView(sql, sessionId, options);
   for (const span of (view?.spans ?? []).slice().reverse()) {
     if ("compaction" in span) {
       const message = summaryMessage(span.compaction);
-      if (!take(message, utf8Length(JSON.stringify(message)))) return done(true);
+      if (!take(message, jsonBytes(message))) return done(true);
       continue;
     }
     let hi: number = span.range.hi;

@@ -29,6 +29,7 @@ const OTHERS = [
   "assistant_lock",
   "assistant_number",
   "assistant_path",
+  "assistant_recent",
   // Of tables that an earlier version made.
   "assistant_registering",
   "assistant_session_no",

@@ -1,20 +1,13 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import { summaryMessage } from "../../model/compactions.js";
-import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
-import { hideUnloaded } from "../../model/skill-view.js";
 import { storableText } from "../../model/storable-text.js";
 import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { ParentRef } from "../contract.js";
 import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
-import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
-import { rowsOf } from "../engine/session-rows.js";
-import { readContents } from "../operations/content.js";
+import { first, type Operation, type SqlValue } from "../engine/operation.js";
 import { importMessages } from "../operations/messages.js";
-import { owned } from "../operations/owners.js";
-import { sessionOf } from "../operations/row-id.js";
-import { isoNow, messageNotFound } from "../operations/session-head.js";
-import { skillsOf } from "../operations/skill-state.js";
+import { isoNow } from "../operations/session-head.js";
+import { isMessageId, readPath, readRecent } from "./read-path.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
 const MAX_APPENDED = 32_000_000;
@@ -40,32 +33,8 @@ export const postgresNative: NativeOperations = {
     return resultOf(yield* appendRows(sessionId, rows, userId));
   },
 
-  *path(sessionId, { leafId, onCorrupt }, userId) {
-    if (!isMessageId(leafId ?? "")) return null;
-    const path = "SELECT key, content FROM assistant_path(?, ?)";
-    const rows = yield* all<PathRow>(path, sessionId, leafId ?? null);
-    const head = rows.shift();
-    const session = head === undefined ? NOWHERE : (JSON.parse(head.content) as PathHead);
-    if (userId !== undefined && typeof session.user === "string" && session.user !== userId) throw owned(sessionId);
-    if (isDamaged(session, rows)) return null;
-    if (session.leaf === null) return leafId === undefined ? [] : messageNotFound(sessionId, leafId);
-    const stored = rows.filter((row) => !isSummary(row)).map(({ content }) => content);
-    let isCorrupt = false;
-    const messages = yield* readContents(rowsOf(NAMED, sessionId, session.no), stored, null, () => {
-      isCorrupt = true;
-    });
-    // Which message it is, the shared operation tells.
-    if (isCorrupt) return null;
-    if (stored.length === rows.length && session.skills === null) return messages as SessionMessage[];
-    const skills = skillsOf({ ...session, stale: null }, onCorrupt);
-    let next = 0;
-    return rows.map((row) => {
-      if (isSummary(row)) return summaryMessage({ id: row.key.slice(1), summary: row.content });
-      const message = messages[next] as SessionMessage;
-      next += 1;
-      return row.key === null ? message : hideUnloaded(message, Number(row.key.slice(1)), skills);
-    });
-  },
+  path: readPath,
+  recent: readRecent,
 
   *importMessages(sql, sessionId, messages) {
     // The session is registered all the same.
@@ -82,38 +51,6 @@ export const postgresNative: NativeOperations = {
     }
     return inserted;
   },
-};
-
-interface PathRow {
-  /** Of a message null, or "n" and its number; of a summary "s" and the id of its compaction. */
-  readonly key: string | null;
-  readonly content: string;
-}
-
-const isSummary = (row: PathRow): row is PathRow & { key: string } => row.key?.startsWith("s") === true;
-
-// What is wrong, the shared operation tells.
-function isDamaged({ no: sessionNumber, leaf, chosen = 0 }: PathHead, rows: readonly PathRow[]): boolean {
-  if (leaf === null ? chosen !== null && chosen !== 0 : sessionOf(leaf) !== sessionNumber) return true;
-  return rows.some(({ key }) => key === "x");
-}
-
-interface PathHead {
-  readonly no: number;
-  readonly leaf: number | null;
-  /** The leaf that was chosen; 0 for none. */
-  readonly chosen?: number | null;
-  readonly skills: string | null;
-  /** Whose the session is; null for nobody's. */
-  readonly user?: string | null;
-}
-
-const NAMED = { namesSessions: true } as const;
-
-const NOWHERE: PathHead = {
-  no: 0,
-  leaf: null,
-  skills: null,
 };
 
 interface Attachment {
@@ -209,9 +146,4 @@ function* batches(messages: EncodedTree["messages"]): Generator<EncodedTree["mes
     size += more;
   }
   if (start < messages.length) yield messages.slice(start);
-}
-
-// What the functions can look up: text that Postgres takes, and not the id of a summary.
-function isMessageId(id: string): boolean {
-  return id.isWellFormed() && !id.includes("\0") && !isSummaryMessage({ id });
 }

@@ -1,5 +1,5 @@
 import { UPGRADED_ROWS } from "../session-id.js";
-import { DELEGATED, DELEGATED_AS, delegate } from "./delegated.js";
+import { DELEGATED, DELEGATED_AS, DELEGATED_RECENT, delegate } from "./delegated.js";
 import { NAME_VECTORS } from "./vectors.js";
 
 /** The tables of which each row is a session's, with the column that names it. The registry comes first: others go where it goes. */
@@ -72,5 +72,5 @@ END $spread$`;
 export const SPREAD_TABLES: readonly string[] = [
   SPREAD,
   "SELECT assistant_spread()",
-  ...[...DELEGATED, ...DELEGATED_AS].map((each) => `SELECT ${delegate(each)}`),
+  ...[...DELEGATED, ...DELEGATED_AS, ...DELEGATED_RECENT].map((each) => `SELECT ${delegate(each)}`),
 ];

@@ -2,10 +2,11 @@ import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
 import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
 import { APPEND_ALL } from "../append-all.js";
-import { APPEND, NUMBER, PATH } from "../functions.js";
+import { APPEND, NUMBER } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
+import { PATH } from "../path.js";
 
 /**
  * The tables, from nothing or from those of the documents' DDL. The latter keep their names, columns, grants and policies,

@@ -1,6 +1,6 @@
 import { markAllUnindexed } from "../../operations/search/index-rows.js";
-import { PATH } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
+import { PATH } from "../path.js";
 
 /**
  * Version 2. The search index holds terms of Porter 2; until then they were those of the first Porter's rules. It is made anew from

@@ -1,7 +1,8 @@
 import { SPAN } from "../../operations/row-id.js";
-import { APPEND, PATH } from "../functions.js";
+import { APPEND } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
+import { PATH } from "../path.js";
 import { NAME_VECTORS } from "../vectors.js";
 
 // What is indexed is written anew, so its inverted index is made anew behind that: row by row it would take ten times as long.

@@ -1,5 +1,6 @@
-import { APPEND, EDITED, NUMBER, PATH } from "../functions.js";
+import { APPEND, EDITED, NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
+import { PATH } from "../path.js";
 
 /**
  * The registry is keyed by a session's id. Its number comes from a sequence, which goes on where the column's own stood. A key

@@ -12,6 +12,7 @@ import { shortenPendingLists } from "./010-short-pending-lists.js";
 import { nameSessions } from "./011-rows-by-session.js";
 import { keySessions } from "./012-keys-by-session.js";
 import { appendAsOne } from "./013-appends-as-one.js";
+import { readRecentAsOne } from "./014-recent.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -28,4 +29,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   nameSessions,
   keySessions,
   appendAsOne,
+  readRecentAsOne,
 ];
