@@ -8,8 +8,11 @@ if (!/^postgres(?:ql)?:\/\//.test(url)) {
   console.error("npm run test:citus -- <url of a cluster's coordinator> [what goes to vitest]");
   process.exit(2);
 }
-const files = toVitest.some((arg) => arg.includes("citus")) ? [] : ["test/postgres/citus"];
+const namesFile = (arg) => !arg.startsWith("-") && arg.includes("citus");
+const files = toVitest.some(namesFile) ? [] : ["test/postgres/citus"];
 // Each statement is a round trip to the coordinator, and one or more of the coordinator's to workers.
-const args = ["vitest", "run", "--project", "engines", "--testTimeout", "600000", ...files, ...toVitest];
+const slow = ["--testTimeout", "600000"];
+// One file after the other: one of them stops a worker.
+const args = ["vitest", "run", "--project", "engines", "--no-file-parallelism", ...slow, ...files, ...toVitest];
 const { status } = spawnSync("npx", args, { stdio: "inherit", env: { ...process.env, STEMMA_CITUS: url } });
 process.exit(status ?? 1);

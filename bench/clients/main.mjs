@@ -8,6 +8,7 @@ import { postgres } from "../../dist/postgres.js";
 import { SessionManager } from "../../dist/session.js";
 import { show } from "../cells.mjs";
 import { startServer } from "../postgres-server.mjs";
+import { appendAtOnce, median, messageOf } from "./at-once.mjs";
 import { startBare } from "./bare.mjs";
 
 const { values } = parseArgs({
@@ -62,7 +63,7 @@ async function compare(clients, sessions, [ours, bare]) {
   for (let round = 0; round < rounds; round += 1) {
     const order = Object.entries(sides);
     for (const [side, append] of round % 2 === 0 ? order : order.reverse()) {
-      runs[side].push(await appendAtOnce(append, clients, sessions, `${side}-${round}`));
+      runs[side].push(await appendAtOnce(append, { clients, sessions, seconds, name: `${side}-${round}` }));
     }
   }
   const bareRate = median(runs["bare function"].map(({ rate }) => rate));
@@ -73,40 +74,4 @@ async function compare(clients, sessions, [ours, bare]) {
     const fair = `${of("least")}–${of("most")}`;
     console.log(`| ${[clients, sessions.toLocaleString("en"), side, rate.toFixed(0), ...times, fair].join(" | ")} |`);
   }
-}
-
-/** Each client appends to one session after the other, for some seconds. */
-async function appendAtOnce(append, clients, sessions, name) {
-  const times = [];
-  const counts = Array.from({ length: clients }, () => 0);
-  const end = performance.now() + seconds * 1000;
-  await Promise.all(
-    counts.map(async (_, client) => {
-      for (let turn = 0; performance.now() < end; turn += 1) {
-        const session = (client * 61 + turn * 7) % sessions;
-        const start = performance.now();
-        await append(`s${session}`, messageOf(`${name}-${client}-${turn}`));
-        times.push(performance.now() - start);
-        counts[client] += 1;
-      }
-    }),
-  );
-  times.sort((a, b) => a - b);
-  const at = (share) => times[Math.floor(share * (times.length - 1))];
-  return {
-    rate: times.length / seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    least: Math.min(...counts),
-    most: Math.max(...counts),
-  };
-}
-
-function messageOf(id) {
-  const text = `Message ${id} says that the package of order ${id.length * 7919} was sent to the wrong place, and asks for another one.`;
-  return { id, role: "user", parts: [{ type: "text", text }] };
-}
-
-function median(list) {
-  return [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 }

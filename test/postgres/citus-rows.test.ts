@@ -135,8 +135,15 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     expect(nodes).toHaveLength(3);
     const stores = nodes.map((node) => postgres(through(url, node), { schema }));
     await Promise.all(SESSIONS.flatMap((id) => stores.map((each, index) => say(each, id, `m${index}`))));
-    for (const id of SESSIONS) expect((await ids(store, id)).sort()).toEqual(["m0", "m1", "m2"]);
-    expect(await store.sessions.count()).toBe(SESSIONS.length);
+    await Promise.all(
+      SESSIONS.flatMap((id) =>
+        stores.map((each, index) => say(each.forUser("ada"), `ada's ${id}`, `m${index}`, "told")),
+      ),
+    );
+    for (const id of [...SESSIONS, ...SESSIONS.map((each) => `ada's ${each}`)]) {
+      expect((await ids(store, id)).sort()).toEqual(["m0", "m1", "m2"]);
+    }
+    expect(await store.sessions.count()).toBe(2 * SESSIONS.length);
     for (const each of stores) {
       expect(await each.search("said", { limit: 500 })).toHaveLength(3 * SESSIONS.length);
       await each.close();

@@ -1,16 +1,23 @@
 // A schema per tenant in a cluster of Citus: all tables of a tenant are on one server, those of others on others.
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { SessionManager } from "../../src/session.js";
 import { POSTGRES_MIGRATIONS } from "../../src/storage/postgres/migrations/index.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
+import { ROOT } from "../package/manifest.js";
 import { type Cluster, describeCitus } from "./citus.js";
 import { type OpenDatabase, openPool } from "./databases.js";
 import { postgresTarget } from "./target.js";
 
 /** What makes each new schema one that is on one server. */
 const BY_SCHEMA = { "citus.enable_schema_based_sharding": "on" };
+
+/** The SQL that the page shows for the functions of a tenant. */
+const DELEGATE = /^SELECT create_distributed_function[^;]*;/m.exec(
+  readFileSync(`${ROOT}docs/scaling.md`, "utf8"),
+)?.[0] as string;
 
 /** How many tables of a schema there are, and on how many servers they are; one that is not distributed has none. */
 async function placesOf(cluster: Cluster, schema: string): Promise<{ tables: number; servers: number }> {
@@ -87,6 +94,29 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
     const store = postgres(url, { schema: tenants[0] });
     expect((await store.session("all").path()).messages).toHaveLength(nodes.length);
     expect(await store.sessions.count()).toBe(nodes.length + 1);
+    await store.close();
+  });
+
+  it("runs an append, a batch and a history on the worker where its functions are given to it", async () => {
+    const schema = cluster.nextSchema();
+    const url = cluster.urlWith(BY_SCHEMA);
+    const store = postgres(url, { schema });
+    await store.migrate();
+    await cluster.query(DELEGATE.replaceAll("tenant_acme", schema));
+    const session = SessionManager.create(store).forUser("ada").getSession("one");
+    await session.appendAll([textMessage("a"), textMessage("b")]);
+    for (const call of [
+      "assistant_append('one', now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)",
+      "assistant_append_all_as('one', 'ada', now(), '[]')",
+      "assistant_path('one', NULL)",
+    ]) {
+      const plan = await cluster.query(`EXPLAIN (VERBOSE) SELECT * FROM ${schema}.${call}`, url);
+      const lines = plan.map((row) => String(Object.values(row)[0])).join("\n");
+      expect(lines).toMatch(/Task Count: 1[\s\S]*Query: SELECT .*assistant_/);
+    }
+    await store.migrate();
+    await session.appendMessage(textMessage("c"));
+    expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
     await store.close();
   });
 

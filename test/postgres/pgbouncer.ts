@@ -12,7 +12,7 @@ export const SERVER_CONNECTIONS = 3;
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
 
 /** Why tests behind a pooler do not run; null when they do, as they must in CI. */
-const reason = program !== undefined || process.env.CI ? null : "pgbouncer is not installed";
+export const reason = program !== undefined || process.env.CI ? null : "pgbouncer is not installed";
 
 export interface Pooler {
   readonly server: RunningServer;
@@ -26,9 +26,9 @@ export interface Pooler {
 export function describePooler(title: string, body: (pooler: Pooler) => void): void {
   describe.skipIf(reason !== null)(reason === null ? title : `${title} (${reason})`, () => {
     describeServer(ENGINE.name, (server) => {
-      let pooler: Running;
+      let pooler: RunningPooler;
       beforeAll(async () => {
-        pooler = await start(server.url);
+        pooler = await startPooler(server.url);
       }, 60_000);
       afterAll(() => pooler?.stop(), 60_000);
       body({
@@ -42,12 +42,13 @@ export function describePooler(title: string, body: (pooler: Pooler) => void): v
   });
 }
 
-interface Running {
+export interface RunningPooler {
   urlFor(database: string): string;
   stop(): Promise<void>;
 }
 
-async function start(url: string): Promise<Running> {
+/** Starts one in front of the server that a URL names. */
+export async function startPooler(url: string): Promise<RunningPooler> {
   if (program === undefined) throw new Error("pgbouncer is not installed.");
   const owner = process.getuid?.() === 0 ? ordinaryUser() : null;
   const folder = mkdtempSync(join(tmpdir(), "stemma-pgbouncer-"));

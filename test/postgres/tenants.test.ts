@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
@@ -9,14 +8,9 @@ import { expectError } from "../../src/testing/assert.js";
 import { hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
-import { ROOT } from "../package/manifest.js";
 import { openPool } from "./databases.js";
+import { POLICIES } from "./policies.js";
 import { describeOwnServer, type RunningServer } from "./server.js";
-
-/** The SQL that the page shows. */
-const POLICIES = /^## Tenants$[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(
-  readFileSync(`${ROOT}docs/stores/postgres.md`, "utf8"),
-)?.[1] as string;
 
 const TENANT_TABLES = TABLES.filter((name) => name !== "assistant_schema");
 
