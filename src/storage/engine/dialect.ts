@@ -129,13 +129,12 @@ export interface SearchDialect {
    * For each sequence of terms that a query looks for (see `queryTerms`), the messages that hold it: of the rows from
    * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
    * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
+   *
+   * Where several sequences have matches, the `others` are looked for of each of which not every match is scored: among the
+   * messages that have a match no more than four places away; where thousands hold it, only among those that hold another
+   * sequence themselves.
    */
   matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]>;
-  /**
-   * For each sequence of which not every match is scored, other messages that hold it: among those that have a match of
-   * `found` no more than four places away; where thousands hold it, only among those that hold another sequence themselves. Ascending; [] for a sequence that needs none.
-   */
-  holding(sequences: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -153,6 +152,8 @@ export interface SequenceMatches extends Matches {
   readonly documents: number;
   /** True when every one of them is scored. */
   readonly complete: boolean;
+  /** Other messages that hold it, and perhaps some of those that are scored. Ascending. */
+  readonly others: readonly number[];
 }
 
 /** What is indexed of a row; "" for nothing. */

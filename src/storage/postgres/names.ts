@@ -25,6 +25,7 @@ const OTHERS = [
   "assistant_append_all",
   "assistant_edited",
   "assistant_lock",
+  "assistant_matches",
   "assistant_number",
   "assistant_path",
   // Of tables that an earlier version made.

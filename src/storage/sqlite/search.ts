@@ -1,5 +1,5 @@
 import { joinedTerms } from "../../model/joined-terms.js";
-import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
+import { FEWEST, messagesOf, nearMessages, needOthers, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
 import { all, column, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
@@ -39,7 +39,7 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
       if (document !== "") yield add(index, sessionId, rowId, document);
     }
   }
-  return { rows: ROWS, add, replace, remove, matches, holding, entries };
+  return { rows: ROWS, add, replace, remove, matches, entries };
 }
 
 function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
@@ -54,28 +54,24 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
     matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
     left -= take;
   }
+  if (needOthers(found)) yield* findOthers(sequences.map(quote), range, found);
   return found;
 }
 
-function* holding(wanted: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]> {
+function* findOthers(sequences: readonly string[], range: RowRange, found: readonly Counted[]): Operation<void> {
   const messages = messagesOf(found);
-  const sequences = wanted.map(quote);
   const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
   const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
-  const held: number[][] = [];
-  for (const [index, { complete, numbers, documents }] of found.entries()) {
-    const own = sequences[index] as string;
-    if (complete || numbers.length === 0) {
-      held.push([]);
-    } else if (documents < MANY) {
-      held.push(nearMessages(yield* newestHolding(own, range), messages));
-    } else {
-      const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
-      const any = others.map((other) => sequences[other]).join(" OR ");
-      held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
+  for (const [index, matches] of found.entries()) {
+    const { complete, numbers, documents } = matches;
+    if (complete || numbers.length === 0) continue;
+    let wanted = sequences[index] as string;
+    if (documents >= MANY) {
+      const beside = rare.length > 0 ? rare : scored.filter((other) => other !== index);
+      wanted += ` AND (${beside.map((other) => sequences[other]).join(" OR ")})`;
     }
+    matches.others = nearMessages(yield* newestHolding(wanted, range), messages);
   }
-  return held;
 }
 
 function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
@@ -104,6 +100,7 @@ interface Counted extends SequenceMatches, Condition {
   complete: boolean;
   numbers: readonly number[];
   scores: readonly number[];
+  others: readonly number[];
 }
 
 function condition(match: string, range: RowRange): Condition {
@@ -113,7 +110,7 @@ function condition(match: string, range: RowRange): Condition {
 
 function countable(match: string, range: RowRange): Counted {
   const documents = Number.POSITIVE_INFINITY;
-  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [] };
+  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [], others: [] };
 }
 
 // To count is a twentieth of the work of scoring, but not even that is done for every match.

@@ -67,11 +67,8 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
 // matches of others are taken to be as good as usual; the rest could not be among the best.
 function* findMatches(search: SearchDialect, sequences: TermSequences, range: RowRange, depth: number) {
   const found = yield* search.matches(sequences, range, depth);
-  const complete = found.every((sequence) => sequence.complete);
-  if (complete || found.filter(({ numbers }) => numbers.length > 0).length < 2) return { matches: found, complete };
-  const held = yield* search.holding(sequences, range, found);
-  const matches = found.map((sequence, index) => withUsual(sequence, held[index] as number[]));
-  return { matches, complete };
+  const matches = found.map((sequence) => withUsual(sequence, sequence.others));
+  return { matches, complete: found.every(({ complete }) => complete) };
 }
 
 // The branches of messages of sessions that have several. A branch that goes on is found by where it began.

@@ -11,6 +11,7 @@ import { lockSessions } from "./009-session-locks.js";
 import { shortenPendingLists } from "./010-short-pending-lists.js";
 import { nameSessions } from "./011-rows-by-session.js";
 import { keySessions } from "./012-keys-by-session.js";
+import { findMatches } from "./013-matches.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -26,4 +27,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   shortenPendingLists,
   nameSessions,
   keySessions,
+  findMatches,
 ];
