@@ -134,7 +134,9 @@ export interface SearchDialect {
    * messages that have a match no more than four places away; where thousands hold it, only among those that hold another
    * sequence themselves.
    */
-  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]>;
+  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches>;
+  /** The rows of messages by their numbers, in any order. Null, or missing, where the shared statement reads them. */
+  hits?(numbers: readonly number[]): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -145,6 +147,26 @@ export interface SearchDialect {
 
 /** The rows from `lo` to `hi`, all of one session where its id is given; null for all rows. */
 export type RowRange = { readonly lo: number; readonly hi: number; readonly sessionId: string | null } | null;
+
+export interface FoundMatches {
+  readonly sequences: readonly SequenceMatches[];
+  /** Those sessions of the messages that have several branches, by their numbers; null where they are to be looked for. */
+  readonly forked: readonly number[] | null;
+}
+
+/** The row of a message that a search shows. */
+export interface FoundRow {
+  readonly n: number;
+  readonly id: string;
+  readonly session_id: string;
+  readonly branch: number;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+  readonly content: string;
+  /** How many compactions have it in their range. */
+  readonly covering: number;
+}
 
 /** The messages that hold a sequence of words, those of them that are scored, by BM25. */
 export interface SequenceMatches extends Matches {

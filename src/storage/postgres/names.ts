@@ -24,6 +24,7 @@ const OTHERS = [
   "assistant_append",
   "assistant_append_all",
   "assistant_edited",
+  "assistant_hits",
   "assistant_lock",
   "assistant_matches",
   "assistant_number",

@@ -1,6 +1,6 @@
 import { messagesOf, nearMessages } from "../../model/rank.js";
 import { documentTerms, type TermSequences } from "../../model/terms.js";
-import type { RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
+import type { FoundMatches, FoundRow, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { scoreIn } from "./bm25.js";
@@ -72,27 +72,35 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
   },
 
   *matches(sequences, range, limit) {
-    if (sequences.length === 0) return [];
+    if (sequences.length === 0) return { sequences: [], forked: [] };
     const spread = spreadSearchOf(placement);
     return yield* spread === null
       ? callMatches(sequences, range, limit)
       : spread.spreadMatches(sequences, range, limit);
   },
 
+  *hits(numbers) {
+    if (placement.isSpread) return null;
+    return yield* all<FoundRow>("SELECT * FROM assistant_hits(?)", `{${numbers.join(",")}}`);
+  },
+
   entries: searchEntries,
 });
 
-interface FoundMatches {
-  /** Of how many messages, and how many terms each of them has on average. */
+/** What `MATCHES` gives. */
+interface CalledMatches {
+  /** How many messages there are, and how many terms each of them has on average. */
   readonly total: number;
   readonly mean: number;
+  /** Of each sequence: how many messages hold it, those that are scored, and others. */
   readonly documents: readonly number[];
-  readonly shown: readonly (readonly [numbers: number[], lengths: number[], times: number[]] | null)[];
+  readonly scored: readonly (readonly [numbers: number[], lengths: number[], times: number[]] | null)[];
   readonly others: readonly (number[] | null)[];
+  /** Sessions that have several branches. */
+  readonly forked: readonly number[];
 }
 
-// See `MATCHES`.
-function* callMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
+function* callMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
   const row = yield* first<{ found: string | null }>(
     "SELECT assistant_matches(?, ?, ?, ?) AS found",
     range?.lo ?? null,
@@ -100,18 +108,16 @@ function* callMatches(sequences: TermSequences, range: RowRange, limit: number):
     arrayLiteral(sequences.map(arrayLiteral)),
     limit,
   );
-  const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), shown: [], others: [] };
-  const { total, mean, documents, shown, others }: FoundMatches = JSON.parse(row?.found ?? "null") ?? nothing;
-  const size = { documents: Math.max(total, ...documents), length: mean };
-  const matches = documents.map((count, index) => {
-    const [numbers, lengths, times] = shown[index] ?? [[], [], []];
+  const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], forked: [] };
+  const found: CalledMatches = typeof row?.found === "string" ? JSON.parse(row.found) : nothing;
+  const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
+  const matches = found.documents.map((count, index) => {
+    const [numbers, lengths, times] = found.scored[index] ?? [[], [], []];
     const score = scoreIn(size, count);
     const scores = numbers.map((_, place) => score(times[place] as number, lengths[place] as number));
     return { documents: count, complete: numbers.length === count, numbers, scores };
   });
   const messages = messagesOf(matches);
-  return matches.map((each, index) => ({
-    ...each,
-    others: nearMessages(others[index]?.sort((a, b) => a - b) ?? [], messages),
-  }));
+  const othersOf = (index: number) => nearMessages(found.others[index]?.sort((a, b) => a - b) ?? [], messages);
+  return { sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })), forked: found.forked };
 }

@@ -1,6 +1,6 @@
 import { messagesOf, nearMessages, needOthers, neighboursOf } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { Condition, RowRange, SequenceMatches } from "../engine/dialect.js";
+import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
@@ -13,10 +13,10 @@ const PHRASES = 10_000;
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
  * servers count first; then each gives its newest rows, with what a score is made of. See `SearchDialect.matches`.
  */
-export function* spreadMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
+export function* spreadMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
   const within = boundsOf(range);
   const found = yield* scoreNewest(sequences, within, limit);
-  return needOthers(found) ? yield* withOthers(sequences, within, found) : found;
+  return { sequences: needOthers(found) ? yield* withOthers(sequences, within, found) : found, forked: null };
 }
 
 function boundsOf(range: RowRange): Condition {

@@ -1,7 +1,14 @@
 import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, messagesOf, nearMessages, needOthers, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
+import type {
+  FoundMatches,
+  IndexedDocument,
+  RowRange,
+  SearchDialect,
+  SearchIndex,
+  SequenceMatches,
+} from "../engine/dialect.js";
 import { all, column, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
 import { fitTerms } from "./fit-terms.js";
 
@@ -42,7 +49,7 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
   return { rows: ROWS, add, replace, remove, matches, entries };
 }
 
-function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
+function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
   const found = sequences.map((sequence) => countable(quote(sequence), range));
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
@@ -55,7 +62,7 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
     left -= take;
   }
   if (needOthers(found)) yield* findOthers(sequences.map(quote), range, found);
-  return found;
+  return { sequences: found, forked: null };
 }
 
 function* findOthers(sequences: readonly string[], range: RowRange, found: readonly Counted[]): Operation<void> {

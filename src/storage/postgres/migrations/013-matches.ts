@@ -1,5 +1,8 @@
 import type { PostgresMigration } from "../migration.js";
-import { MATCHES } from "../search-function.js";
+import { HITS, MATCHES } from "../search-function.js";
 
-/** Version 13. A search finds and counts its matches in one call, whose statements are planned once for a connection. */
-export const findMatches: PostgresMigration = { definitions: [MATCHES] };
+/**
+ * Version 13. A search is a call that finds its matches, and one that reads the best of them. What they do is planned once for
+ * a connection.
+ */
+export const findMatches: PostgresMigration = { definitions: [MATCHES, HITS] };
