@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
-import { Session } from "../../src/session.js";
+import { Session, SessionManager } from "../../src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
@@ -74,6 +74,26 @@ describeServer("on Postgres", (server) => {
     await session.addCompaction("summary", "m0", "m40");
     expect(await count(() => session.getHistory())).toBe(1);
     expect((await session.getHistory()).length).toBe(12);
+    await close();
+  });
+
+  it("a search finds its matches and reads them in one statement each, whatever it looks for", async () => {
+    const { client, session, count, close } = await counting();
+    await session.appendAll(
+      Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`, `The weather of day ${index} was fine`)),
+    );
+    const manager = SessionManager.create(postgres(client));
+    await manager.list();
+    for (const query of ["weather", "day 7 fine", '"weather of day" fine', "nothing"]) {
+      const searches = [() => manager.search(query), () => session.search(query)];
+      // A transaction begins and ends, and a session is looked up by its id.
+      const [all, within] = [await count(searches[0]), await count(searches[1])];
+      expect({ query, all, within }).toEqual({
+        query,
+        all: query === "nothing" ? 3 : 4,
+        within: query === "nothing" ? 4 : 5,
+      });
+    }
     await close();
   });
 });

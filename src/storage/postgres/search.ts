@@ -81,6 +81,7 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
 
   *hits(numbers) {
     if (placement.isSpread) return null;
+    if (numbers.length === 0) return [];
     return yield* all<FoundRow>("SELECT * FROM assistant_hits(?)", `{${numbers.join(",")}}`);
   },
 
