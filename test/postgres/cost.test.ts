@@ -85,9 +85,9 @@ describeServer("on Postgres", (server) => {
     const manager = SessionManager.create(postgres(client));
     await manager.list();
     for (const query of ["weather", "day 7 fine", '"weather of day" fine', "nothing"]) {
-      const searches = [() => manager.search(query), () => session.search(query)];
       // A transaction begins and ends, and a session is looked up by its id.
-      const [all, within] = [await count(searches[0]), await count(searches[1])];
+      const all = await count(() => manager.search(query));
+      const within = await count(() => session.search(query));
       expect({ query, all, within }).toEqual({
         query,
         all: query === "nothing" ? 3 : 4,
