@@ -13,12 +13,15 @@ export function wordOf(rank) {
   return `${word}x`;
 }
 
+/** No ending of it is taken off either. */
+const RARE = "needlestonex";
+
 /** What is searched for. Of 100,000 messages the rare word is in ten, and the common one in every fifth or so. */
 export const QUERIES = {
-  "a rare word": "needlestone",
+  "a rare word": RARE,
   "a common word": wordOf(20),
   "three words": [5_000, 500, 50].map(wordOf).join(" "),
-  "a question": `what did ${[3, 30, 300, 3_000, 12, 120, 1_200].map(wordOf).join(" ")} say about the needlestone?`,
+  "a question": `what did ${[3, 30, 300, 3_000, 12, 120, 1_200].map(wordOf).join(" ")} say about the ${RARE}?`,
 };
 
 /** The words of a query that a search looks for: a question's common words of English are left out. */
@@ -31,7 +34,7 @@ export function sessionOf(index) {
   const word = () => wordOf(Math.floor(WORDS ** next()) - 1);
   return Array.from({ length: SESSION }, (_, place) => {
     const words = Array.from({ length: 15 + Math.floor(next() * 50) }, word);
-    if (index % 1000 === 0 && place === 4) words[7] = "needlestone";
+    if (index % 1000 === 0 && place === 4) words[7] = RARE;
     const role = place % 2 === 0 ? "user" : "assistant";
     return { id: `m${place}`, role, parts: [{ type: "text", text: words.join(" ") }] };
   });

@@ -83,6 +83,11 @@ export function rankMatches(
   return ranked;
 }
 
+/** True when others may hold a term of which not every match is scored, beside matches of another one. */
+export function needOthers(matches: readonly (Matches & { readonly complete: boolean })[]): boolean {
+  return matches.some(({ complete }) => !complete) && matches.filter(({ numbers }) => numbers.length > 0).length > 1;
+}
+
 /** The messages that hold any of the terms, in ascending order. */
 export function messagesOf(terms: readonly Matches[]): Float64Array {
   const all = new Float64Array(terms.reduce((sum, { numbers }) => sum + numbers.length, 0));
@@ -116,6 +121,7 @@ export function neighboursOf(messages: Float64Array): number[] {
 
 /** Matches with those of `numbers`, ascending, that are none of them: each is taken to be as good as they usually are. */
 export function withUsual(matches: Matches, numbers: readonly number[]): Matches {
+  if (numbers.length === 0) return matches;
   const usual = usualScore(matches);
   const both = { numbers: [] as number[], scores: [] as number[] };
   let next = 0;

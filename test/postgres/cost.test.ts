@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
-import { type RecentHistory, Session } from "../../src/session.js";
+import { type RecentHistory, Session, SessionManager } from "../../src/session.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
@@ -108,7 +108,9 @@ describeServer("on Postgres", (server) => {
     expect(await count(async () => (found = await session.getRecentHistory(150_000)))).toBe(2);
     expect(found?.messages).toEqual(messages.slice(-2));
     expect(found?.truncated).toBe(true);
-    const rows = await client.query("SELECT count(*) AS count FROM assistant_recent('', NULL, 150000, 1)");
+    const rows = await (client as pg.Client).query(
+      "SELECT count(*) AS count FROM assistant_recent('', NULL, 150000, 1)",
+    );
     expect(Number(rows.rows[0].count)).toBe(1 + 3 + 1);
     await close();
   });
@@ -121,6 +123,26 @@ describeServer("on Postgres", (server) => {
     await session.addCompaction("summary", "m0", "m40");
     expect(await count(() => session.getHistory())).toBe(1);
     expect((await session.getHistory()).length).toBe(12);
+    await close();
+  });
+
+  it("a search finds its matches and reads them in one statement each, whatever it looks for", async () => {
+    const { client, session, count, close } = await counting();
+    await session.appendAll(
+      Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`, `The weather of day ${index} was fine`)),
+    );
+    const manager = SessionManager.create(postgres(client));
+    await manager.list();
+    for (const query of ["weather", "day 7 fine", '"weather of day" fine', "nothing"]) {
+      // A transaction begins and ends, and a session is looked up by its id.
+      const all = await count(() => manager.search(query));
+      const within = await count(() => session.search(query));
+      expect({ query, all, within }).toEqual({
+        query,
+        all: query === "nothing" ? 3 : 4,
+        within: query === "nothing" ? 4 : 5,
+      });
+    }
     await close();
   });
 });

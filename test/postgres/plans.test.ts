@@ -91,4 +91,21 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
     expect(best?.id).toBe("rare");
     await close();
   });
+
+  it("a search finds what very many old messages hold, and no new one", async () => {
+    const { url, close } = await filled();
+    await server.query(
+      url,
+      `UPDATE assistant_fts SET terms = array_remove(terms, 'fine'), length = length - 1 WHERE n >= ${501 * SPAN} AND NOT 'quokka' = ANY (terms)`,
+    );
+    const manager = SessionManager.create(postgres(url));
+    for (const query of ["fine", "fine quokka", '"was fine" fine']) {
+      const found = await manager.search(query, { limit: 20 });
+      const olds = found.filter(
+        ({ sessionId, content }) => Number(sessionId.slice(1)) <= 500 && content.includes("fine"),
+      );
+      expect({ query, count: olds.length }).toEqual({ query, count: query.includes("quokka") ? 19 : 20 });
+    }
+    await close();
+  });
 });

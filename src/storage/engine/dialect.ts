@@ -137,13 +137,14 @@ export interface SearchDialect {
    * For each sequence of terms that a query looks for (see `queryTerms`), the messages that hold it: of the rows from
    * `lo` to `hi`, or of all rows. About `limit` matches are scored, those of the rarest sequences first and of one
    * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
+   *
+   * Where several sequences have matches, the `others` are looked for of each of which not every match is scored: among the
+   * messages that have a match no more than four places away; where thousands hold it, only among those that hold another
+   * sequence themselves.
    */
-  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]>;
-  /**
-   * For each sequence of which not every match is scored, other messages that hold it: among those that have a match of
-   * `found` no more than four places away; where thousands hold it, only among those that hold another sequence themselves. Ascending; [] for a sequence that needs none.
-   */
-  holding(sequences: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]>;
+  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches>;
+  /** The rows of messages by their numbers, in any order. Null, or missing, where the shared statement reads them. */
+  hits?(numbers: readonly number[]): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -155,12 +156,34 @@ export interface SearchDialect {
 /** The rows from `lo` to `hi`, all of one session where its id is given; null for all rows. */
 export type RowRange = { readonly lo: number; readonly hi: number; readonly sessionId: string | null } | null;
 
+export interface FoundMatches {
+  readonly sequences: readonly SequenceMatches[];
+  /** Those sessions of the messages that have several branches, by their numbers; null where they are to be looked for. */
+  readonly forked: readonly number[] | null;
+}
+
+/** The row of a message that a search shows. */
+export interface FoundRow {
+  readonly n: number;
+  readonly id: string;
+  readonly session_id: string;
+  readonly branch: number;
+  readonly role: string;
+  readonly dated_at: string | null;
+  readonly created_at: string;
+  readonly content: string;
+  /** How many compactions have it in their range. */
+  readonly covering: number;
+}
+
 /** The messages that hold a sequence of words, those of them that are scored, by BM25. */
 export interface SequenceMatches extends Matches {
   /** How many there are, as far as it is known: an engine need not count on beyond some thousands. */
   readonly documents: number;
   /** True when every one of them is scored. */
   readonly complete: boolean;
+  /** Other messages that hold it, and perhaps some of those that are scored. Ascending. */
+  readonly others: readonly number[];
 }
 
 /** What is indexed of a row; "" for nothing. */

@@ -1,10 +1,11 @@
-import { messagesOf, nearMessages, neighboursOf } from "../../model/rank.js";
-import { documentTerms } from "../../model/terms.js";
-import type { Condition, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
-import { all, run } from "../engine/operation.js";
+import { messagesOf, nearMessages } from "../../model/rank.js";
+import { documentTerms, type TermSequences } from "../../model/terms.js";
+import type { FoundMatches, FoundRow, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
+import { all, first, type Operation, run } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
+import { scoreIn } from "./bm25.js";
+import { searchEntries } from "./entry-search.js";
 import { type Placement, spreadSearchOf } from "./placement.js";
-import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WANTED } from "./search-matches.js";
 
 /**
  * Full-text search on an index of our own, which ranks as SQLite's FTS5 does: a row for each document holds
@@ -12,16 +13,6 @@ import { findMatches, type Reach, type Scope, type ScopeSize, sizeOf, TIMES, WAN
  * more than a megabyte, and ranks without regard to how rare a word is.
  */
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
-
-/** How many documents are counted, and their lengths averaged. */
-const SAMPLED_MESSAGES = 1_000;
-const SAMPLED_ENTRIES = 10_000;
-
-/** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
-const FEW = 5_000;
-
-/** A sequence that so many messages hold is in too many of them to look for it beside each match. */
-const MANY = 2_000;
 
 export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: TABLES,
@@ -81,143 +72,53 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
   },
 
   *matches(sequences, range, limit) {
-    const ofAll = searchOfAll(placement, range);
-    if (ofAll !== null) return yield* ofAll.matchesOfAll(sequences, boundsOf(range), limit);
-    const scope = messagesIn(range);
-    const size = yield* sizeOf(scope);
-    const found = sequences.map(() => ({
-      documents: 0,
-      complete: true,
-      numbers: [] as number[],
-      scores: [] as number[],
-    }));
-    const reach = reachOf(range, scope, size, limit / Math.max(1, sequences.length), limit);
-    for (const { i, n: rowId, score, documents } of yield* findMatches(sequences, scope, size, reach, limit)) {
-      const matches = found[i - 1] as (typeof found)[number];
-      matches.documents = documents;
-      if (rowId === null) continue;
-      matches.numbers.push(rowId);
-      matches.scores.push(score);
-    }
-    for (const matches of found) matches.complete = matches.numbers.length === matches.documents;
-    return found;
+    if (sequences.length === 0) return { sequences: [], forked: [] };
+    const spread = spreadSearchOf(placement);
+    return yield* spread === null
+      ? callMatches(sequences, range, limit)
+      : spread.spreadMatches(sequences, range, limit);
   },
 
-  *holding(sequences, range, found) {
-    const messages = messagesOf(found);
-    const near = neighboursOf(messages);
-    const held = found.map((): number[] => []);
-    const byIndex: number[] = [];
-    const byRow = new Map<readonly number[], number[]>();
-    const own = [...messages];
-    for (const [index, { complete, numbers, documents }] of found.entries()) {
-      if (complete || numbers.length === 0) continue;
-      const isWord = sequences[index]?.length === 1;
-      if (isWord && documents < MANY) byIndex.push(index);
-      else {
-        const among = documents < MANY ? near : own;
-        byRow.set(among, [...(byRow.get(among) ?? []), index]);
-      }
-    }
-    const ofAll = searchOfAll(placement, range);
-    if (ofAll !== null) {
-      const within = boundsOf(range);
-      const terms = (index: number) => sequences[index] as readonly string[];
-      for (const index of byIndex) {
-        held[index] = nearMessages(yield* ofAll.holdingOfAll(terms(index), within, null), messages);
-      }
-      for (const [among, some] of byRow) {
-        for (const index of some) held[index] = yield* ofAll.holdingOfAll(terms(index), within, among);
-      }
-      return held;
-    }
-    const wanted = (some: readonly number[]) => JSON.stringify(some.map((index) => sequences[index]));
-    const { condition, values: ids } = ownTo(range === null ? null : [range.sessionId]);
-    const bounds = [range?.lo ?? 0, range?.hi ?? Number.MAX_SAFE_INTEGER];
-    const values = [...ids, ...bounds];
-    if (byIndex.length > 0) {
-      const rows = yield* all<{ i: number; numbers: string }>(holdingWord(condition), wanted(byIndex), ...values);
-      for (const { i, numbers } of rows) {
-        held[byIndex[i - 1] as number] = nearMessages(JSON.parse(numbers) as number[], messages);
-      }
-    }
-    for (const [among, some] of byRow) {
-      const query = holdingAmong(condition);
-      const rows = yield* all<{ i: number; n: number }>(query, wanted(some), `{${among.join(",")}}`, ...values);
-      for (const { i, n: rowId } of rows) held[some[i - 1] as number]?.push(rowId);
-    }
-    return held;
+  *hits(numbers) {
+    if (placement.isSpread) return null;
+    if (numbers.length === 0) return [];
+    return yield* all<FoundRow>("SELECT * FROM assistant_hits(?)", `{${numbers.join(",")}}`);
   },
 
-  *entries(sequences, { where, values, sessionIds }, limit) {
-    const rows = `cf_agents_search_fts d JOIN cf_agents_search_entries e ON e.session_id = d.session_id AND e.n = d.n WHERE ${where}`;
-    const scope = { table: TABLES.entries, own: ownTo(sessionIds), rows, values, floor: 0, sample: SAMPLED_ENTRIES };
-    const holding = `${rows} AND d.terms @> w.terms`;
-    const reach = { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
-    const scores = new Map<number, number>();
-    const matches = yield* findMatches(sequences, scope, yield* sizeOf(scope), reach, SAMPLED_ENTRIES);
-    for (const { n: rowId, score } of matches) {
-      if (rowId !== null) scores.set(rowId, (scores.get(rowId) ?? 0) + score);
-    }
-    const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
-    return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
-  },
+  entries: searchEntries,
 });
 
-// What searches rows of several sessions where these are spread; null for an ordinary search.
-const searchOfAll = (placement: Placement, range: RowRange) =>
-  typeof range?.sessionId === "string" ? null : spreadSearchOf(placement);
-
-const boundsOf = (range: RowRange): Condition => ({
-  condition: "d.n BETWEEN ? AND ?",
-  values: [range?.lo ?? 0, range?.hi ?? Number.MAX_SAFE_INTEGER],
-});
-
-// Begins a condition on rows `d`: they are of these sessions; of any for null.
-function ownTo(sessionIds: readonly (string | null)[] | null): Condition {
-  const ids = (sessionIds ?? []).filter((id) => id !== null);
-  if (ids.length === 0) return { condition: "", values: [] };
-  const is = ids.length === 1 ? "= ?" : `IN (${ids.map(() => "?").join(", ")})`;
-  return { condition: `d.session_id ${is} AND `, values: ids };
+/** What `MATCHES` gives. */
+interface CalledMatches {
+  /** How many messages there are, and how many terms each of them has on average. */
+  readonly total: number;
+  readonly mean: number;
+  /** Of each sequence: how many messages hold it, those that are scored, and others. */
+  readonly documents: readonly number[];
+  readonly scored: readonly (readonly [numbers: number[], lengths: number[], times: number[]] | null)[];
+  readonly others: readonly (number[] | null)[];
+  /** Sessions that have several branches. */
+  readonly forked: readonly number[];
 }
 
-// All rows that hold a word, of which there are not many.
-const holdingWord = (own: string) => `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED})
-  SELECT w.i AS i, json_agg(d.n ORDER BY d.n)::text AS numbers
-  FROM wanted w CROSS JOIN LATERAL (SELECT d.n FROM assistant_fts d WHERE ${own}d.terms @> w.terms OFFSET 0) AS d
-  WHERE d.n BETWEEN ? AND ? GROUP BY w.i`;
-
-// Of some rows those that hold a sequence.
-const holdingAmong = (
-  own: string,
-) => `WITH wanted AS MATERIALIZED (SELECT w.i, w.terms FROM ${WANTED}), among AS MATERIALIZED (
-    SELECT d.n, d.terms FROM unnest(?::text::bigint[]) AS r (n)
-    CROSS JOIN LATERAL (SELECT d.n, d.terms FROM assistant_fts d WHERE ${own}d.n = r.n OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?)
-  SELECT w.i AS i, d.n AS n FROM wanted w JOIN among d ON d.terms @> w.terms
-  WHERE cardinality(w.terms) = 1 OR ${TIMES} > 0 ORDER BY n`;
-
-function messagesIn(range: RowRange): Scope {
-  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
-  const own = ownTo([sessionId]);
-  const rows = `${TABLES.messages} d WHERE ${own.condition}d.n BETWEEN ? AND ?`;
-  return { table: TABLES.messages, own, rows, values: [...own.values, lo, hi], floor: lo, sample: SAMPLED_MESSAGES };
-}
-
-// What is to be read by an index stands in a subquery of its own: without statistics, or with those of another day, the
-// planner would choose another way.
-function reachOf(
-  range: RowRange,
-  { own, rows }: Scope,
-  { documents }: ScopeSize,
-  places: number,
-  limit: number,
-): Reach {
-  if (range !== null && documents <= FEW) {
-    const holding = `(SELECT d.n, d.length, d.terms FROM ${rows} ORDER BY d.n DESC OFFSET 0) AS d WHERE d.terms @> w.terms`;
-    return { holding, most: Number.MAX_SAFE_INTEGER, newest: 0 };
-  }
-  const holding = `(SELECT d.n, d.length FROM ${TABLES.messages} d WHERE ${own.condition}d.terms @> w.terms OFFSET 0) AS d WHERE d.n BETWEEN ? AND ?`;
-  // Of what stands in more rows than these, so many are found sooner among the newest rows.
-  const most = Math.max(MANY, limit + 1, Math.ceil(Math.sqrt(places * documents)));
-  return { holding, most, newest: Math.ceil((2 * limit * documents) / most) };
+function* callMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
+  const row = yield* first<{ found: string | null }>(
+    "SELECT assistant_matches(?, ?, ?, ?) AS found",
+    range?.lo ?? null,
+    range?.hi ?? null,
+    arrayLiteral(sequences.map(arrayLiteral)),
+    limit,
+  );
+  const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], forked: [] };
+  const found: CalledMatches = typeof row?.found === "string" ? JSON.parse(row.found) : nothing;
+  const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
+  const matches = found.documents.map((count, index) => {
+    const [numbers, lengths, times] = found.scored[index] ?? [[], [], []];
+    const score = scoreIn(size, count);
+    const scores = numbers.map((_, place) => score(times[place] as number, lengths[place] as number));
+    return { documents: count, complete: numbers.length === count, numbers, scores };
+  });
+  const messages = messagesOf(matches);
+  const othersOf = (index: number) => nearMessages(found.others[index]?.sort((a, b) => a - b) ?? [], messages);
+  return { sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })), forked: found.forked };
 }

@@ -1,22 +1,32 @@
-import { FEWEST, RAREST } from "../../model/rank.js";
+import { messagesOf, nearMessages, needOthers, neighboursOf } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { Condition, SequenceMatches } from "../engine/dialect.js";
+import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
+import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { MANY } from "./search-function.js";
 
 /** Rows that are read for a phrase. */
 const PHRASES = 10_000;
 
 /**
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
- * servers count first; then each gives its newest rows, with what a score is made of.
+ * servers count first; then each gives its newest rows, with what a score is made of. See `SearchDialect.matches`.
  */
-export function* matchesOfAll(
-  sequences: TermSequences,
-  within: Condition,
-  limit: number,
-): Operation<SequenceMatches[]> {
-  if (sequences.length === 0) return [];
+export function* spreadMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
+  const within = boundsOf(range);
+  const found = yield* scoreNewest(sequences, within, limit);
+  return { sequences: needOthers(found) ? yield* withOthers(sequences, within, found) : found, forked: null };
+}
+
+function boundsOf(range: RowRange): Condition {
+  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  return sessionId === null
+    ? { condition: "d.n BETWEEN ? AND ?", values: [lo, hi] }
+    : { condition: "d.session_id = ? AND d.n BETWEEN ? AND ?", values: [sessionId, lo, hi] };
+}
+
+function* scoreNewest(sequences: TermSequences, within: Condition, limit: number): Operation<SequenceMatches[]> {
   const size = yield* sizeOf(within);
   const counts = yield* countHolding(sequences, within);
   const phrases = new Map<number, NewestRow[]>();
@@ -34,21 +44,41 @@ export function* matchesOfAll(
     const newest =
       count === 0 || places <= 0 ? [] : (phrases.get(index) ?? (yield* newestHolding(terms, within, places)));
     const rows = newest.slice(0, Math.max(0, places)).reverse();
-    const rarity = Math.max(Math.log((documents - count + 0.5) / (count + 0.5)), 0.000001);
+    const score = scoreIn({ ...size, documents }, count);
     found.push({
       documents: count,
       complete: rows.length === count,
       numbers: rows.map(({ n: rowId }) => rowId),
-      scores: rows.map(
-        ({ times, length }) => (rarity * times * 2.2) / (times + 1.2 * (0.25 + (0.75 * length) / size.length)),
-      ),
+      scores: rows.map(({ times, length }) => score(times, length)),
+      others: [],
     });
   }
   return found;
 }
 
-/** The rows `among` those given, or all, that hold a sequence; ascending. */
-export function* holdingOfAll(
+function* withOthers(
+  sequences: TermSequences,
+  within: Condition,
+  found: readonly SequenceMatches[],
+): Operation<SequenceMatches[]> {
+  const messages = messagesOf(found);
+  const near = neighboursOf(messages);
+  const all: SequenceMatches[] = [];
+  for (const [index, matches] of found.entries()) {
+    const { complete, numbers, documents } = matches;
+    if (complete || numbers.length === 0) {
+      all.push(matches);
+      continue;
+    }
+    const terms = sequences[index] as readonly string[];
+    const among = documents >= MANY ? [...messages] : terms.length > 1 ? near : null;
+    all.push({ ...matches, others: nearMessages(yield* holdingOf(terms, within, among), messages) });
+  }
+  return all;
+}
+
+// The rows `among` those given, or all, that hold a sequence; ascending.
+function* holdingOf(
   terms: readonly string[],
   { condition, values }: Condition,
   among: readonly number[] | null,
@@ -90,7 +120,7 @@ function* newestHolding(terms: readonly string[], within: Condition, limit: numb
   );
 }
 
-function* sizeOf({ condition, values }: Condition): Operation<{ documents: number; length: number }> {
+function* sizeOf({ condition, values }: Condition): Operation<ScopeSize> {
   const row = yield* first<{ documents: number; length: number | null }>(
     `SELECT count(*) AS documents, avg(d.length)::float8 AS length FROM assistant_fts d WHERE ${condition}`,
     ...values,
@@ -107,19 +137,4 @@ function* countHolding(sequences: TermSequences, { condition, values }: Conditio
     ...[...arrays, ...values, ...arrays],
   );
   return sequences.map((_, index) => Number(row?.[`c${index}`] ?? 0));
-}
-
-// How many of the newest matches of each sequence are scored: see `SearchDialect.matches`.
-function placesOf(counts: readonly number[], limit: number): number[] {
-  const rarestFirst = [...counts.keys()].sort((a, b) => (counts[a] as number) - (counts[b] as number) || a - b);
-  const places = counts.map(() => 0);
-  let taken = 0;
-  let rank = 0;
-  for (const index of rarestFirst) {
-    if (counts[index] === 0) continue;
-    rank += 1;
-    places[index] = Math.max(limit - taken, rank <= RAREST ? FEWEST : 0);
-    taken += counts[index] as number;
-  }
-  return places;
 }

@@ -1,7 +1,14 @@
 import { joinedTerms } from "../../model/joined-terms.js";
-import { FEWEST, messagesOf, nearMessages, RAREST, type Ranked } from "../../model/rank.js";
+import { FEWEST, messagesOf, nearMessages, needOthers, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { IndexedDocument, RowRange, SearchDialect, SearchIndex, SequenceMatches } from "../engine/dialect.js";
+import type {
+  FoundMatches,
+  IndexedDocument,
+  RowRange,
+  SearchDialect,
+  SearchIndex,
+  SequenceMatches,
+} from "../engine/dialect.js";
 import { all, column, first, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
 import { fitTerms } from "./fit-terms.js";
 
@@ -38,10 +45,10 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
     const indexed = documents.filter(({ document }) => document !== "");
     yield* indexed.map(({ sessionId, n: rowId, document }) => add(index, sessionId, rowId, document));
   }
-  return { rows: ROWS, add, replace, remove, matches, holding, entries };
+  return { rows: ROWS, add, replace, remove, matches, entries };
 }
 
-function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<SequenceMatches[]> {
+function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
   const found = sequences.map((sequence) => countable(quote(sequence), range));
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
@@ -53,28 +60,24 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
     matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
     left -= take;
   }
-  return found;
+  if (needOthers(found)) yield* findOthers(sequences.map(quote), range, found);
+  return { sequences: found, forked: null };
 }
 
-function* holding(wanted: TermSequences, range: RowRange, found: readonly SequenceMatches[]): Operation<number[][]> {
+function* findOthers(sequences: readonly string[], range: RowRange, found: readonly Counted[]): Operation<void> {
   const messages = messagesOf(found);
-  const sequences = wanted.map(quote);
   const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
   const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
-  const held: number[][] = [];
-  for (const [index, { complete, numbers, documents }] of found.entries()) {
-    const own = sequences[index] as string;
-    if (complete || numbers.length === 0) {
-      held.push([]);
-    } else if (documents < MANY) {
-      held.push(nearMessages(yield* newestHolding(own, range), messages));
-    } else {
-      const others = rare.length > 0 ? rare : scored.filter((other) => other !== index);
-      const any = others.map((other) => sequences[other]).join(" OR ");
-      held.push(nearMessages(yield* newestHolding(`${own} AND (${any})`, range), messages));
+  for (const [index, matches] of found.entries()) {
+    const { complete, numbers, documents } = matches;
+    if (complete || numbers.length === 0) continue;
+    let wanted = sequences[index] as string;
+    if (documents >= MANY) {
+      const beside = rare.length > 0 ? rare : scored.filter((other) => other !== index);
+      wanted += ` AND (${beside.map((other) => sequences[other]).join(" OR ")})`;
     }
+    matches.others = nearMessages(yield* newestHolding(wanted, range), messages);
   }
-  return held;
 }
 
 function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
@@ -103,6 +106,7 @@ interface Counted extends SequenceMatches, Condition {
   complete: boolean;
   numbers: readonly number[];
   scores: readonly number[];
+  others: readonly number[];
 }
 
 function condition(match: string, range: RowRange): Condition {
@@ -112,7 +116,7 @@ function condition(match: string, range: RowRange): Condition {
 
 function countable(match: string, range: RowRange): Counted {
   const documents = Number.POSITIVE_INFINITY;
-  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [] };
+  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [], others: [] };
 }
 
 // To count is a twentieth of the work of scoring, but not even that is done for every match.

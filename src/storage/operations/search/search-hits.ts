@@ -5,23 +5,26 @@ import { explainResult } from "../../../model/search-explanation.js";
 import { markedSnippet } from "../../../model/snippet.js";
 import { searchableText, searchDocument, senderName } from "../../../model/text.js";
 import type { FoundMessage, SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect } from "../../engine/dialect.js";
+import type { Dialect, FoundRow } from "../../engine/dialect.js";
 import { all, type Operation } from "../../engine/operation.js";
 import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../../engine/session-rows.js";
 import { readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
-import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
+import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
-import { type CheckedRow, findRows, inRange, isOnPath, joinSessions } from "./search-scope.js";
+import { findRows, inRange, isOnPath, joinSessions } from "./search-scope.js";
 
-interface HitRow extends CheckedRow {
-  readonly id: string;
-}
+type HitRow = Omit<FoundRow, "covering">;
 
 const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(sql, session_id, sessionOf(rowId));
 
 const COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 const COLUMNS_OF_M = COLUMNS.replace(/\w+/g, "m.$& AS $&");
+
+/** How many compactions have a row `m` in their range, of its session: nearly always none. */
+const covering = (sql: Dialect): string => `(SELECT count(*) FROM assistant_compactions c
+  WHERE ${sameSession(sql, "c", "m")}c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
+  AND m.n BETWEEN c.from_n AND c.to_n) AS covering`;
 
 /** Reads what was found, with what stands around it; `path` is the one that the search was narrowed to. */
 export function* readHits(
@@ -31,13 +34,15 @@ export function* readHits(
   request: SearchRequest,
   path: readonly Segment[] | null,
 ): Operation<SearchHit[]> {
-  const rows = yield* findRows<HitRow>(
-    sql,
-    ranked.map(({ n: rowId }) => rowId),
-    COLUMNS_OF_M,
-    request.sessionId,
-  );
-  const compactions = yield* compactionsOver(sql, [...rows.values()], request.sessionId);
+  const numbers = ranked.map(({ n: rowId }) => rowId);
+  const read = sql.search?.hits;
+  const found = read === undefined ? null : yield* read(numbers);
+  const rows =
+    found === null
+      ? yield* findRows<FoundRow>(sql, numbers, `${COLUMNS_OF_M}, ${covering(sql)}`, request.sessionId)
+      : new Map(found.map((row) => [row.n, row]));
+  const covered = [...rows.values()].filter((row) => row.covering > 0);
+  const compactions = yield* compactionsOver(sql, covered, request.sessionId);
   const paths = pathsThrough(sql, path);
   const hits: SearchHit[] = [];
   for (const { n: rowId, score, reasons } of ranked) {

@@ -9,7 +9,7 @@ import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
 import { sessionFilter } from "../session-filter.js";
-import { findLeaf, findSessionHead } from "../session-head.js";
+import { findLeaf, findSessionRows } from "../session-head.js";
 
 /** What a search may find. */
 export interface Scope {
@@ -29,8 +29,8 @@ export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scop
   const { sessionIds } = request;
   const isLeftOut = sessionIds?.includes(sessionId) === false;
   if (leafId === undefined) {
-    const head = isLeftOut ? null : yield* findSessionHead(sql, sessionId);
-    return head === null ? null : { range: rangeOf(head.rows), sessions: null, path: null };
+    const rows = isLeftOut ? null : yield* findSessionRows(sql, sessionId);
+    return rows === null ? null : { range: rangeOf(rows), sessions: null, path: null };
   }
   const found = yield* findLeaf(sql, sessionId, leafId ?? undefined);
   if (found === null || isLeftOut) return null;

@@ -1,9 +1,9 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
 import { messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
-import { queryTerms, type TermSequences } from "../../../model/terms.js";
+import { queryTerms } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect, RowRange, SearchDialect } from "../../engine/dialect.js";
+import type { Dialect, SearchDialect } from "../../engine/dialect.js";
 import { column, type Operation } from "../../engine/operation.js";
 import { ownOf, rowsOf } from "../../engine/session-rows.js";
 import { sessionOf } from "../row-id.js";
@@ -56,32 +56,27 @@ export function* searchMessages(
 export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): RankMessages {
   const sequences = queryTerms(query);
   return function* (range, depth) {
-    const { matches, complete } = yield* findMatches(searchOf(sql), sequences, range, depth);
-    const branches = yield* branchesOf(sql, messagesOf(matches), range?.sessionId);
+    const found = yield* searchOf(sql).matches(sequences, range, depth);
+    const complete = found.sequences.every((sequence) => sequence.complete);
+    // Of a sequence with too many matches to score each, those near matches of others are taken to be as good as usual; the
+    // rest could not be among the best.
+    const matches = found.sequences.map((sequence) => withUsual(sequence, sequence.others));
+    const messages = messagesOf(matches);
+    const sessions = [...new Set(messages.map(sessionOf))];
+    const forked = new Set(found.forked ?? (yield* forkedOf(sql, sessions, range?.sessionId)));
+    const branches = yield* branchesOf(sql, messages, forked, range?.sessionId);
     const around = { sessionOf, branchOf: (rowId: number) => branches.get(rowId) };
     return { ranked: rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain }), complete };
   };
 }
 
-// The scores of the messages that hold what a query looks for. Of a sequence with too many matches to score each, those near
-// matches of others are taken to be as good as usual; the rest could not be among the best.
-function* findMatches(search: SearchDialect, sequences: TermSequences, range: RowRange, depth: number) {
-  const found = yield* search.matches(sequences, range, depth);
-  const complete = found.every((sequence) => sequence.complete);
-  if (complete || found.filter(({ numbers }) => numbers.length > 0).length < 2) return { matches: found, complete };
-  const held = yield* search.holding(sequences, range, found);
-  const matches = found.map((sequence, index) => withUsual(sequence, held[index] as number[]));
-  return { matches, complete };
-}
-
-// The branches of messages of sessions that have several. A branch that goes on is found by where it began.
-function* branchesOf(
+// Those of the sessions that have several branches.
+function* forkedOf(
   sql: Dialect,
-  messages: Float64Array,
+  sessions: readonly number[],
   sessionId: string | null | undefined,
-): Operation<ReadonlyMap<number, number>> {
-  const sessions = [...new Set(messages.map(sessionOf))];
-  if (sessions.length === 0) return new Map();
+): Operation<readonly number[]> {
+  if (sessions.length === 0) return [];
   const own = typeof sessionId === "string" ? rowsOf(sql, sessionId, 0) : null;
   const found = yield* column<number>(
     // A join of many sessions would be planned as one with all branches of the store.
@@ -92,7 +87,16 @@ function* branchesOf(
     JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
     ...(own?.ids ?? []),
   );
-  const forked = new Set(found.map(Number));
+  return found.map(Number);
+}
+
+// The branches of messages of those sessions. A branch that goes on is found by where it began.
+function* branchesOf(
+  sql: Dialect,
+  messages: Float64Array,
+  forked: ReadonlySet<number>,
+  sessionId: string | null | undefined,
+): Operation<ReadonlyMap<number, number>> {
   if (forked.size === 0) return new Map();
   const among = Array.from(messages).filter((rowId) => forked.has(sessionOf(rowId)));
   const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch", sessionId);

@@ -13,6 +13,7 @@ import { nameSessions } from "./011-rows-by-session.js";
 import { keySessions } from "./012-keys-by-session.js";
 import { appendAsOne } from "./013-appends-as-one.js";
 import { readRecentAsOne } from "./014-recent.js";
+import { findMatches } from "./015-matches.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -30,4 +31,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   keySessions,
   appendAsOne,
   readRecentAsOne,
+  findMatches,
 ];
