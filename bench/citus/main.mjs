@@ -1,4 +1,5 @@
-// npm run bench:citus -- <url of a coordinator> <url of a Postgres without Citus> [--messages 10000] [--rounds 15] [--seconds 5]
+// npm run bench:citus -- <url of a coordinator> <url of a Postgres without Citus> [--messages 10000] [--rounds 15]
+// [--seconds 5] [--shards 32]
 //
 // What calls take where rows are spread over a cluster by session, and in a schema on one worker, beside the tables of plain Postgres.
 // The three take turns, call by call. Each database gets a schema of its own, which is removed at the end.
@@ -18,6 +19,7 @@ const { values, positionals } = parseArgs({
     messages: { type: "string", default: "10000" },
     rounds: { type: "string", default: "15" },
     seconds: { type: "string", default: "5" },
+    shards: { type: "string", default: "32" },
   },
 });
 const [cluster, plain] = positionals;
@@ -32,7 +34,10 @@ const sides = {
   "a schema on a worker": await open(cluster, `${schema}_tenant`, {
     settings: "-c citus.enable_schema_based_sharding=on",
   }),
-  "rows by session": await open(cluster, `${schema}_rows`, { citus: true }),
+  "rows by session": await open(cluster, `${schema}_rows`, {
+    citus: true,
+    settings: `-c citus.shard_count=${values.shards}`,
+  }),
 };
 try {
   for (const side of Object.values(sides)) await fill(side);
