@@ -78,6 +78,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     `assistant_append_as('one', 'ada', now(), 'leaf', NULL, ${message})`,
     "assistant_append_all_as('one', 'ada', now(), '[]')",
     "assistant_path('one', NULL)",
+    "assistant_recent('one', NULL, 0, 50)",
   ];
   const expectDelegated = async (schema: string) => {
     for (const call of called) {
@@ -101,6 +102,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     await store.close();
     await cluster.query(
       `DROP FUNCTION ${schema}.assistant_append_as; DROP FUNCTION ${schema}.assistant_append_all_as;
+       DROP FUNCTION ${schema}.assistant_recent;
        CREATE OR REPLACE FUNCTION ${schema}.assistant_version() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS 'SELECT 12';
        UPDATE ${schema}.assistant_schema SET version = 12`,
       url,

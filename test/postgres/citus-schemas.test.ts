@@ -109,6 +109,7 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
       "assistant_append('one', now(), 'leaf', NULL, 'b', 'user', '{}', '', 1, NULL, 0, '', NULL)",
       "assistant_append_all_as('one', 'ada', now(), '[]')",
       "assistant_path('one', NULL)",
+      "assistant_recent('one', NULL, 0, 50)",
     ]) {
       const plan = await cluster.query(`EXPLAIN (VERBOSE) SELECT * FROM ${schema}.${call}`, url);
       const lines = plan.map((row) => String(Object.values(row)[0])).join("\n");

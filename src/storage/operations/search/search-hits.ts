@@ -21,8 +21,14 @@ const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(s
 const COLUMNS = "n, id, session_id, branch, role, dated_at, created_at, content";
 const COLUMNS_OF_M = COLUMNS.replace(/\w+/g, "m.$& AS $&");
 
-/** How many compactions have a row `m` in their range, of its session: nearly always none. */
-const covering = (sql: Dialect): string => `(SELECT count(*) FROM assistant_compactions c
+/**
+ * How many compactions have a row `m` in their range, of its session: nearly always none. Where rows are spread over servers,
+ * they are looked for in any case: a statement that asked for them as well would not be one of the server that has the row.
+ */
+const covering = (sql: Dialect): string =>
+  sql.isSpread
+    ? "1 AS covering"
+    : `(SELECT count(*) FROM assistant_compactions c
   WHERE ${sameSession(sql, "c", "m")}c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
   AND m.n BETWEEN c.from_n AND c.to_n) AS covering`;
 
