@@ -2,6 +2,7 @@ import type { Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { timesOfPhrase } from "./phrase.js";
 
 /** How many entries are counted, and their lengths averaged; so many of those that hold a sequence are read: the newest. */
 const SAMPLED = 10_000;
@@ -56,10 +57,7 @@ function* findHolding(sequences: TermSequences, rows: string, values: readonly S
      ), held AS MATERIALIZED (
        SELECT w.i, d.n, d.length, d.documents, CASE cardinality(w.terms)
          WHEN 1 THEN cardinality(array_positions(d.terms, w.terms[1]))
-         ELSE (SELECT count(*) FROM (
-           SELECT FROM unnest(w.terms) WITH ORDINALITY AS t (term, k)
-           CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
-           GROUP BY at - k HAVING count(*) = cardinality(w.terms)) AS runs) END AS times
+         ELSE ${timesOfPhrase("w.terms")} END AS times
        FROM wanted w CROSS JOIN LATERAL (
          SELECT d.n, d.length, d.terms, count(*) OVER () AS documents
          FROM ${rows} AND d.terms @> w.terms ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d

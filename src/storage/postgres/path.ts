@@ -74,6 +74,13 @@ const PIECES = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, k
       UNION ALL
       SELECT NULL, 0, NULL, NULL, NULL WHERE EXISTS (SELECT FROM broken)`;
 
+/** What both functions do first with a piece: nothing is given of rows that do not fit together. */
+const GIVE_SUMMARY = `IF piece.lo = 0 THEN
+        RETURN QUERY SELECT 'x', NULL;
+        RETURN;
+      ELSIF piece.id IS NOT NULL THEN
+        RETURN QUERY SELECT 's' || piece.id, piece.summary;`;
+
 /**
  * `assistant_path` gives a first row with the session's number, the leaf, the skill state and the user as JSON, then the visible path:
  * the contents of messages, whose key is `n` and their number where there is a skill state and null otherwise, and
@@ -96,11 +103,7 @@ ${FIND_VIEW}
       ${PIECES}
       ORDER BY lo
     LOOP
-      IF piece.lo = 0 THEN
-        RETURN QUERY SELECT 'x', NULL;
-        RETURN;
-      ELSIF piece.id IS NOT NULL THEN
-        RETURN QUERY SELECT 's' || piece.id, piece.summary;
+      ${GIVE_SUMMARY}
       ELSE
         RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || m.n END, m.content FROM assistant_messages m
           WHERE m.session_id = p_session AND m.n BETWEEN piece.lo AND piece.hi AND m.branch = piece.branch ORDER BY m.n;
@@ -112,9 +115,14 @@ END $$`;
 /** So many messages are read at once, at least and at most. */
 const [FEWEST, MOST] = [8, 256];
 
+const CUT = `IF taken > p_least AND bytes > p_bytes THEN
+      RETURN QUERY SELECT 'm', NULL;
+      RETURN;
+    END IF;`;
+
 /**
  * `assistant_recent` gives what `assistant_path` does, but the newest message or summary first, and no more than are asked for:
- * `p_least` of them, then on while they have at most `p_bytes` bytes, and one more. A row with the key `m` says that it ended so.
+ * `p_least` of them, then on while they have at most `p_bytes` bytes, and one more. A row with the key `m` says that there are others.
  */
 export const RECENT = `CREATE OR REPLACE FUNCTION assistant_recent(p_session TEXT, p_leaf TEXT, p_bytes BIGINT, p_least BIGINT)
 RETURNS TABLE (key TEXT, content TEXT) LANGUAGE plpgsql STABLE SET jit = off AS $$
@@ -140,22 +148,20 @@ ${FIND_VIEW}
       ) AS pieces WHERE NOT is_line) AS p
     ORDER BY p.lo = 0 DESC, p.lo DESC
   LOOP
-    IF piece.lo = 0 THEN
-      RETURN QUERY SELECT 'x', NULL;
-      RETURN;
-    ELSIF piece.id IS NOT NULL THEN
-      RETURN QUERY SELECT 's' || piece.id, piece.summary;
+    ${CUT}
+    ${GIVE_SUMMARY}
       taken := taken + 1;
       bytes := bytes + octet_length(piece.summary);
     END IF;
-    before := CASE WHEN piece.id IS NULL THEN piece.hi + 1 END;
-    WHILE before IS NOT NULL AND (taken <= p_least OR bytes <= p_bytes) LOOP
+    before := piece.hi + 1;
+    WHILE before > piece.lo LOOP
       wanted := least(greatest(${FEWEST}, p_least + 1 - taken), ${MOST});
       found_rows := 0;
       FOR message IN SELECT m.n, m.content FROM assistant_messages m
         WHERE m.session_id = p_session AND m.n >= piece.lo AND m.n < before AND m.branch = piece.branch
         ORDER BY m.n DESC LIMIT wanted
       LOOP
+        ${CUT}
         RETURN QUERY SELECT CASE WHEN numbered THEN 'n' || message.n END, message.content;
         before := message.n;
         found_rows := found_rows + 1;
@@ -166,13 +172,8 @@ ${FIND_VIEW}
             JOIN assistant_media d ON d.session_id = p_session AND d.no = r.no AND d.hash = r.hash
             WHERE r.session_id = p_session AND r.no = session.no AND r.n = message.n);
         END IF;
-        EXIT WHEN taken > p_least AND bytes > p_bytes;
       END LOOP;
-      IF found_rows < wanted AND (taken <= p_least OR bytes <= p_bytes) THEN before := NULL; END IF;
+      EXIT WHEN found_rows < wanted;
     END LOOP;
-    IF taken > p_least AND bytes > p_bytes THEN
-      RETURN QUERY SELECT 'm', NULL;
-      RETURN;
-    END IF;
   END LOOP;
 END $$`;

@@ -1,5 +1,6 @@
 import { FEWEST, RAREST } from "../../model/rank.js";
 import { SPAN } from "../operations/row-id.js";
+import { PHRASES, timesOfPhrase } from "./phrase.js";
 
 /** How many documents are counted, and their lengths averaged: of more the newest. */
 const SAMPLED = 1_000;
@@ -13,17 +14,11 @@ export const MANY = 2_000;
 /** From so many matches, or more, is estimated how many rows hold what very many do. */
 const ESTIMATED_FROM = 100;
 
-/** Rows that are read for a phrase. */
-const PHRASES = 10_000;
-
 /** So many rows, which stand all over the table, tell which words surely are in more rows than `most`, by this factor. */
 const PROBED = 128;
 const SURELY = 1.5;
 
-// How many times `wanted`, a phrase, stands in a row `d` that holds each of its terms.
-const TIMES_OF_PHRASE = `(SELECT count(*) FROM (
-    SELECT FROM unnest(wanted) WITH ORDINALITY AS t (term, k) CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
-    GROUP BY at - k HAVING count(*) = cardinality(wanted)) AS runs)`;
+const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 
 const BLOCK = "current_setting('block_size')::BIGINT";
 
@@ -197,7 +192,7 @@ BEGIN
         SELECT sequences[b.i]::TEXT[] AS wanted OFFSET 0) AS w CROSS JOIN LATERAL (
         SELECT array_agg(d.n) AS numbers FROM own d
         WHERE CASE cardinality(w.wanted) WHEN 1 THEN w.wanted[1] = ANY (d.terms)
-          ELSE d.terms @> w.wanted AND ${TIMES_OF_PHRASE.replaceAll("wanted", "w.wanted")} > 0 END) AS o
+          ELSE d.terms @> w.wanted AND ${timesOfPhrase("w.wanted")} > 0 END) AS o
     LOOP
       others[answer.i] := answer.numbers;
     END LOOP;

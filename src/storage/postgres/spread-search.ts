@@ -4,10 +4,8 @@ import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engi
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { PHRASES, timesOfPhrase } from "./phrase.js";
 import { MANY } from "./search-function.js";
-
-/** Rows that are read for a phrase. */
-const PHRASES = 10_000;
 
 /**
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
@@ -86,7 +84,7 @@ function* holdingOf(
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
   const [some, numbers] =
     among === null ? ["", []] : ["JOIN unnest(?::text::bigint[]) AS g (n) ON g.n = d.n ", [`{${among.join(",")}}`]];
-  const { sql, values: bound } = TIMES(terms);
+  const { sql, values: bound } = timesOf(terms);
   const rows = yield* all<{ n: number }>(
     `SELECT d.n AS n FROM assistant_fts d ${some}WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0 ORDER BY n`,
     ...[...numbers, ...values, arrayLiteral(terms), ...bound],
@@ -101,18 +99,15 @@ interface NewestRow {
 }
 
 // How many times terms stand side by side in a row `d` that holds each of them.
-function TIMES(terms: readonly string[]): { readonly sql: string; readonly values: SqlValue[] } {
+function timesOf(terms: readonly string[]): { readonly sql: string; readonly values: SqlValue[] } {
   if (terms.length === 1)
     return { sql: "cardinality(array_positions(d.terms, ?::text))", values: [terms[0] as string] };
-  const sql = `(SELECT count(*) FROM (
-      SELECT FROM unnest(?::text::text[]) WITH ORDINALITY AS t (term, k)
-      CROSS JOIN LATERAL unnest(array_positions(d.terms, t.term)) AS at
-      GROUP BY at - k HAVING count(*) = ?::bigint) AS runs)`;
-  return { sql, values: [arrayLiteral(terms), terms.length] };
+  const wanted = arrayLiteral(terms);
+  return { sql: timesOfPhrase("?::text::text[]"), values: [wanted, wanted] };
 }
 
 function* newestHolding(terms: readonly string[], within: Condition, limit: number): Operation<NewestRow[]> {
-  const { sql, values } = TIMES(terms);
+  const { sql, values } = timesOf(terms);
   return yield* all<NewestRow>(
     `SELECT d.n AS n, d.length AS length, ${sql} AS times FROM assistant_fts d
      WHERE ${within.condition} AND d.terms @> ?::text::text[] ORDER BY n DESC LIMIT ?`,

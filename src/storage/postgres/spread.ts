@@ -1,29 +1,19 @@
 import { UPGRADED_ROWS } from "../session-id.js";
 import { DELEGATED, DELEGATED_AS, DELEGATED_RECENT, delegate } from "./delegated.js";
+import { TABLES } from "./names.js";
 import { NAME_VECTORS } from "./vectors.js";
-
-/** The tables of which each row is a session's, with the column that names it. The registry comes first: others go where it goes. */
-const OF_SESSIONS: readonly (readonly [table: string, column: string])[] = [
-  ["assistant_sessions", "id"],
-  ...[
-    "assistant_messages",
-    "assistant_branches",
-    "assistant_compactions",
-    "assistant_media",
-    "assistant_media_refs",
-    "assistant_fts",
-    "assistant_records",
-    "assistant_versions",
-    "assistant_usage",
-    "cf_agents_context_blocks",
-    "cf_agents_search_entries",
-    "cf_agents_search_fts",
-    "assistant_vectors",
-  ].map((table) => [table, "session_id"] as const),
-];
 
 /** Tables of which each server has all rows. */
 const OF_ALL = ["assistant_schema", "assistant_embedder"];
+
+/** Where it puts a session, the other tables follow. */
+const REGISTRY = "assistant_sessions";
+
+/** The tables of which each row is a session's. */
+const OF_SESSIONS = [
+  REGISTRY,
+  ...[...TABLES, "assistant_vectors"].filter((table) => !OF_ALL.includes(table) && table !== REGISTRY),
+];
 
 const place = (table: string, statement: string) => `IF to_regclass('${table}') IS NOT NULL AND NOT EXISTS (
     SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('${table}'))
@@ -33,11 +23,11 @@ const place = (table: string, statement: string) => `IF to_regclass('${table}') 
 
 const tables = [
   ...OF_ALL.map((table) => place(table, `PERFORM create_reference_table('${table}');`)),
-  ...OF_SESSIONS.map(([table, column], index) =>
+  ...OF_SESSIONS.map((table) =>
     place(
       table,
       `${table === "assistant_vectors" ? `ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;` : ""}
-    PERFORM create_distributed_table('${table}', '${column}', colocate_with := '${index === 0 ? "none" : "assistant_sessions"}');`,
+    PERFORM create_distributed_table('${table}', ${table === REGISTRY ? "'id', colocate_with := 'none'" : `'session_id', colocate_with := '${REGISTRY}'`});`,
     ),
   ),
 ];
