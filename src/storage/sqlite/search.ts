@@ -61,7 +61,7 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
     left -= take;
   }
   if (needOthers(found)) yield* findOthers(sequences.map(quote), range, found);
-  return { sequences: found, forked: null };
+  return { sequences: found, forked: null, sessions: null };
 }
 
 function* findOthers(sequences: readonly string[], range: RowRange, found: readonly Counted[]): Operation<void> {

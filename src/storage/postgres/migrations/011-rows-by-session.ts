@@ -39,9 +39,7 @@ const ofNumber = [registered("d.no"), unregistered("d.no")];
 // Makes an index on row ids one that begins or ends with the session.
 function index(table: string, columns: string): string {
   return `DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = '${table}'::regclass AND c.relname = '${table}_n' AND i.indnatts = 2)
-  THEN
+  IF NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('${table}_n') AND i.indnatts > 1) THEN
     DROP INDEX IF EXISTS ${table}_n;
     CREATE UNIQUE INDEX ${table}_n ON ${table} (${columns});
   END IF;
@@ -61,11 +59,11 @@ export const nameSessions: PostgresMigration = {
   END IF;
 END $$`,
     nameSession("assistant_branches", ofNumber),
-    primaryKey("assistant_branches", "no, branch, session_id"),
+    primaryKey("assistant_branches", "session_id, branch"),
     nameSession("assistant_media", ofNumber),
-    primaryKey("assistant_media", "no, hash, part, session_id"),
+    primaryKey("assistant_media", "session_id, hash, part"),
     nameSession("assistant_media_refs", ofNumber),
-    primaryKey("assistant_media_refs", "no, n, hash, session_id"),
+    primaryKey("assistant_media_refs", "session_id, n, hash"),
     nameSession(
       "assistant_fts",
       [registered(`d.n / ${SPAN}`), "m.session_id FROM assistant_messages m WHERE m.n = d.n AND d.session_id IS NULL"],
