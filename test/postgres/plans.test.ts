@@ -20,6 +20,12 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
       { length: MESSAGES },
       (_, index) => `${COMMON}, said speaker${index} of chapter${index % 7}`,
     );
+    // Its number tells those of the others.
+    await store.migrate();
+    await server.query(
+      url,
+      "INSERT INTO assistant_sessions (no, id, name, created_at, updated_at) VALUES (1, 'first', 'first', now(), now())",
+    );
     await manager.appendAll(
       "first",
       texts.map((text, index) => textMessage(`m${index}`, text)),

@@ -63,7 +63,7 @@ function* findNamed(table: string, sessionId: string | undefined): Operation<Mis
 }
 
 // Of sessions that share the number of misplaced rows the one whose the first of them is: it has the message that the row
-// refers to, and none in its place.
+// refers to, and none in its place. The first row of a session that the registry lost refers to none.
 function* ownerAmong(table: string, group: Misplaced, candidates: readonly string[]): Operation<string | null> {
   if (candidates.length < 2) return candidates[0] ?? null;
   const isMessage = table === "assistant_messages";
@@ -73,10 +73,10 @@ function* ownerAmong(table: string, group: Misplaced, candidates: readonly strin
     ...[group.session_id, floorOf(group.no), ceilingOf(group.no)],
   );
   const fitting: string[] = [];
-  for (const id of row === undefined ? [] : candidates) {
+  for (const id of row?.ref == null ? [] : candidates) {
     const isTaken = yield* first(`SELECT 1 FROM ${table} WHERE session_id = ? AND n = ?`, id, row?.n ?? 0);
     const has = "SELECT 1 FROM assistant_messages WHERE session_id = ? AND id = ?";
-    if (isTaken === undefined && (row?.ref == null || (yield* first(has, id, row.ref)) !== undefined)) fitting.push(id);
+    if (isTaken === undefined && (yield* first(has, id, row?.ref ?? "")) !== undefined) fitting.push(id);
   }
   return fitting.length === 1 ? (fitting[0] as string) : null;
 }
