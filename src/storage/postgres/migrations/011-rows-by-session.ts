@@ -36,10 +36,14 @@ const unregistered = (number: string) => `(
 
 const ofNumber = [registered("d.no"), unregistered("d.no")];
 
+// True where an index on row ids does not name the session. One with more columns stays: an owner may put a tenant before them.
+const isNumbered = (table: string) =>
+  `NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('${table}_n') AND i.indnatts > 1)`;
+
 // Makes an index on row ids one that begins or ends with the session.
 function index(table: string, columns: string): string {
   return `DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('${table}_n') AND i.indnatts > 1) THEN
+  IF ${isNumbered(table)} THEN
     DROP INDEX IF EXISTS ${table}_n;
     CREATE UNIQUE INDEX ${table}_n ON ${table} (${columns});
   END IF;
@@ -54,7 +58,7 @@ export const nameSessions: PostgresMigration = {
   definitions: [
     // It needs the index that is made anew.
     `DO $$ BEGIN
-  IF to_regclass('assistant_vectors') IS NOT NULL THEN
+  IF to_regclass('assistant_vectors') IS NOT NULL AND ${isNumbered("assistant_messages")} THEN
     ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;
   END IF;
 END $$`,
