@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import type { Session } from "../session/session.js";
-import type { PlacedAnswer } from "./receive/place.js";
+import type { PlacedAnswer } from "./receive/place-submission.js";
 import type { RenamedCalls } from "./receive/renamed.js";
 import type { HeldRun, SessionRuns } from "./run/runs.js";
 

@@ -1,9 +1,9 @@
 import { reasonOf, StemmaError } from "../../errors.js";
 import { unlessAborted } from "../../unless-aborted.js";
-import type { EmbeddingModel, Embedder as GivenEmbedder } from "./contract.js";
+import type { Embedder, EmbeddingModel } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */
-export interface Embedder {
+export interface ParsedEmbedder {
   /** Names the model. */
   readonly id: string;
   /** Null until a vector tells, where it was not given. */
@@ -21,8 +21,8 @@ export interface Embedder {
 const BATCH_SIZE = 64;
 
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
-export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
-  const options: GivenEmbedder = isModel(given) ? { embed: given } : given;
+export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
+  const options: Embedder = isModel(given) ? { embed: given } : given;
   const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize } = options ?? {};
   const { onError, retryDelay } = options ?? {};
   const model = isModel(embed) ? embed : null;
