@@ -38,7 +38,7 @@ export class FileSkillProvider implements SkillProvider {
     if (options.writable) this.set = (key, content, description) => this.#write(key, content, description);
   }
 
-  /** `- name: description`, one line each; null when there is none. A folder that is not there holds none. */
+  /** `- name: description`, one line each; null when there is none. A folder that is not there holds none. Errors: those of the file system. */
   async get(): Promise<string | null> {
     return skillListing([...(await this.#skills()).values()]);
   }
@@ -46,6 +46,7 @@ export class FileSkillProvider implements SkillProvider {
   /**
    * For a skill's name its instructions (`SKILL.md` without the front matter), with the names of its other files at the
    * end; for `name/path` one of those files. Null when there is no such skill or file, or it is no text of at most 1 MB.
+   * Errors: those of the file system.
    */
   async load(key: string): Promise<string | null> {
     const [name = "", ...path] = key.split("/");

@@ -6,6 +6,7 @@ import type { SessionStorage } from "./types.js";
 
 /** A storage that keeps its sessions in one of our stores, message by message. */
 export interface StoreBackedStorage extends SessionStorage {
+  /** The store, which the runner's sessions use directly. Errors: those of opening it. */
   openStore(): Promise<Store>;
 }
 

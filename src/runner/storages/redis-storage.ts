@@ -119,7 +119,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return [...ids];
   }
 
-  /** Ends the connection that a URL opened; a client that was given stays open. */
+  /** Ends the connection that a URL opened; a client that was given stays open. Errors: those of the client. */
   async close(): Promise<void> {
     if (this.#owned) await (await this.#commands)?.close();
   }
