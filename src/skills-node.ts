@@ -99,11 +99,11 @@ export class FileSkillProvider implements SkillProvider {
 
   async #write(key: string, content: string, description?: string): Promise<void> {
     if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(key) || key.length > 64) {
-      const message = `A skill's name has lower-case letters, digits and single hyphens, and at most 64 of them: deploy-checklist. Got "${key}".`;
+      const message = `A skill's name must consist of at most 64 lower-case letters, digits and single hyphens, as deploy-checklist. Got "${key}".`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     if (this.#keys && !this.#keys.has(key)) {
-      const message = `"${key}" is not one of the skills that may be written here: ${[...this.#keys].join(", ")}.`;
+      const message = `The skill "${key}" may not be written here. Allowed are: ${[...this.#keys].join(", ")}.`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     const before = (await this.#skills()).get(key);

@@ -571,7 +571,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;
     if (typeof text !== "string") {
-      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} is a text.`);
+      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} must be a text.`);
     }
     assertStorableText(text, `A session's ${field}`);
   }

@@ -24,7 +24,7 @@ export async function openStore(storage: StorageLike): Promise<Store> {
     return documentStore(storage);
   }
   const message =
-    "sessionStorage is an object with save, load, delete and list, or a store (sqlite(path), memory(), …).";
+    "sessionStorage must be an object with save, load, delete and list, or a store (sqlite(path), memory(), …).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 

@@ -90,9 +90,9 @@ export let resetSession: (session: Session) => void;
 /** What stands behind a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store" | "together">;
 
-const PARENT = "A parentId is the id of a message, or null for a new root";
-const LEAF = "A leafId is the id of a message, or null for the active leaf";
-const EXPECTED_LEAF = "expectedLeaf is the id of a message, or null for none";
+const PARENT = "A parentId must be the id of a message, or null for a new root";
+const LEAF = "A leafId must be the id of a message, or null for the active leaf";
+const EXPECTED_LEAF = "expectedLeaf must be the id of a message, or null for none";
 const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
@@ -356,8 +356,8 @@ export class Session {
 
   /**
    * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
-   * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are left out, and `corrupt` of the result lists
-   * their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are
+   * left out, and `corrupt` of the result lists their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,

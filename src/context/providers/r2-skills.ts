@@ -71,7 +71,7 @@ export class R2SkillProvider implements SkillProvider {
   async set(key: string, content: string, description?: string): Promise<void> {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {
-      const message = `The key "${key}" is not one of those that may be written here: ${[...(this.#keys ?? [])].join(", ")}.`;
+      const message = `The key "${key}" may not be written here. Allowed are: ${[...(this.#keys ?? [])].join(", ")}.`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     const before = await this.#bucket.head(this.#prefix + key);

@@ -53,7 +53,7 @@ export class StemmaSaver extends BaseCheckpointSaver {
       throw new StemmaError("STORE_UNSUPPORTED", {}, message);
     }
     if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep is a whole number from 1 on, or is left out.");
+      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep must be a whole number from 1 on, or left out.");
     }
     this.#store = store;
     this.#reader = new CheckpointReader(store, this.serde, (current) => this.getNextVersion(current));

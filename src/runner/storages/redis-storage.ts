@@ -51,7 +51,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
     const { prefix = "session:", ttlSeconds } = options;
     if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { ttlSeconds }, "ttlSeconds is a whole number above 0.");
+      throw new StemmaError("INVALID_ARGUMENT", { ttlSeconds }, "ttlSeconds must be a whole number above 0.");
     }
     this.#prefix = prefix;
     this.#ttl = String(ttlSeconds ?? 0);

@@ -17,13 +17,13 @@ export class Fields {
   optionalText(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || value === null) return undefined;
-    return typeof value === "string" ? value : wrong(name, "is a text");
+    return typeof value === "string" ? value : wrong(name, "must be a text");
   }
 
   texts(name: string): string[] {
     const value = this.#value(name);
     if (Array.isArray(value) && value.every((text) => typeof text === "string")) return value;
-    return wrong(name, "is an array of texts");
+    return wrong(name, "must be an array of texts");
   }
 
   /** A whole number from 0. */
@@ -37,13 +37,13 @@ export class Fields {
     const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
     return Number.isSafeInteger(number) && (number as number) >= 0
       ? (number as number)
-      : wrong(name, "is a whole number from 0");
+      : wrong(name, "must be a whole number from 0");
   }
 
   /** How many of something a page gives: from 1 to `most`. */
   limit(usual: number, most: number): number {
     const limit = this.optionalWhole("limit") ?? usual;
-    return limit >= 1 && limit <= most ? limit : wrong("limit", `is a whole number from 1 to ${most}`);
+    return limit >= 1 && limit <= most ? limit : wrong("limit", `must be a whole number from 1 to ${most}`);
   }
 
   /** A point in time as ISO text, in milliseconds since 1970. */
