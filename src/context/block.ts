@@ -77,7 +77,7 @@ export function assertBlockOptions(label: string, options: ContextBlockOptions):
   if (keepVersions !== undefined && !(Number.isSafeInteger(keepVersions) && keepVersions >= 0)) {
     throw wrong("keepVersions must be a whole number, 0 or more");
   }
-  if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
+  if (provider !== undefined && !isProvider(provider)) throw wrong("provider must be an object with get()");
   if (options.schema !== undefined && provider !== undefined && isKeyed(provider)) {
     throw wrong("a block that holds entries takes no schema");
   }
@@ -86,5 +86,5 @@ export function assertBlockOptions(label: string, options: ContextBlockOptions):
     throw wrong("a provider keeps what it is made for; leave scope out");
   if (approve !== undefined && approve !== "user" && typeof approve !== "function")
     throw wrong('approve must be a function, "user", or left out');
-  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged is "remind" or is left out');
+  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged must be "remind" or left out');
 }

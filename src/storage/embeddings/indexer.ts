@@ -6,11 +6,12 @@ import type { Runner } from "../engine/runner.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
-import { countWaiting, type Embedded, readPage, readWaiting, storeVectors, type Waiting } from "./backlog.js";
+import { countWaiting, readPage, readWaiting, type Waiting } from "./backlog.js";
 import type { ParsedEmbedder } from "./embedder.js";
 import { MemoryIndex } from "./memory-index.js";
 import { ScanQueue } from "./scan-queue.js";
 import { type FindNearest, nearestBySigns, nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
+import { type Embedded, storeVectors } from "./store-vectors.js";
 import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
 
 export interface EmbedOptions {

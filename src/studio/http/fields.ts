@@ -51,7 +51,7 @@ export class Fields {
     const text = this.optionalText(name);
     if (text === undefined || text === "") return undefined;
     const time = new Date(text).getTime();
-    return Number.isNaN(time) ? wrong(name, "is a time as ISO text") : time;
+    return Number.isNaN(time) ? wrong(name, "must be a time as ISO text") : time;
   }
 
   flag(name: string): boolean {
@@ -61,13 +61,13 @@ export class Fields {
   /** The only value among these; without one the first. */
   oneOf<const T extends string>(name: string, known: readonly [T, ...T[]]): T {
     const value = this.optionalText(name) ?? known[0];
-    return known.find((each) => each === value) ?? wrong(name, `is ${known.join(" or ")}`);
+    return known.find((each) => each === value) ?? wrong(name, `must be ${known.join(" or ")}`);
   }
 
   /** A posted object. */
   fields(name: string): Fields {
     const value = this.#value(name);
-    return isJsonObject(value) ? new Fields(value) : wrong(name, "is an object");
+    return isJsonObject(value) ? new Fields(value) : wrong(name, "must be an object");
   }
 
   #value(name: string): unknown {
