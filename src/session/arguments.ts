@@ -1,7 +1,7 @@
 import { kindOf, StemmaError } from "../errors.js";
 import { isJsonObject } from "../model/json-object.js";
 
-/** Throws `INVALID_ARGUMENT` for a number of results that nobody can be given. */
+/** Throws `INVALID_ARGUMENT` unless `limit` is a whole number above 0. */
 export function assertLimit(limit: unknown): void {
   if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit must be a whole number above 0");
 }
