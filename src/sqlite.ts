@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES = 900_000_000;
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
   if (typeof options !== "object" || options === null) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() are an object.");
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() must be an object.");
   }
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
@@ -68,10 +68,10 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
   const { synchronous = "full", busyTimeout = 5000 } = options;
   if (synchronous !== "full" && synchronous !== "normal") {
-    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous is "full" or "normal".');
+    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous must be "full" or "normal".');
   }
   if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
-    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout is a whole number of milliseconds.");
+    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout must be a whole number of milliseconds.");
   }
   const open = findEngine();
   try {

@@ -172,7 +172,7 @@ function promptStoreFor(
   if (cachedPrompt === false) return null;
   if (cachedPrompt === true) {
     if (store !== null) return storedPrompt(store, sessionId);
-    const message = "This session has no store for the frozen prompt: pass a provider, withCachedPrompt(provider).";
+    const message = "This session has no store for the frozen prompt: call withCachedPrompt(provider).";
     throw new StemmaError("PROVIDER_REQUIRED", {}, message);
   }
   const bound = cachedPrompt.forSession?.(sessionId) ?? cachedPrompt;

@@ -121,7 +121,7 @@ export function providerBackend(
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);
         return ordered.slice(start);
       });
-      // Whoever iterates is told of a failure; perhaps nobody does.
+      // A failure is reported to the reader of the pages. There may be none.
       messages.catch(() => {});
       return streamOf(messages);
     },

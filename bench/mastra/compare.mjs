@@ -24,13 +24,13 @@ console.log(
 );
 console.log("| --- | --: | --: | --: |");
 try {
-  await race("SQLite", onFile(folder));
-  await race("Postgres", onPostgres(positionals[0]));
+  await compare("SQLite", onFile(folder));
+  await compare("Postgres", onPostgres(positionals[0]));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function race(engine, open) {
+async function compare(engine, open) {
   const names = Object.keys(open);
   const stores = {};
   for (const name of names) {

@@ -8,7 +8,7 @@ interface Kept {
 }
 
 /** Where blocks and entries are kept: with their session, or in a state of their own for a user or a key. */
-export class Places {
+export class ScopedStates {
   constructor(
     private readonly held: HeldSessions,
     private readonly inner: Store,
@@ -19,8 +19,8 @@ export class Places {
   async read<T>(key: Kept, call: () => Promise<T>): Promise<T> {
     const { held } = this;
     if (isOwn(key)) return held.read(key.sessionId, call);
-    const place = await this.#placeOf(key);
-    return held.write([], call, [place, ...sessionOf(key)]);
+    const state = await this.#stateOf(key);
+    return held.write([], call, [state, ...sessionOf(key)]);
   }
 
   /** The same for one that writes. */
@@ -32,14 +32,14 @@ export class Places {
   writeAll<T>(keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
     // In its turn from the call on.
     if (keys.every(isOwn)) return this.held.write(unique(keys.map(({ sessionId }) => sessionId)), call);
-    return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#placeOf(key)))), keys, call);
+    return this.#writeIn(Promise.all(keys.map((key) => (isOwn(key) ? key.sessionId : this.#stateOf(key)))), keys, call);
   }
 
-  async #writeIn<T>(places: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
-    return this.held.write(unique(await places), call, keys.flatMap(sessionOf));
+  async #writeIn<T>(states: Promise<string[]>, keys: readonly Kept[], call: () => Promise<T>): Promise<T> {
+    return this.held.write(unique(await states), call, keys.flatMap(sessionOf));
   }
 
-  async #placeOf({ sessionId, scope }: Kept): Promise<string> {
+  async #stateOf({ sessionId, scope }: Kept): Promise<string> {
     if (typeof scope === "object") return keyScope(scope.key);
     const info = () => this.inner.sessions.get(sessionId);
     const user = this.userId ?? (await this.held.read(sessionId, info))?.user_id;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { memory } from "../../memory.js";
-import { Conversation } from "./conversation.js";
+import { memory } from "../../../memory.js";
+import { Conversation } from "../conversation.js";
 
 const say = async (conversation: Conversation, text: string): Promise<string> => {
   let answer = "";

@@ -33,7 +33,7 @@ export interface PlacedAnswer {
  * Puts into the tree what a client submits, and makes what is to be answered the active leaf.
  * Errors: `INVALID_MESSAGE`, `MESSAGE_NOT_FOUND`, and those of an append.
  */
-export async function place(session: Session, submission: Submission, tools: ToolSet): Promise<Placed> {
+export async function placeSubmission(session: Session, submission: Submission, tools: ToolSet): Promise<Placed> {
   if (submission.trigger === "regenerate-message") return placeAgain(session, submission);
   const { messages, messageId } = submission;
   const named = messages.find(({ id, role }) => id === messageId && role === "assistant");

@@ -1,6 +1,6 @@
-import type { LearnEdit } from "../../learning/edits.js";
-import { createLearnFunction } from "../../learning/learn.js";
-import { searchableText } from "../../model/text.js";
+import type { LearnEdit } from "../../../learning/edits.js";
+import { createLearnFunction } from "../../../learning/learn.js";
+import { searchableText } from "../../../model/text.js";
 
 /** Facts that people tell of themselves in so many words, and the line that each makes. A later one of a kind replaces an earlier. */
 const FACTS: readonly { readonly pattern: RegExp; readonly starts: string }[] = [
