@@ -15,10 +15,11 @@ export const jsonl = {
       appendFileSync(fileOf(sessionId), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
     const append = (sessionId, messages) => {
       const timestamp = new Date().toISOString();
-      if (!existsSync(fileOf(sessionId))) {
+      const isNew = !existsSync(fileOf(sessionId));
+      if (isNew) {
         write(sessionId, [{ type: "session", version: 3, id: sessionId, timestamp, cwd: folder }]);
       }
-      let parentId = leaves.get(sessionId) ?? null;
+      let parentId = leaves.get(sessionId) ?? (isNew ? null : history(sessionId).at(-1).id);
       const entries = messages.map(({ id, role, parts }) => {
         const entry = { type: "message", id, parentId, timestamp, message: { role, content: parts } };
         parentId = id;
