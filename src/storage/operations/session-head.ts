@@ -41,7 +41,7 @@ export interface SessionHead extends SessionRow {
 
 // Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
 // index finds the row: two would be planned as a join with all of the session.
-function newest({ namesSessions }: Dialect, own: string): string {
+function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string): string {
   const last = (columns: string) =>
     `(SELECT ${columns} FROM assistant_messages t WHERE ${own}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)`;
   return namesSessions
@@ -49,11 +49,17 @@ function newest({ namesSessions }: Dialect, own: string): string {
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Dialect, dated: string) => `
+const headQuery = (sql: Pick<Dialect, "namesSessions">, dated: string) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
          ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
+
+// Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
+const HEAD_QUERIES = {
+  named: headQuery({ namesSessions: true }, LATEST_CHANGE),
+  numbered: headQuery({ namesSessions: false }, LATEST_CHANGE),
+};
 
 type SessionHeadRow = [
   no: number,
@@ -73,7 +79,9 @@ export function* findSessionHead(
   sessionId: string,
   dated = LATEST_CHANGE,
 ): Operation<SessionHead | null> {
-  const [row] = yield* tuples<SessionHeadRow>(headQuery(sql, dated), ...idsOf(sql, sessionId), sessionId);
+  const known = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
+  const query = dated === LATEST_CHANGE ? known : headQuery(sql, dated);
+  const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, datedUntil, rowId, id, branch, total] = row;
   return {
