@@ -1,6 +1,6 @@
 import { stemma } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
-import { DEPTH, queriesOf, rangeOf } from "../families/search.mjs";
+import { BEST, DEPTH, queriesOf, rangeOf } from "../families/search.mjs";
 import { spread } from "../runner.mjs";
 import { connectClient, createRunner, parseQuery, rankByWords, sqliteDialect } from "../stemma-internals.mjs";
 import { printTime } from "./print.mjs";
@@ -14,11 +14,11 @@ export async function profileSearch({ datasets, messages }) {
   const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: 1e9, search: true });
   for (const [title, words] of Object.entries(queriesOf(datasets.conversation(messages)))) {
     const statements = new Map();
-    const runner = createRunner(timed(connectClient(db), statements), "sqlite", { *prepare() {} });
+    const runner = createRunner(timed(connectClient(db), statements), "sqlite", { isPrepared: () => true });
     const whole = [];
     for (let run = 0; run < RUNS; run += 1) {
       const start = performance.now();
-      await runner.read(() => rankByWords(dialect, parseQuery(words.join(" ")))(range, DEPTH));
+      await runner.read(() => rankByWords(dialect, parseQuery(words.join(" ")))(range, DEPTH, BEST));
       whole.push(performance.now() - start);
     }
     console.log(`Ranking of ${messages.toLocaleString("en")} messages, ${title}`);

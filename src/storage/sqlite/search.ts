@@ -70,14 +70,22 @@ function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void
   const rare = scored.filter(({ documents }) => documents < MANY);
   for (const matches of scored) {
     if (matches.complete) continue;
-    let holding = matches.newest;
-    if (matches.documents >= MANY) {
-      const beside = rare.length > 0 ? rare : scored.filter((other) => other !== matches);
-      const either = beside.map(({ match }) => match).join(" OR ");
-      holding = yield* newestHolding(`(${either}) AND ${matches.match}`, range);
-    }
-    matches.others = nearMessages(ascending(holding), messages);
+    const others =
+      matches.documents < MANY
+        ? ascending(matches.newest)
+        : yield* holdingBoth(matches, rare.length > 0 ? rare : scored.filter((other) => other !== matches), range);
+    matches.others = nearMessages(others, messages);
   }
+}
+
+// The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest
+// on, so it is asked for the newest only where there may be many.
+function* holdingBoth({ match }: Counted, others: readonly Counted[], range: RowRange): Operation<readonly number[]> {
+  const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
+  const most = others.reduce((sum, { documents }) => sum + documents, 0);
+  if (most < MANY) return yield* column<number>(EVERY[scopeOf(range)], ...within(both, range));
+  const row = yield* first<{ numbers: string }>(NEWEST[scopeOf(range)], ...within(both, range), MANY);
+  return ascending(row?.numbers);
 }
 
 function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
@@ -150,24 +158,25 @@ function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operati
 
 const ascending = (newestFirst: string | null = null) => (JSON.parse(newestFirst ?? "[]") as number[]).reverse();
 
-function* newestHolding(match: string, range: RowRange): Operation<string | null> {
-  const row = yield* first<{ numbers: string }>(HOLDING[scopeOf(range)], ...within(match, range), MANY);
-  return row?.numbers ?? null;
-}
-
 type Scope = "all" | "range";
 const scopeOf = (range: RowRange): Scope => (range === null ? "all" : "range");
 const within = (match: string, range: RowRange) => (range === null ? [match] : [match, range.lo, range.hi]);
 
-// The newest matches, of all rows and of a range. One row of JSON is handed over sooner than hundreds of rows, and whole
-// numbers are written and read faster.
-function ofNewest(columns: string, values: string): Record<Scope, string> {
+// Matches among all rows, and in a range of them.
+const matching = (values: string, order: string): Record<Scope, string> => {
   const select = (where: string) =>
-    `SELECT ${columns} FROM (SELECT ${values} FROM assistant_fts WHERE assistant_fts MATCH ?${where} ORDER BY rowid DESC LIMIT ${INTEGER})`;
+    `SELECT ${values} FROM assistant_fts WHERE assistant_fts MATCH ?${where} ORDER BY rowid ${order}`;
   return { all: select(""), range: select(` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`) };
+};
+
+// The newest of them. One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
+function ofNewest(columns: string, values: string): Record<Scope, string> {
+  const { all, range } = matching(values, `DESC LIMIT ${INTEGER}`);
+  return { all: `SELECT ${columns} FROM (${all})`, range: `SELECT ${columns} FROM (${range})` };
 }
 
-const HOLDING = ofNewest("json_group_array(n) AS numbers", "rowid AS n");
+const EVERY = matching("rowid", "ASC");
+const NEWEST = ofNewest("json_group_array(n) AS numbers", "rowid AS n");
 const COUNT = ofNewest(
   `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
   "rowid AS n",
