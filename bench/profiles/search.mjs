@@ -7,6 +7,9 @@ import { printTime } from "./print.mjs";
 
 const RUNS = 1000;
 
+// The fastest of all runs: the others waited for whoever else uses the machine.
+const fastest = (times) => spread(times).min;
+
 /** The statements of a ranking one by one, and what is left for the process. */
 export async function profileSearch({ datasets, messages }) {
   const { db } = await datasets.open(stemma, messages);
@@ -22,13 +25,13 @@ export async function profileSearch({ datasets, messages }) {
       whole.push(performance.now() - start);
     }
     console.log(`Ranking of ${messages.toLocaleString("en")} messages, ${title}`);
-    let left = spread(whole).median;
+    let left = fastest(whole);
     for (const [statement, times] of statements) {
-      left -= spread(times).median;
-      printTime(statement, spread(times).median);
+      left -= fastest(times);
+      printTime(statement, fastest(times));
     }
     printTime("in the process: reading the answers, ranking", left);
-    printTime("together", spread(whole).median);
+    printTime("together", fastest(whole));
   }
 }
 
