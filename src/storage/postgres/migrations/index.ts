@@ -14,6 +14,7 @@ import { keySessions } from "./012-keys-by-session.js";
 import { appendAsOne } from "./013-appends-as-one.js";
 import { readRecentAsOne } from "./014-recent.js";
 import { findMatches } from "./015-matches.js";
+import { insertPlainly } from "./017-plain-inserts.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -32,4 +33,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   appendAsOne,
   readRecentAsOne,
   findMatches,
+  insertPlainly,
 ];
