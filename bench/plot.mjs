@@ -13,7 +13,8 @@ const CAPTION = "Time as a multiple of hand-written SQL on the same database (1Ã
 const COLOURS = {
   "one file per session": "#b08900",
   "one row per session": "#868e96",
-  "JSONL log": "#8ccf98",
+  "JSONL as pi writes it": "#15aabf",
+  "OpenAI file session": "#8ccf98",
   "OpenAI MemorySession": "#2f9e44",
   "LangGraph checkpointer": "#7048e8",
   "agents@0.22 Session": "#74b0e8",

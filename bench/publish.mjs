@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cellsOf, show } from "./cells.mjs";
 
-const README = fileURLToPath(new URL("../README.md", import.meta.url));
-const PAGE = fileURLToPath(new URL("../docs/benchmark.md", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const PAGE = "docs/benchmark.md";
 
 /** The rows that matter most to who chooses: the beginnings of their names. */
 const FOR_README = [
@@ -21,8 +21,8 @@ export function publishTables({ run, machine, rows, comparisons, counts, wires }
   const { date, node, sqlite, cpu, load } = machine;
   const made = `\`${run.command}\` on ${date}: Node ${node}, SQLite ${sqlite}, ${cpu}, load ${load.toFixed(1)} before it began.`;
   const chosen = FOR_README.flatMap((name) => rows.find((row) => cellsOf(row).at(-1).startsWith(name)) ?? []);
-  replaceSection(README, [tableOf(chosen), made]);
-  replaceSection(PAGE, [
+  replaceSection("README.md", "benchmark", [tableOf(chosen), made]);
+  replaceSection(PAGE, "benchmark", [
     tableOf(rows),
     "Times, as multiples of the baseline's:",
     matrixOf(comparisons, "candidate", "measure", ({ median }) => show(median, "×")),
@@ -60,12 +60,11 @@ function wireTable(wires) {
   return ["| | Statements | Round trips |", "| --- | --- | --- |", ...lines].join("\n");
 }
 
-const OPENING = "<!-- benchmark -->";
-const CLOSING = "<!-- /benchmark -->";
-
-function replaceSection(path, blocks) {
-  const before = readFileSync(path, "utf8");
-  const [head, tail] = [before.indexOf(OPENING) + OPENING.length, before.indexOf(CLOSING)];
-  if (tail < head) throw new Error(`${path} has no place for the table, between ${OPENING} and ${CLOSING}.`);
-  writeFileSync(path, `${before.slice(0, head)}\n${blocks.join("\n\n")}\n${before.slice(tail)}`);
+/** Replaces what stands in a page between the comments of a name. */
+export function replaceSection(page, name, blocks) {
+  const [opening, closing] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const before = readFileSync(ROOT + page, "utf8");
+  const [head, tail] = [before.indexOf(opening) + opening.length, before.indexOf(closing)];
+  if (tail < head) throw new Error(`${page} has no place for the table, between ${opening} and ${closing}.`);
+  writeFileSync(ROOT + page, `${before.slice(0, head)}\n${blocks.join("\n\n")}\n${before.slice(tail)}`);
 }

@@ -64,7 +64,8 @@ export function createReport({ run, out, publish }) {
   };
 }
 
-function machine() {
+/** What was measured on, and when. */
+export function machine() {
   const date = new Date().toISOString().slice(0, 10);
   const cpu = `${cpus().length} × ${cpus()[0].model}`;
   return { date, node: process.version, sqlite: sqliteVersion(), cpu, platform: `${platform()} ${arch()}` };

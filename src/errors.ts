@@ -4,7 +4,7 @@ export const ERROR_CODES = {
   INVALID_MESSAGE: "A message lacks id, role or parts, uses a reserved id, or cannot be written as JSON.",
   INVALID_TEXT: "A text holds NUL or half a surrogate pair, which a database cannot keep.",
   MESSAGE_NOT_FOUND: "No message with this id is in the session.",
-  MESSAGE_EXISTS: "A message that was to be new is known.",
+  MESSAGE_EXISTS: "A message that must be new is stored already.",
   MESSAGE_TOO_LARGE: "A message is larger than the store can hold.",
   PARENT_NOT_FOUND: "The parent named for a message is not in the session.",
   LEAF_MOVED: "The active leaf is not the one that an append expected; nothing was stored.",
@@ -30,8 +30,8 @@ export const ERROR_CODES = {
   BLOCK_CONFLICT: "The block changed since the expected version was read.",
   WRITE_DENIED: "The host did not approve what the model asked to write.",
   BLOCK_INVALID: "The content does not fit the block's schema.",
-  VERSION_NOT_FOUND: "The block or entry has no such version, or it is kept no longer.",
-  ENTRY_CONFLICT: "The entry does not say what was expected.",
+  VERSION_NOT_FOUND: "The block or entry has no such version, or no longer keeps it.",
+  ENTRY_CONFLICT: "The entry does not have the text that the write expected.",
   RECORD_CONFLICT: "The record changed since the expected version was read.",
   MEMORY_REFUSED: "The memory tool cannot carry out a command; the message is what the model is told.",
   CONTEXT_NOT_LOADED: "A synchronous read of the context came before its first asynchronous call.",
@@ -59,8 +59,7 @@ export const ERROR_CODES = {
   STORE_FAILED: "The database refused a statement; its own error is the cause.",
   STORE_DAMAGED: "A backup was not made, because the check found damage in it.",
   FILE_EXISTS: "The file that would be written is there already; it was not overwritten.",
-  STORE_UNSUPPORTED:
-    "The object given is not a store, an agent or a provider that is known here, or a store that cannot do this.",
+  STORE_UNSUPPORTED: "The object is no store, agent or provider that Stemma knows, or the store cannot do this.",
   NOT_A_DATABASE: "The file is not a SQLite database.",
   DATABASE_TOO_NEW: "The database was written by a newer version of stemma.",
   MIGRATION_REQUIRED: "The database's tables must be created or upgraded by a role that may do so.",
@@ -79,7 +78,7 @@ export const ERROR_CODES = {
   INVALID_SESSION_ID: "The storage cannot keep a session under this id.",
   CORRUPT_STATE: "The data that a storage holds for a session is not a valid session state.",
   // adapters of other frameworks
-  OPERATION_CONFLICT: "The id of an operation was given to another one before; nothing was changed.",
+  OPERATION_CONFLICT: "Another operation had this id before; nothing was changed.",
   HISTORY_CHANGED: "The history does not end with the items that a change expected; nothing was changed.",
   // command line
   COPY_CONFLICT: "The store that is copied to holds something else under the same id; it was not overwritten.",

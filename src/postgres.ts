@@ -35,7 +35,7 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
     const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
     throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
-  const { driver, close } = openUrl(source);
+  const { driver, close } = openUrl(source, options.prepare);
   return embeddable(checkable(openPostgres(driver, options, close), postgresCheck), postgresVectors);
 }
 

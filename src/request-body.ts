@@ -16,7 +16,7 @@ export async function readJsonObject(
   } catch {
     // Said below.
   }
-  throw new StemmaError("INVALID_ARGUMENT", {}, "The body of the request is a JSON object.");
+  throw new StemmaError("INVALID_ARGUMENT", {}, "The body of the request must be a JSON object.");
 }
 
 // Null for a body that is larger.

@@ -148,5 +148,5 @@ export type {
   EmbedFunction,
 } from "./storage/embeddings/contract.js";
 export type { PgClientLike, PostgresClient, PostgresConnection } from "./storage/postgres/client.js";
-export type { SqlProvider } from "./storage/sqlite/agent-sql.js";
+export type { SqlProvider } from "./storage/sqlite/sql-host.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

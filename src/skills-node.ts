@@ -38,7 +38,7 @@ export class FileSkillProvider implements SkillProvider {
     if (options.writable) this.set = (key, content, description) => this.#write(key, content, description);
   }
 
-  /** `- name: description`, one line each; null when there is none. A folder that is not there holds none. */
+  /** `- name: description`, one line each; null when there is none. A folder that is not there holds none. Errors: those of the file system. */
   async get(): Promise<string | null> {
     return skillListing([...(await this.#skills()).values()]);
   }
@@ -46,6 +46,7 @@ export class FileSkillProvider implements SkillProvider {
   /**
    * For a skill's name its instructions (`SKILL.md` without the front matter), with the names of its other files at the
    * end; for `name/path` one of those files. Null when there is no such skill or file, or it is no text of at most 1 MB.
+   * Errors: those of the file system.
    */
   async load(key: string): Promise<string | null> {
     const [name = "", ...path] = key.split("/");
@@ -98,11 +99,11 @@ export class FileSkillProvider implements SkillProvider {
 
   async #write(key: string, content: string, description?: string): Promise<void> {
     if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(key) || key.length > 64) {
-      const message = `A skill's name has lower-case letters, digits and single hyphens, and at most 64 of them: deploy-checklist. Got "${key}".`;
+      const message = `A skill's name must consist of at most 64 lower-case letters, digits and single hyphens, as deploy-checklist. Got "${key}".`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     if (this.#keys && !this.#keys.has(key)) {
-      const message = `"${key}" is not one of the skills that may be written here: ${[...this.#keys].join(", ")}.`;
+      const message = `The skill "${key}" may not be written here. Allowed are: ${[...this.#keys].join(", ")}.`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     const before = (await this.#skills()).get(key);

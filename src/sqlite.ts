@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES = 900_000_000;
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
   if (typeof options !== "object" || options === null) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() are an object.");
+    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() must be an object.");
   }
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
@@ -68,12 +68,12 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
   const { synchronous = "full", busyTimeout = 5000 } = options;
   if (synchronous !== "full" && synchronous !== "normal") {
-    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous is "full" or "normal".');
+    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous must be "full" or "normal".');
   }
   if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
-    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout is a whole number of milliseconds.");
+    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout must be a whole number of milliseconds.");
   }
-  const open = findEngine();
+  engine ??= findEngine();
   try {
     // Before SQLite does: conversations are private, and its other files take this one's mode. Only where it is not there
     // yet: to open and close a file ends the locks that other connections of this process hold on it.
@@ -84,7 +84,7 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   }
   let client: ReturnType<OpenDatabase> | undefined;
   try {
-    client = open(path);
+    client = engine(path);
     for (const pragma of [
       `busy_timeout = ${busyTimeout}`,
       "journal_mode = WAL",
@@ -104,6 +104,9 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
 
 type OpenDatabase = (path: string) => SqliteClient & { exec(sql: string): unknown };
 type DatabaseClass = new (path: string) => ReturnType<OpenDatabase>;
+
+// To look for it takes a sixth of the time in which a store is opened and read.
+let engine: OpenDatabase | undefined;
 
 // The first engine that this runtime has.
 function findEngine(): OpenDatabase {

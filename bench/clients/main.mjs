@@ -1,7 +1,8 @@
-// npm run bench:clients -- [--clients 16,64] [--seconds 5] [--rounds 5]
+// npm run bench:clients -- [--clients 16,64] [--seconds 5] [--rounds 5] [--fsync]
 //
 // How many appends a Postgres server takes from many clients at once: over 1,000 sessions, and all to one. Beside it, in turn, a
-// function of the database that only inserts, into the documented table. Clients are connections of one process.
+// function of the database that only inserts, into the documented table; its call is a prepared statement, so stemma runs with
+// prepared statements too, and without. Clients are connections of one process. With --fsync the server waits for the disk.
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { postgres } from "../../dist/postgres.js";
@@ -16,13 +17,21 @@ const { values } = parseArgs({
     clients: { type: "string", default: "16,64" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "5" },
+    fsync: { type: "boolean", default: false },
   },
 });
 const SESSIONS = 1_000;
+const BARE = "bare function";
+const stemma = (prepare) => (pool) => {
+  const manager = SessionManager.create(postgres(pool, { prepare }));
+  return (id, message) => manager.append(id, message);
+};
+const SIDES = { stemma: stemma(true), "stemma, not prepared": stemma(false), [BARE]: startBare };
 const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
 
-const server = await startServer(["-c", "max_connections=200"]);
+const server = await startServer(["-c", "max_connections=300", ...(values.fsync ? ["-c", "fsync=on"] : [])]);
 try {
+  console.log(values.fsync ? "The server waits for the disk.\n" : "The server does not wait for the disk.\n");
   console.log(
     "| Clients | Sessions | | Appends/s | against the bare function | p50, ms | p99, ms | p99 ÷ p50 | least and most of a client |",
   );
@@ -36,37 +45,36 @@ try {
 
 async function measure(clients, sessions) {
   const schema = `clients_${clients}_${sessions}`;
-  const poolOf = async (side) => {
-    const options = `-c search_path=${schema}_${side}`;
-    const pool = new pg.Pool({ connectionString: server.url, max: clients, options });
-    await pool.query(`CREATE SCHEMA ${schema}_${side}`);
-    return pool;
-  };
-  const pools = [await poolOf("ours"), await poolOf("bare")];
+  const pools = [];
+  const sides = {};
   try {
-    await compare(clients, sessions, pools);
+    for (const [index, [side, start]] of Object.entries(SIDES).entries()) {
+      const options = `-c search_path=${schema}_${index}`;
+      // Connections stay while others have their turn.
+      const pool = new pg.Pool({ connectionString: server.url, max: clients, options, idleTimeoutMillis: 0 });
+      pools.push(pool);
+      await pool.query(`CREATE SCHEMA ${schema}_${index}`);
+      sides[side] = await start(pool);
+    }
+    await compare(clients, sessions, sides);
   } finally {
     for (const pool of pools) await pool.end();
   }
 }
 
-async function compare(clients, sessions, [ours, bare]) {
-  const manager = SessionManager.create(postgres(ours));
-  const sides = {
-    stemma: (id, message) => manager.append(id, message),
-    "bare function": await startBare(bare),
-  };
+async function compare(clients, sessions, sides) {
   for (const append of Object.values(sides)) {
     for (let index = 0; index < sessions; index += 1) await append(`s${index}`, messageOf("first"));
   }
   const runs = Object.fromEntries(Object.keys(sides).map((side) => [side, []]));
   for (let round = 0; round < rounds; round += 1) {
     const order = Object.entries(sides);
-    for (const [side, append] of round % 2 === 0 ? order : order.reverse()) {
+    const turned = [...order.slice(round % order.length), ...order.slice(0, round % order.length)];
+    for (const [side, append] of turned) {
       runs[side].push(await appendAtOnce(append, { clients, sessions, seconds, name: `${side}-${round}` }));
     }
   }
-  const bareRate = median(runs["bare function"].map(({ rate }) => rate));
+  const bareRate = median(runs[BARE].map(({ rate }) => rate));
   for (const [side, found] of Object.entries(runs)) {
     const of = (key) => median(found.map((run) => run[key]));
     const [rate, p50, p99] = ["rate", "p50", "p99"].map(of);

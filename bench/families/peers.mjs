@@ -4,7 +4,7 @@ import { baseline } from "../candidates/baseline.mjs";
 import { fileBlob, sqliteBlob } from "../candidates/blob.mjs";
 import { jsonl } from "../candidates/jsonl.mjs";
 import { langgraph } from "../candidates/langgraph.mjs";
-import { openai } from "../candidates/openai.mjs";
+import { openai, openaiFile } from "../candidates/openai.mjs";
 import { stemma, stemmaUnindexed } from "../candidates/stemma.mjs";
 import { MAIN } from "../datasets.mjs";
 import { ratios, runInTurns } from "../runner.mjs";
@@ -20,6 +20,7 @@ const CANDIDATES = [
   agents32Indexed,
   langgraph,
   openai,
+  openaiFile,
   jsonl,
   sqliteBlob,
   fileBlob,
@@ -106,7 +107,7 @@ function compareWithAgents({ quick, report, count, appends, histories }) {
   const of = (times, { name }) => [times[name], times[stemma.name]];
   row("append at", agents22.name, of(appends, agents22), 11);
   row("append at", agents22Session.name, of(appends, agents22Session), 11);
-  row("append at", agents32Indexed.name, of(appends, agents32Indexed), 1.3);
+  row("append at", agents32Indexed.name, of(appends, agents32Indexed), 1.5);
   row("append at", "agents@0.32, neither with an index", [appends[agents32.name], appends[stemmaUnindexed.name]]);
   row("history of", agents22.name, of(histories, agents22), 11);
   row("history of", agents32.name, of(histories, agents32), 4);

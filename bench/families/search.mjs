@@ -14,6 +14,8 @@ import { verify } from "../verify.mjs";
 
 /** As many matches as a search scores at first of the rarest word; of each other one `FEWEST`. */
 export const DEPTH = 500;
+/** As many as a search gives; both put only these in order. */
+export const BEST = 20;
 const MESSAGES_OF_A_SESSION = 2 ** 28;
 
 /**
@@ -29,7 +31,7 @@ export async function measureSearch({ datasets, scales, clock, turns, report }) 
   const runner = createRunner(connectClient(db), "sqlite", { isPrepared: () => true });
   const selectBest = db.prepare(
     `SELECT rowid FROM assistant_fts
-     WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT 20`,
+     WHERE assistant_fts MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY rank LIMIT ${BEST}`,
   );
   for (const [title, words] of Object.entries(queriesOf(datasets.conversation(count)))) {
     const query = words.join(" ");
@@ -41,13 +43,13 @@ export async function measureSearch({ datasets, scales, clock, turns, report }) 
     const tasks = {
       bare: { run: () => select.all(...values) },
       unbounded: { run: () => selectBest.all(expression, ...bounds) },
-      core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH)) },
+      core: { run: () => runner.read(() => rankByWords(dialect, parsed)(range, DEPTH, BEST)) },
       whole: { run: () => session(MAIN).search(query) },
     };
     const { ranked } = await tasks.core.run();
     const hits = await tasks.whole.run();
-    verify(tasks.bare.run().length === 20 && hits.length === 20, title, "it does not find 20 messages.");
-    verify(ranked.length >= 20, title, "the ranking has fewer than 20 messages.");
+    verify(tasks.bare.run().length === BEST && hits.length === BEST, title, "it does not find 20 messages.");
+    verify(ranked.length >= BEST, title, "the ranking has fewer than 20 messages.");
     verify(
       hits.every(({ content }) => words.some((word) => content.includes(word))),
       title,
@@ -84,8 +86,8 @@ function bareQuery(words) {
      )`,
   );
   const [only] = newest;
-  if (words === 1) return `${only} ORDER BY score LIMIT 20`;
-  return `SELECT n FROM (${newest.join(" UNION ALL ")}) GROUP BY n ORDER BY sum(score) LIMIT 20`;
+  if (words === 1) return `${only} ORDER BY score LIMIT ${BEST}`;
+  return `SELECT n FROM (${newest.join(" UNION ALL ")}) GROUP BY n ORDER BY sum(score) LIMIT ${BEST}`;
 }
 
 // Words by how many messages have them, of several the rarest first.

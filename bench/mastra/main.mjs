@@ -18,8 +18,8 @@ installPeers();
 await buildStemma();
 const server = await startServer();
 try {
-  const race = [`${HERE}race.mjs`, server.url, ...process.argv.slice(2)];
-  const { status } = spawnSync(`${HERE}node_modules/node/bin/node`, race, { stdio: "inherit" });
+  const comparison = [`${HERE}compare.mjs`, server.url, ...process.argv.slice(2)];
+  const { status } = spawnSync(`${HERE}node_modules/node/bin/node`, comparison, { stdio: "inherit" });
   process.exitCode = status ?? 1;
 } finally {
   await server.stop();

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import ts from "typescript";
-import { bundleSession } from "../families/bundle.mjs";
+import { sessionBundle } from "../families/bundle.mjs";
 
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|DROP|ALTER|WITH RECURSIVE|FROM assistant_)\b/;
 /** Texts shorter than this are names. */
@@ -8,7 +8,7 @@ const MIN_TEXT = 24;
 
 /** What the bundle consists of, compressed: by what it shrinks when a kind of text is left out of it. */
 export async function profileBundle() {
-  const code = await bundleSession();
+  const { text: code } = await sessionBundle();
   const whole = sizeOf(code);
   const withoutSql = sizeOf(without(code, (text) => SQL.test(text)));
   const withoutTexts = sizeOf(without(code, () => true));

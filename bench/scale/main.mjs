@@ -1,7 +1,8 @@
-// npm run bench:scale -- [--sqlite 1000,10000] [--postgres 1000,10000] [--rounds 21] [--folder <kept>] [--publish]
+// npm run bench:scale -- [--sqlite 1000,10000] [--postgres 1000,10000] [--copy-above 1000000] [--rounds 21] [--folder <kept>] [--publish]
 //
 // What a call takes as a store grows. Every size is open at once and all are measured in turn, so that what else the machine
 // does is in all of them. With `--folder` the files of SQLite are kept there, and one that was not filled is filled further.
+// On Postgres so many messages are appended at most; the sessions of a larger store are copied from those inside the database.
 // --publish puts the table and the plot where docs/scaling.md shows them.
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,13 +12,16 @@ import pg from "pg";
 import { postgres } from "../../dist/postgres.js";
 import { sqlite } from "../../dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
-import { load, operationsOf } from "./operations.mjs";
+import { copySessions } from "./copy.mjs";
+import { load, operationsOf, SESSION } from "./operations.mjs";
 import { report } from "./report.mjs";
+import { verifyCopies } from "./verify-copies.mjs";
 
 const { values } = parseArgs({
   options: {
     sqlite: { type: "string", default: "1000,10000,100000,1000000" },
     postgres: { type: "string", default: "1000,10000,100000" },
+    "copy-above": { type: "string", default: "1000000" },
     rounds: { type: "string", default: "21" },
     folder: { type: "string" },
     publish: { type: "boolean", default: false },
@@ -66,7 +70,9 @@ async function measurePostgres(sizes) {
       pools.push(pool);
       const open = () => postgres(pool);
       const store = open();
-      await fill("Postgres", store, size);
+      const appended = Math.min(size, Number(values["copy-above"]));
+      await fill("Postgres", store, appended);
+      if (size > appended) await copy(pool, store, appended / SESSION, size / SESSION);
       const [{ bytes }] = (await pool.query("SELECT pg_database_size(current_database()) AS bytes")).rows;
       stores.push({ size, open, store, bytes: Number(bytes) });
     }
@@ -89,6 +95,17 @@ async function fill(name, store, size) {
   const seconds = ((performance.now() - start) / 1000).toFixed(0);
   const [least, most] = [Math.min, Math.max].map((of) => (of(...full) / 1e6).toFixed(0));
   console.log(`${name}: ${size.toLocaleString("en")} messages in ${seconds} s; the process took ${least}–${most} MB`);
+}
+
+async function copy(pool, store, count, total) {
+  const start = performance.now();
+  await copySessions(pool, count, total);
+  const copied = performance.now();
+  await verifyCopies(store, count, total);
+  const [seconds, more] = [copied - start, performance.now() - copied].map((time) => (time / 1000).toFixed(0));
+  console.log(
+    `Postgres: ${total.toLocaleString("en")} sessions, copied in ${seconds} s; a sample checked in ${more} s`,
+  );
 }
 
 /** The median of each call at each size, in milliseconds. */

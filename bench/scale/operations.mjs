@@ -3,6 +3,8 @@ import { randomUUID } from "node:crypto";
 import { SessionManager } from "../../dist/session.js";
 import { SESSION, sessionOf, wordOf } from "../postgres-size/corpus.mjs";
 
+export { SESSION };
+
 /** In as many messages of a store as stand in ten sessions, however large it is. */
 const FIXED = "holdfast";
 const FIXED_SESSIONS = 10;

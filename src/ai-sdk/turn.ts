@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import type { Session } from "../session/session.js";
-import type { PlacedAnswer } from "./receive/place.js";
+import type { PlacedAnswer } from "./receive/place-submission.js";
 import type { RenamedCalls } from "./receive/renamed.js";
 import type { HeldRun, SessionRuns } from "./run/runs.js";
 
@@ -29,7 +29,6 @@ export function takeTurn(session: Session): Turn {
   const turn = turns.get(session);
   turns.delete(session);
   if (turn !== undefined) return turn;
-  const message =
-    "respond(session, result) answers what receive(session, request) gave: call that first, once for each.";
+  const message = "Call receive(session, request) before respond(session, result), once for each answer.";
   throw new StemmaError("INVALID_ARGUMENT", { sessionId: session.id }, message);
 }

@@ -1,7 +1,7 @@
 import type { LanguageModel } from "ai";
 import { StemmaError } from "../errors.js";
 import { resolveModel } from "../runner/models/model.js";
-import { offlineSummary } from "./chat/offline.js";
+import { offlineSummary } from "./chat/offline/summary.js";
 
 export interface ModelOptions {
   model?: string;

@@ -20,7 +20,7 @@ export class BlockDocument {
       // Without a rule for other fields zod drops them in silence; whoever writes one is to know.
       this.#fields = partial.def.catchall === undefined ? partial.strict() : partial;
     } catch (cause) {
-      const message = `Block "${label}": schema is a zod object (z.object({ … })) without refinements.`;
+      const message = `Block "${label}": schema must be a zod object (z.object({ … })) without refinements.`;
       throw new StemmaError("INVALID_ARGUMENT", { label }, message, { cause });
     }
   }

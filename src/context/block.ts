@@ -70,14 +70,14 @@ export interface ContextBlock {
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
   const { description, maxTokens, provider, scope, keepVersions, approve, whenChanged } = options;
   const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
-  if (description !== undefined && typeof description !== "string") throw wrong("description is a text");
+  if (description !== undefined && typeof description !== "string") throw wrong("description must be a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
-    throw wrong("maxTokens is a whole number above 0");
+    throw wrong("maxTokens must be a whole number above 0");
   }
   if (keepVersions !== undefined && !(Number.isSafeInteger(keepVersions) && keepVersions >= 0)) {
-    throw wrong("keepVersions is a whole number, 0 or more");
+    throw wrong("keepVersions must be a whole number, 0 or more");
   }
-  if (provider !== undefined && !isProvider(provider)) throw wrong("provider is an object with get()");
+  if (provider !== undefined && !isProvider(provider)) throw wrong("provider must be an object with get()");
   if (options.schema !== undefined && provider !== undefined && isKeyed(provider)) {
     throw wrong("a block that holds entries takes no schema");
   }
@@ -85,6 +85,6 @@ export function assertBlockOptions(label: string, options: ContextBlockOptions):
   if (scope !== undefined && provider !== undefined)
     throw wrong("a provider keeps what it is made for; leave scope out");
   if (approve !== undefined && approve !== "user" && typeof approve !== "function")
-    throw wrong('approve is a function, "user", or is left out');
-  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged is "remind" or is left out');
+    throw wrong('approve must be a function, "user", or left out');
+  if (whenChanged !== undefined && whenChanged !== "remind") throw wrong('whenChanged must be "remind" or left out');
 }

@@ -194,7 +194,7 @@ export class LiveBlock {
     const provider = this.#writable();
     const { document } = this;
     if (document === null) {
-      const message = `"${this.label}" has no schema, so its content is not patched but replaced.`;
+      const message = `"${this.label}" has no schema, so it cannot be patched: replace its content.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
     return this.turns.writing(async () => {
@@ -221,7 +221,7 @@ export class LiveBlock {
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
     if (typeof content !== "string") {
-      const message = `The content of "${this.label}" is a text; got ${kindOf(content)}.`;
+      const message = `The content of "${this.label}" must be a text; got ${kindOf(content)}.`;
       throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
     }
     assertBudget(this.label, content, this.cap);
@@ -236,7 +236,7 @@ export class LiveBlock {
   }
 
   #appendError(): StemmaError {
-    const message = `"${this.label}" is a JSON object, to which nothing is appended: write a JSON Merge Patch, without an action.`;
+    const message = `"${this.label}" is a JSON object, so nothing can be appended to it: write a JSON Merge Patch, without an action.`;
     return new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
   }
 

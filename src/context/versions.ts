@@ -25,7 +25,7 @@ export async function findVersion(block: LiveBlock, version: number, key: string
   if (found !== undefined) return found.content;
   const { label } = block;
   const what = key === undefined ? `Block "${label}"` : `Entry "${key}" of "${label}"`;
-  const message = `${what} has no version ${version}, or it is kept no longer. getBlockHistory() gives those that there are.`;
+  const message = `${what} has no version ${version}, or no longer keeps it. getBlockHistory() lists the versions that are kept.`;
   throw new StemmaError("VERSION_NOT_FOUND", { label, version }, message);
 }
 

@@ -5,7 +5,7 @@ import type { PartOf } from "./contract.js";
 /** The error for a part of which the target holds something else. */
 export function conflict(of: PartOf, what: string): StemmaError {
   const name = partName(of);
-  const message = `The target holds something else of ${name}: ${what}. Nothing of it was overwritten; delete it there, or copy to another place.`;
+  const message = `The target holds other data for ${name}: ${what}. It was not overwritten; delete it there, or copy to another place.`;
   return new StemmaError("COPY_CONFLICT", { ...of }, message);
 }
 

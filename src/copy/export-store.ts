@@ -3,8 +3,8 @@ import { writeParts } from "./jsonl-parts.js";
 import { storeSource } from "./store-source.js";
 
 /**
- * All that a store holds, as lines of JSONL with their line ends: what `copyStore(jsonl(bytes), store)` reads elsewhere, as
- * of a Durable Object that sends them as a response.
+ * Everything that a store holds, as lines of JSONL with their line ends. `copyStore(jsonl(bytes), store)` reads them elsewhere: a
+ * Durable Object can send them as a response. Errors, while it is read: those of the store.
  */
 export function exportStore(store: Store): AsyncGenerator<string> {
   return writeParts(storeSource(store));

@@ -45,4 +45,4 @@ function numbersIn(base64: string): Float32Array {
   }
 }
 
-const noVector = () => new StemmaError("UNKNOWN_FORMAT", {}, "A line is no vector of a message.");
+const noVector = () => new StemmaError("UNKNOWN_FORMAT", {}, "A line is not the vector of a message.");

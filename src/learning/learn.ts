@@ -32,11 +32,11 @@ export function createLearnFunction({ extract, instructions }: LearnOptions): Le
     throw new StemmaError(
       "INVALID_ARGUMENT",
       {},
-      "extract is a function that resolves to edits, or to a model's answer.",
+      "extract must be a function that resolves to edits, or to a model's answer.",
     );
   }
   if (instructions !== undefined && typeof instructions !== "string") {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "instructions is a text.");
+    throw new StemmaError("INVALID_ARGUMENT", {}, "instructions must be a text.");
   }
   return async (request) => {
     const answer = await extract({

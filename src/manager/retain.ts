@@ -98,7 +98,7 @@ function timeOf(olderThan: number | Date): string {
   const time = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
   const date = new Date(time);
   if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan is an age in milliseconds, or a Date.");
+  throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan must be an age in milliseconds, or a Date.");
 }
 
 function given(options: RetainOptions): RetainOptions {
@@ -106,7 +106,7 @@ function given(options: RetainOptions): RetainOptions {
   const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
   for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
     if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;
-    throw new StemmaError("INVALID_ARGUMENT", { [name]: number }, `${name} is a whole number above 0.`);
+    throw new StemmaError("INVALID_ARGUMENT", { [name]: number }, `${name} must be a whole number above 0.`);
   }
   if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
     const message = "retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.";

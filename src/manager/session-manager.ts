@@ -86,14 +86,14 @@ export class SessionManager {
     this.#store = storeOf(host);
   }
 
-  /** The same as `new SessionManager(host)`. */
+  /** The same as `new SessionManager(host)`. Errors: `STORE_UNSUPPORTED`. */
   static create(host: unknown): SessionManager {
     return new SessionManager(host);
   }
 
   /**
-   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's are
-   * not there for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
+   * The same manager for one user, with this one's configuration. Sessions that it makes are the user's. Another user's sessions
+   * do not exist for it: `get` gives null, `list` and `search` leave them out, `update`, `fork` and the like fail with
    * `SESSION_NOT_FOUND`; calls on their messages and blocks, and `create` with their ids, fail with `SESSION_OWNED`. A
    * session of nobody is the user's from the first message, block or `create` on.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
@@ -143,36 +143,36 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.onCompaction`. */
+  /** See `Session.onCompaction`, also for its errors. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
     assertFunction(compact, "The argument of onCompaction()");
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
-  /** See `Session.compactAfter`. */
+  /** See `Session.compactAfter`, also for its errors. */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
     return this.#with((session) => session.compactAfter(tokenThreshold, options));
   }
 
-  /** See `Session.onCompactionError`. */
+  /** See `Session.onCompactionError`, also for its errors. */
   onCompactionError(handler: CompactionErrorHandler): this {
     assertFunction(handler, "The argument of onCompactionError()");
     return this.#with((session) => session.onCompactionError(handler));
   }
 
-  /** See `Session.onLearning`. */
+  /** See `Session.onLearning`, also for its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
     assertFunction(learn, "The argument of onLearning()");
     return this.#with((session) => session.onLearning(learn, options));
   }
 
-  /** Names new sessions after their first exchange. See `Session.withTitle`. */
+  /** Names new sessions after their first exchange. See `Session.withTitle`, also for its errors. */
   withTitles(generate: TitleFunction): this {
     assertFunction(generate, "The argument of withTitles()");
     return this.#with((session) => session.withTitle(generate));
   }
 
-  /** See `Session.withExpandableSummaries`. */
+  /** See `Session.withExpandableSummaries`, also for its errors. */
   withExpandableSummaries(): this {
     return this.#with((session) => session.withExpandableSummaries());
   }
@@ -239,8 +239,8 @@ export class SessionManager {
   }
 
   /**
-   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is written over the
-   * present one as a whole, and null removes one; the others stay. Resolves to the entry.
+   * Changes a session's name and metadata, in one atomic write. Each given field of the metadata is replaces the
+   * present one as a whole; null removes a field, and fields that are not given stay. Resolves to the entry.
    * Errors: `SESSION_NOT_FOUND`, `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
   async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
@@ -281,8 +281,8 @@ export class SessionManager {
 
   /**
    * Removes everything that is kept for a user: the sessions, each in one transaction, then the blocks and entries with
-   * `scope: "user"` and their versions. If it is cut off, a second call finishes. What it cannot know is the user's, such as
-   * what is kept under a key, stays. Resolves to a receipt.
+   * `scope: "user"` and their versions. If it is cut off, a second call finishes. Data that it cannot know to be the user's, such
+   * as the blocks of a key, stays. Resolves to a receipt.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
    */
   async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
@@ -304,8 +304,8 @@ export class SessionManager {
 
   /**
    * Rewrites the database, so that its files hold nothing that was deleted. Writers wait meanwhile: a gigabyte takes about a
-   * minute, and as much room again. Resolves to what is left: `none`; `pending` where a reader or a writer stood in the way,
-   * call again; `unknown` where the store cannot rewrite its files.
+   * minute, and as much room again. Resolves to what is left: `none`; `pending` when a reader or a writer stood in the way (call
+   * it again); `unknown` when the store cannot rewrite its files. Errors: only those of the store.
    */
   async scrub(): Promise<Residue> {
     return (await this.#store.scrub?.()) ?? "unknown";
@@ -372,7 +372,7 @@ export class SessionManager {
     return given.findLast((message) => !isSummaryMessage(message))?.id ?? null;
   }
 
-  /** See `Session.editMessage`. */
+  /** See `Session.editMessage`, also for its errors. */
   async editMessage<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     messageId: string,
@@ -381,12 +381,12 @@ export class SessionManager {
     return this.getSession(sessionId).editMessage<M>(messageId, message);
   }
 
-  /** See `Session.selectBranch`. */
+  /** See `Session.selectBranch`, also for its errors. */
   async selectBranch<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M> {
     return this.getSession(sessionId).selectBranch<M>(messageId);
   }
 
-  /** See `Session.getHistory`. */
+  /** See `Session.getHistory`, also for its errors. */
   getHistory<M extends SessionMessage = HistoryMessage>(
     sessionId: string,
     leafId: string | null | undefined,
@@ -405,17 +405,17 @@ export class SessionManager {
     return this.getSession(sessionId).getHistory(leafId, options);
   }
 
-  /** See `Session.getBranches`. */
+  /** See `Session.getBranches`, also for its errors. */
   async getBranches<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getBranches<M>(messageId);
   }
 
-  /** See `Session.getParent`. */
+  /** See `Session.getParent`, also for its errors. */
   async getParent<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M | null> {
     return this.getSession(sessionId).getParent<M>(messageId);
   }
 
-  /** See `Session.getSiblings`. */
+  /** See `Session.getSiblings`, also for its errors. */
   async getSiblings<M extends SessionMessage = HistoryMessage>(sessionId: string, messageId: string): Promise<M[]> {
     return this.getSession(sessionId).getSiblings<M>(messageId);
   }
@@ -425,12 +425,12 @@ export class SessionManager {
     return this.getSession(sessionId).getPathLength();
   }
 
-  /** See `Session.clearMessages`. */
+  /** See `Session.clearMessages`, also for its errors. */
   async clearMessages(sessionId: string): Promise<void> {
     await this.getSession(sessionId).clearMessages();
   }
 
-  /** See `Session.deleteMessages`. */
+  /** See `Session.deleteMessages`, also for its errors. */
   async deleteMessages(sessionId: string, messageIds: readonly string[]): Promise<void> {
     await this.getSession(sessionId).deleteMessages(messageIds);
   }
@@ -474,22 +474,22 @@ export class SessionManager {
     });
   }
 
-  /** See `Session.addCompaction`. */
+  /** See `Session.addCompaction`, also for its errors. */
   async addCompaction(sessionId: string, summary: string, fromId: string, toId: string): Promise<StoredCompaction> {
     return this.getSession(sessionId).addCompaction(summary, fromId, toId);
   }
 
-  /** See `Session.getCompactions`. */
+  /** See `Session.getCompactions`, also for its errors. */
   async getCompactions(sessionId: string): Promise<StoredCompaction[]> {
     return this.getSession(sessionId).getCompactions();
   }
 
-  /** See `Session.removeCompaction`. */
+  /** See `Session.removeCompaction`, also for its errors. */
   async removeCompaction(sessionId: string, id: string): Promise<void> {
     await this.getSession(sessionId).removeCompaction(id);
   }
 
-  /** See `Session.readContextBlock`. */
+  /** See `Session.readContextBlock`, also for its errors. */
   async readContextBlock(sessionId: string, label: string): Promise<ContextBlock | null> {
     return this.getSession(sessionId).readContextBlock(label);
   }
@@ -571,7 +571,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined) continue;
     if (typeof text !== "string") {
-      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} is a text.`);
+      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} must be a text.`);
     }
     assertStorableText(text, `A session's ${field}`);
   }

@@ -32,6 +32,6 @@ function markOf(question: Question): string {
 
 function noCursor(): StemmaError {
   const message =
-    "This cursor is not of this call. Pass the nextCursor of the answer before, and the same arguments as there.";
+    "This cursor belongs to another call. Pass the nextCursor of the answer before, with the same arguments.";
   return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

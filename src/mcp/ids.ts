@@ -62,6 +62,6 @@ function namesOf(text: string): string[] {
 }
 
 function noId(text: string): StemmaError {
-  const message = `${quote(text)} is no id. Pass an id as search, recent or list_sessions gave it.`;
+  const message = `${quote(text)} is not an id. Pass an id that search, recent or list_sessions gave.`;
   return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

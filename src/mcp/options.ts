@@ -36,13 +36,13 @@ export function assertMcpOptions(options: McpServerOptions): void {
   const { userId, project, onError } = options;
   if (userId !== undefined) assertUserId(userId);
   if (project !== undefined) {
-    if (typeof project !== "string" || project === "") throw invalid("project is a text that is not empty");
+    if (typeof project !== "string" || project === "") throw invalid("project must be a text that is not empty");
     assertScope({ key: projectKey(project) });
   }
   if (onError !== undefined) assertFunction(onError, "onError");
   const tokens = budgetOf(options);
   if (!Number.isInteger(tokens) || tokens < FEWEST_TOKENS || tokens > MOST_TOKENS) {
-    throw invalid(`maxTokens is a whole number from ${FEWEST_TOKENS} to ${MOST_TOKENS}`);
+    throw invalid(`maxTokens must be a whole number from ${FEWEST_TOKENS} to ${MOST_TOKENS}`);
   }
 }
 

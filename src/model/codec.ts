@@ -74,25 +74,22 @@ export function encodeMessage(given: unknown): EncodedMessage {
     marker.own = own;
     content = JSON.stringify(fields);
   }
-  const media = new Map<string, string>();
+  let media: Media[] = [];
   if (content.length > MIN_MEDIA_LENGTH && mayHoldMedia(content)) {
     const copy = JSON.parse(content) as SessionMessage;
-    const places = takeMedia(copy, media);
+    const taken = new Map<string, string>();
+    const places = takeMedia(copy, taken);
     if (places.length > 0) {
       marker.media = places;
+      media = [...taken].map(([hash, data]) => ({ hash, data }));
       content = JSON.stringify(copy);
     }
   }
   if (marker.date || marker.media || marker.own !== undefined) {
     content = `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
   }
-  return {
-    id: message.id,
-    role: message.role,
-    content,
-    ...measureMessage(message),
-    media: [...media].map(([hash, data]) => ({ hash, data })),
-  };
+  const { text, name, tokens, createdAt } = measureMessage(message);
+  return { id: message.id, role: message.role, content, text, name, tokens, createdAt, media };
 }
 
 /** What is written beside a message's content. */

@@ -34,7 +34,7 @@ const NUMBERS = 3;
 const LETTERS = 4 * NUMBERS;
 const SLACK = LETTERS + 4;
 
-const ROOM = 16_384;
+const ROOM = 65_536;
 let input: Uint8Array;
 let output: Uint8Array;
 let inputFours: Int32Array;

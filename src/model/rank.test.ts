@@ -27,6 +27,18 @@ describe("ranking", () => {
     ).toEqual([20, 30, 10]);
   });
 
+  it("gives the best so many as they stand among all, equals too", () => {
+    const terms = [7, 11, 13].map((step) => {
+      const numbers = Array.from({ length: 200 }, (_, index) => index * step);
+      return { numbers, scores: numbers.map((n) => 1 + (n % 5)) };
+    });
+    const all = rankMatches(terms, oneBranch);
+    expect(new Set(all.map(({ score }) => score)).size).toBeLessThan(all.length / 2);
+    for (const best of [1, 2, 20, all.length - 1, all.length, all.length + 1]) {
+      expect(rankMatches(terms, oneBranch, { best })).toEqual(all.slice(0, best));
+    }
+  });
+
   it("lets a neighbour lend the words that a message lacks", () => {
     const harbour = new Map([
       [10, 2],

@@ -56,7 +56,7 @@ function tokensOf(chars: number, words: number): number {
 }
 
 const encoder = new TextEncoder();
-const bytes = new Uint8Array(16_384);
+const bytes = new Uint8Array(65_536);
 const quads = new Uint32Array(bytes.buffer);
 
 // The words of a text that is only ASCII and not too long; null for any other. Takes four characters at a time, because

@@ -62,7 +62,8 @@ interface Tree {
 
 /**
  * `useChat` for a chat that `chatHandler` serves: it loads the stored messages, resumes an answer that is under way, knows the
- * siblings of each message, and stops an answer on the server. Give it an `id` to open a stored chat.
+ * siblings of each message, and stops an answer on the server. Give it an `id` to open a stored chat. A chat that cannot be loaded is
+ * in `error`. Errors of its methods: `REQUEST_REFUSED`.
  */
 export function useChatTree<M extends UIMessage = UIMessage>(options: ChatTreeOptions<M> = {}): ChatTree<M> {
   const {

@@ -16,7 +16,7 @@ export async function cleanupSessions(storage: StorageLike, options: { olderThan
   const { olderThan } = options;
   const limit = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
   if (!Number.isFinite(limit)) {
-    throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan is an age in milliseconds, or a Date.");
+    throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan must be an age in milliseconds, or a Date.");
   }
   if (isStore(storage)) return cleanStore(storage, limit);
   if (isStoreBacked(storage)) return cleanStore(await storage.openStore(), limit);

@@ -69,7 +69,7 @@ export interface CreateSessionOptions {
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   const { maxTurns = 20, resume, fork } = options;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns is a whole number from 1.");
+    throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns must be a whole number from 1.");
   }
   if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
     throw new StemmaError(
@@ -79,7 +79,7 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
     );
   }
   if (options.id === "") {
-    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session is not empty.");
+    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
   }
   assertMetadata(options.metadata);
   const model = options.model === undefined ? null : modelSource(options.model, options);

@@ -6,6 +6,7 @@ import type { SessionStorage } from "./types.js";
 
 /** A storage that keeps its sessions in one of our stores, message by message. */
 export interface StoreBackedStorage extends SessionStorage {
+  /** The store, which the runner's sessions use directly. Errors: those of opening it. */
   openStore(): Promise<Store>;
 }
 
@@ -23,7 +24,7 @@ export async function openStore(storage: StorageLike): Promise<Store> {
     return documentStore(storage);
   }
   const message =
-    "sessionStorage is an object with save, load, delete and list, or a store (sqlite(path), memory(), …).";
+    "sessionStorage must be an object with save, load, delete and list, or a store (sqlite(path), memory(), …).";
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 

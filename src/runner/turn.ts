@@ -210,7 +210,7 @@ async function* chunksOf<T>(
   } catch (error) {
     if (!signal.aborted) yield { type: "error", error };
   } finally {
-    // What it fails with was told already, or nobody waits for it any more.
+    // The failure was reported already, or nobody waits for it any more.
     reader?.cancel().catch(() => {});
   }
 }

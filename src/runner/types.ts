@@ -71,7 +71,10 @@ export interface SessionState {
   parentId?: string;
 }
 
-/** A place for whole session states. Any object with these four methods is one. */
+/**
+ * A place for whole session states. Any object with these four methods is one. If a method rejects, the runner's call fails with
+ * that error. `save` should fail with `SESSION_CONFLICT` when another program wrote the state since it was loaded here.
+ */
 export interface SessionStorage {
   /** Writes the state, in place of what is stored under its id. */
   save(state: SessionState): Promise<void>;
@@ -79,6 +82,7 @@ export interface SessionStorage {
   load(sessionId: string): Promise<SessionState | undefined>;
   /** An unknown id does nothing. */
   delete(sessionId: string): Promise<void>;
+  /** The ids of all stored states. */
   list(): Promise<string[]>;
 }
 

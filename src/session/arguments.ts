@@ -1,14 +1,14 @@
 import { kindOf, StemmaError } from "../errors.js";
 import { isJsonObject } from "../model/json-object.js";
 
-/** Throws `INVALID_ARGUMENT` for a number of results that nobody can be given. */
+/** Throws `INVALID_ARGUMENT` unless `limit` is a whole number above 0. */
 export function assertLimit(limit: unknown): void {
-  if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit is a whole number above 0");
+  if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit must be a whole number above 0");
 }
 
 /** Throws `INVALID_ARGUMENT` for what is not a whole number. */
 export function assertWhole(value: unknown, what: string): void {
-  if (!Number.isSafeInteger(value)) throw invalid(`${what} is a whole number`);
+  if (!Number.isSafeInteger(value)) throw invalid(`${what} must be a whole number`);
 }
 
 /** Throws `INVALID_ARGUMENT` for what is not an array. */
@@ -24,7 +24,7 @@ export function assertTexts(value: unknown, rule: string): void {
 
 /** The same for what is not a text. `what` begins the sentence that says so. */
 export function assertText(value: unknown, what: string): asserts value is string {
-  if (typeof value !== "string") throw invalid(`${what} is a text; got ${kindOf(value)}`);
+  if (typeof value !== "string") throw invalid(`${what} must be a text; got ${kindOf(value)}`);
 }
 
 /** The same for what names no message: a text, or null or nothing where `what` says what these stand for. */
@@ -41,7 +41,7 @@ export function assertOptions(value: unknown, method: string): void {
 
 /** The same for what cannot be called. */
 export function assertFunction(value: unknown, what: string): void {
-  if (typeof value !== "function") throw invalid(`${what} is a function; got ${kindOf(value)}`);
+  if (typeof value !== "function") throw invalid(`${what} must be a function; got ${kindOf(value)}`);
 }
 
 /** The same for what is none of the values. */

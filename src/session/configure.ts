@@ -58,7 +58,11 @@ export function learningConfig(learn: LearnFunction, options: OnLearningOptions)
   const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
   assertTimeout(timeout, "onLearning()");
   if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The idleAfter of onLearning() is a number of milliseconds above 0.");
+    throw new StemmaError(
+      "INVALID_ARGUMENT",
+      {},
+      "The idleAfter of onLearning() must be a number of milliseconds above 0.",
+    );
   }
   if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
   return { learning: { learn, idleAfter, timeout, blocks: blocks ?? null } };

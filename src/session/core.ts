@@ -12,13 +12,12 @@ import { orderOf } from "../storage/store-of.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import { Compactor } from "./compactor.js";
 import { SessionEvents } from "./events.js";
+import { lateProvider } from "./late-provider.js";
 import { Learner } from "./learning/learner.js";
 import type { LearnerOptions } from "./learning/learning-run.js";
-import { loadedBackend } from "./loaded-backend.js";
 import { MessageWrites } from "./message-writes.js";
 import type { SessionConfig } from "./options.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
-import { providerSkillLog } from "./provider-skill-log.js";
 import { storeSkillLog } from "./skill-log.js";
 import { StoreSessionProvider } from "./store-session-provider.js";
 import { DEFAULT_COMPACTION_TIMEOUT, withinTime } from "./time-limit.js";
@@ -58,9 +57,9 @@ export interface SessionCore {
 /** Puts a session together. Errors: those of `SessionContext`, `PROVIDER_REQUIRED`. */
 export function createCore(provider: SessionProvider, sessionId: string, config: SessionConfig): SessionCore {
   const kept = provider instanceof StoreSessionProvider ? provider : null;
-  const messagesHold = providerSkillLog(provider);
   const open = async (): Promise<void> => kept?.store.migrate();
-  const backend = kept?.backend ?? loadedBackend(provider, sessionId, messagesHold);
+  const { backend, skills } =
+    kept === null ? lateProvider(provider, sessionId) : { backend: kept.backend, skills: storeSkillLog(kept.backend) };
   // A provider for an external database leaves the place of blocks and of the frozen prompt to the host.
   const wired = provider instanceof AgentSessionProvider ? provider : null;
   const store = wired?.store ?? null;
@@ -74,7 +73,7 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
         ? { queue: orderOf(store), key: `render\0${sessionId}` }
         : undefined,
     open,
-    skills: kept === null ? messagesHold : storeSkillLog(kept.backend),
+    skills,
     sessionId,
     userId: kept?.store.userId,
   });
@@ -172,7 +171,7 @@ function promptStoreFor(
   if (cachedPrompt === false) return null;
   if (cachedPrompt === true) {
     if (store !== null) return storedPrompt(store, sessionId);
-    const message = "This session has no store for the frozen prompt: pass a provider, withCachedPrompt(provider).";
+    const message = "This session has no store for the frozen prompt: call withCachedPrompt(provider).";
     throw new StemmaError("PROVIDER_REQUIRED", {}, message);
   }
   const bound = cachedPrompt.forSession?.(sessionId) ?? cachedPrompt;

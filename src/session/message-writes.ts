@@ -1,4 +1,4 @@
-import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
+import { type HistoryMessage, isSummary, type SessionMessage, takeSerialised } from "../model/message.js";
 import type {
   AppendMessageOptions,
   AppendResult,
@@ -166,19 +166,7 @@ function appended<M extends SessionMessage>(
   given: SessionMessage,
   { insertedIds, stored }: AppendResult,
 ): AppendedMessage<M> {
-  const inserted = insertedIds.length > 0;
-  if (!inserted && !isSummary(given)) return { inserted, message: (stored ?? given) as M };
-  return {
-    inserted,
-    // Computed lazily: rarely read.
-    get message() {
-      return storedForm(given) as M;
-    },
-  };
-}
-
-function storedForm(message: SessionMessage): SessionMessage {
-  const stored = JSON.parse(JSON.stringify(message)) as SessionMessage;
-  if (message.createdAt instanceof Date) stored.createdAt = new Date(message.createdAt);
-  return stored;
+  // The caller may change it from here on, and give it again.
+  takeSerialised(given);
+  return { inserted: insertedIds.length > 0, message: (stored ?? given) as M };
 }

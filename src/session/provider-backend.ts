@@ -87,8 +87,10 @@ export function providerBackend(
     if ((await message(given.id)) !== null) return false;
     const parentId = await named(parent);
     if (typeof parentId === "string" && (await message(parentId)) === null) throw noParent({ sessionId, parentId });
+    // The provider may keep it; the caller is given the other one.
+    const own = structuredClone(given);
     // Not every provider tells a missing argument from an undefined one.
-    await (parentId === undefined ? provider.appendMessage(given) : provider.appendMessage(given, parentId));
+    await (parentId === undefined ? provider.appendMessage(own) : provider.appendMessage(own, parentId));
     return true;
   };
 
@@ -121,7 +123,7 @@ export function providerBackend(
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);
         return ordered.slice(start);
       });
-      // Whoever iterates is told of a failure; perhaps nobody does.
+      // A failure is reported to the reader of the pages. There may be none.
       messages.catch(() => {});
       return streamOf(messages);
     },

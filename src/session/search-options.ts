@@ -53,11 +53,11 @@ export function searchRequest(options: SearchOptions): SearchRequest {
   const { limit = 20, role, leafId, metadata, context } = options;
   assertLimit(limit);
   if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
-    throw invalid({ context }, `context is a whole number from 0 to ${MAX_CONTEXT}.`);
+    throw invalid({ context }, `context must be a whole number from 0 to ${MAX_CONTEXT}.`);
   }
   for (const [name, text] of Object.entries({ role, leafId })) {
     const isAbsent = text === undefined || (name === "leafId" && text === null);
-    if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} is a text.`);
+    if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} must be a text.`);
   }
   if (metadata !== undefined) assertMetadata(metadata, "metadata");
   const after = timeOf("after", options.after);

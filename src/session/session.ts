@@ -90,9 +90,9 @@ export let resetSession: (session: Session) => void;
 /** What stands behind a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store" | "together">;
 
-const PARENT = "A parentId is the id of a message, or null for a new root";
-const LEAF = "A leafId is the id of a message, or null for the active leaf";
-const EXPECTED_LEAF = "expectedLeaf is the id of a message, or null for none";
+const PARENT = "A parentId must be the id of a message, or null for a new root";
+const LEAF = "A leafId must be the id of a message, or null for the active leaf";
+const EXPECTED_LEAF = "expectedLeaf must be the id of a message, or null for none";
 const ON_CORRUPT = ["skip", "throw", undefined];
 
 /**
@@ -216,7 +216,7 @@ export class Session {
   /**
    * Learns from the conversation into the session's blocks: `learn`, made by `createLearnFunction(…)` or your own, is called
    * with a compaction, once after the chat was idle, and by `close()`, and never twice for the same messages, in whatever process.
-   * Its edits are stored together or not at all. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use
+   * The edits are stored together or not at all. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use
    * `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
    */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
@@ -225,8 +225,8 @@ export class Session {
 
   /**
    * Names the session after its first exchange, if it has no name of its own. Nobody waits for `generate`; its failure is
-   * reported to listeners, and it is called again after the next answer, three times in all. Once named, never again, in whatever
-   * process. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
+   * reported to listeners, and it is called again after the next answer, three times in all. Once the session has a name, no process
+   * calls it again. Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`; at the first use `STORE_UNSUPPORTED` on a `SessionProvider` of your own.
    */
   withTitle(generate: TitleFunction): this {
     assertFunction(generate, "The argument of withTitle()");
@@ -356,8 +356,8 @@ export class Session {
 
   /**
    * The visible history from the root to `leafId`, or to the active leaf if that is null or missing. A summary stands for each
-   * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are left out, and `corrupt` of the result lists
-   * their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
+   * compacted range; with `summaries: false` the stored messages do. With `onCorrupt: "skip"`, messages that cannot be read are
+   * left out, and `corrupt` of the result lists their ids. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   getHistory<M extends SessionMessage = HistoryMessage>(
     leafId: string | null | undefined,
@@ -552,10 +552,10 @@ export class Session {
   }
 
   /**
-   * The versions that are kept of a block, or of the entry `key` of one that holds entries, the newest first; the present one
-   * is among them. Each says when it was written, by whom, and in which session, of which messages and tool call it came. Of an
-   * entry, null as content says that it was removed. Errors: `BLOCK_NOT_FOUND`, `PROVIDER_FAILED`; `INVALID_ARGUMENT` where the
-   * block's provider keeps no versions, and for entries without a `key`.
+   * The kept versions of a block, the newest first; the present one is among them. For a block that holds entries, `key` names
+   * the entry. Each version says when, by whom and in which session it was written, and which messages and tool call it comes
+   * from. Null as content means that an entry was removed. Errors: `BLOCK_NOT_FOUND`, `PROVIDER_FAILED`; `INVALID_ARGUMENT` when
+   * the block's provider keeps no versions, and for entries without a `key`.
    */
   async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
     assertText(label, "The label of getBlockHistory()");
@@ -565,7 +565,7 @@ export class Session {
   }
 
   /**
-   * Writes a version of a block, or of the entry `key`, anew: that is a new version, so nothing is lost. Resolves to the block.
+   * Writes an old version of a block, or of the entry `key`, as a new version, so nothing is lost. Resolves to the block.
    * Errors: `VERSION_NOT_FOUND`, `BLOCK_OVER_BUDGET`, those of `getBlockHistory`.
    */
   async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
@@ -577,13 +577,14 @@ export class Session {
   }
 
   /**
-   * Takes back what came of a message: what the model wrote to blocks and entries as it answered it, what was learned from it,
-   * and summaries of it. What others wrote to the same texts later stays; where they changed the same lines, or fields of a
-   * JSON object, `isUndone` is false and the text stays as it is. `messageId` may be of an answer, for a tool's result that
-   * misled the model: then what the answer wrote from there on. The message stays. With `dryRun` nothing is written, and the
-   * result says what would be. The frozen prompt does not change until `refreshSystemPrompt()`; `prepareTurn()` tells of it.
+   * Undoes what a message caused: what the model wrote to blocks and entries while it answered the message, what was learned
+   * from the message, and the summaries of it. Later changes by others to the same texts stay; if they changed the same lines, or
+   * the same fields of a JSON object, `isUndone` is false and the text stays as it is. `messageId` may be a message of an answer,
+   * whose tool's result misled the model: then this undoes what the answer wrote from there on. The message itself stays. With
+   * `dryRun` nothing is written, and the result says what would happen. The frozen prompt does not change until
+   * `refreshSystemPrompt()`; `prepareTurn()` tells the model.
    * Errors: `MESSAGE_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider` of your own; `BLOCK_CONFLICT` or `ENTRY_CONFLICT`
-   * where others never stop writing.
+   * when others never stop writing.
    */
   async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
     assertText(messageId, "The id of revertFrom()");
@@ -643,11 +644,11 @@ export class Session {
   }
 
   /**
-   * What to ask the model with: the frozen prompt, the visible history and the tools. What changed in the blocks since the
-   * prompt was frozen is told once, as a text part behind the user's message. The part is stored: it is the same in every
-   * later turn, so the provider's cache of the prefix holds. The prompt is rendered anew, and the parts go, when that costs
-   * nothing or is due; `refreshed` says why. Call it after the user's message was appended. Repeated for a message, it tells
-   * the same. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`, `CORRUPT_MESSAGE`.
+   * Everything that a request to the model needs: the frozen prompt, the visible history and the tools. The model is told once
+   * what changed in the blocks since the prompt was frozen, in a text part after the user's message. The part is stored: it is
+   * the same in every later turn, so the provider's cache of the prefix holds. When it costs nothing or is due, the prompt is
+   * rendered anew, without these parts; `refreshed` says why. Call it after the user's message was appended. If you repeat the
+   * call for a message, you get the same request. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`, `PROVIDER_FAILED`, `CORRUPT_MESSAGE`.
    */
   async prepareTurn<M extends SessionMessage = HistoryMessage>(
     options: PrepareTurnOptions = {},
@@ -661,10 +662,10 @@ export class Session {
   }
 
   /**
-   * What a request to the model is made of: each tool, block, summary and message with its estimated tokens and why it is
-   * there, and where it stops being the same as the request before. With the id of a user's message: the latest request that
-   * `prepareTurn` made for it, null for none in the last 30 days. Otherwise: the next request, with these options; nothing is
-   * changed. Errors: those of `prepareTurn`.
+   * The pieces of a request to the model: each tool, block, summary and message with its estimated tokens and the reason why it
+   * is there, and where the request begins to differ from the one before. With the id of a user's message, it is the latest
+   * request that `prepareTurn` made for that message, null for none in the last 30 days. Otherwise it is the next request, with
+   * these options. Nothing is changed. Errors: those of `prepareTurn`.
    */
   explainContext(messageId: string): Promise<ContextExplanation | null>;
   explainContext(options?: PrepareTurnOptions): Promise<ContextExplanation>;
@@ -677,7 +678,7 @@ export class Session {
   }
 
   /**
-   * What is kept of the requests that `prepareTurn` made for messages of the active branch in the last 30 days, newest first.
+   * The requests that `prepareTurn` made for messages of the active branch in the last 30 days, newest first: sizes, no texts.
    * A page may hold fewer than `limit`. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`.
    */
   async getTurns(options: TurnPageOptions = {}): Promise<TurnPage> {
@@ -737,7 +738,7 @@ export class Session {
   }
 
   /**
-   * Takes a summary back: the messages under it show again, or an older summary of them. `id` is the compaction's or its
+   * Removes a summary: the messages under it show again, or an older summary of them. `id` is the compaction's or its
    * message's. The frozen prompt does not change. Errors: `COMPACTION_NOT_FOUND`; `STORE_UNSUPPORTED` on a `SessionProvider`
    * of your own.
    */
@@ -747,8 +748,8 @@ export class Session {
   }
 
   /**
-   * Ends the work with a conversation for now: learns what was not learned yet, if `onLearning()` is configured, and waits for the
-   * session's name. The session can still be used, and its store stays open. Listeners are told of what fails. Errors: only
+   * Finishes the work in the background: learns what was not learned yet, if `onLearning()` is configured, and waits for the
+   * session's name. The session can still be used, and its store stays open. Listeners are told if something fails. Errors: only
    * those of the store.
    */
   async close(): Promise<void> {

@@ -1,13 +1,14 @@
 import { foldLabel } from "../model/fold-label.js";
-import { createLoadFinder, type LoadFinder } from "../model/skill-view.js";
+import type { LoadFinder } from "../model/skill-view.js";
 import type { SessionStore } from "../storage/contract.js";
 import type { SkillLog } from "../tools/access.js";
 
 /** Keeps in the store which skills a session loaded and unloaded, so that a restart sees the same history. */
 export function storeSkillLog(session: SessionStore): SkillLog {
   const loadsInMessages = async (): Promise<LoadFinder> => {
-    const finder = createLoadFinder();
     const messages = session.stream({ newestFirst: true, onCorrupt: "skip" });
+    const { createLoadFinder } = await import("../model/skill-view.js");
+    const finder = createLoadFinder();
     for await (const message of messages) finder.look(message);
     return finder;
   };

@@ -16,6 +16,6 @@ export function confined(what: string): StemmaError {
   return new StemmaError(
     "SESSION_OWNED",
     {},
-    `This is confined to one user and does not ${what}: use what it was made of.`,
+    `This store is confined to one user, and cannot ${what}: use the store that it was made of.`,
   );
 }

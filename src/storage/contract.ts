@@ -52,14 +52,14 @@ export interface Store {
   writeTogether(writes: readonly KeptWrite[]): Promise<void>;
   /**
    * Removes every block and entry that is kept for a user, for a key or for a session, with their versions and index rows.
-   * Errors: `USER_REQUIRED` for a user's where there is no user.
+   * Errors: `USER_REQUIRED` for a user's blocks where there is no user.
    */
   deleteMemory(scope: MemoryScope): Promise<Erased>;
   /** One step of removing old versions of the blocks and entries of a scope. Errors: `USER_REQUIRED`. */
   pruneVersions(scope: MemoryScope, request: PruneVersionsRequest): Promise<Pruned>;
   /**
-   * Rewrites the database without what was deleted. Writers wait for it, and it takes as much room again. `pending` where
-   * another connection stands in the way: a later call is to finish. Missing where the store cannot do so.
+   * Rewrites the database without the deleted data. Writers wait meanwhile, and it takes as much room again. `pending` when
+   * another connection stands in the way; a later call finishes. Missing where the store cannot do so.
    * Errors: `STORE_FAILED`, as for a full disk.
    */
   scrub?(options?: ScrubOptions): Promise<Residue>;
@@ -68,32 +68,32 @@ export interface Store {
   /** The store of which it is one user's part. */
   readonly whole?: Store | undefined;
   /**
-   * The same store for one user. What it writes to a session makes it that user's if it was nobody's. Another user's is
-   * not there for the registry (`SESSION_NOT_FOUND`, null, or left out), nor is one of nobody; whatever else is asked of
-   * another user's session fails with `SESSION_OWNED`. Closing it closes the store; it can neither `check` nor `backup`.
+   * The same store for one user. A write to a session that belongs to nobody makes it that user's. For the registry, sessions
+   * of other users and of nobody do not exist (`SESSION_NOT_FOUND`, null, or left out). Every other call on another user's
+   * session fails with `SESSION_OWNED`. Closing it closes the store. It can neither `check` nor `backup`.
    * Errors: `SESSION_OWNED` when it is confined to another user already.
    */
   forUser(userId: string): Store;
   /** Ranked messages of all sessions that match, best first. Errors: `SEARCH_UNAVAILABLE`. */
   search(query: string, request: SearchRequest): Promise<SearchHit[]>;
   /**
-   * Holds every row of every table against the rules of the data model, and the search index against the messages; see
-   * `CheckReport`. With `repair` it mends what it finds, one transaction per session. Missing where
+   * Compares every row of every table with the rules of the data model, and the search index with the messages; see
+   * `CheckReport`. With `repair` it repairs the damage, one transaction per session. Missing where
    * `capabilities.check` is false. Errors: `SESSION_NOT_FOUND`.
    */
   check?(options?: CheckOptions): Promise<CheckReport>;
   /**
    * Copies the whole database to a new file at `path`, readable for its owner only: one state, with every call that resolved
-   * before, whoever writes meanwhile. The copy is checked, then put in place. To restore it is to copy it back.
+   * before, whoever writes meanwhile. The copy is checked, then put in place. To restore it, copy it back.
    * Errors: `FILE_EXISTS`, `STORE_DAMAGED` when the check finds something, `STORE_FAILED`; `STORE_UNSUPPORTED` where there is
    * no file; `SESSION_OWNED` on a store of one user.
    */
   backup(path: string, options?: BackupOptions): Promise<BackupReport>;
-  /** Is told of what sessions on the store do: their turns and compactions. */
+  /** Hears of the turns and compactions of sessions on the store. */
   readonly observer?: Observer | undefined;
-  /** Puts another connection in the place of the one that further statements run on. Missing where a store has none of its own. */
+  /** Replaces the connection on which further statements run. Missing where a store has none of its own. */
   observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
-  /** What orders the calls of stores on one client. Missing where two stores have none in common. */
+  /** Orders the calls of all stores on one client. Missing where stores share no client. */
   readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;
@@ -109,7 +109,7 @@ export interface StoreCapabilities {
   readonly embeddings: boolean;
   /** Several statements can be made one atomic write. False only for a bare `sql` object. */
   readonly transactions: boolean;
-  /** What is written outlives the process. */
+  /** Data outlives the process. */
   readonly durable: boolean;
   /** `check` is there. */
   readonly check: boolean;

@@ -49,12 +49,12 @@ export function assertScope(scope: unknown): asserts scope is BlockScope {
   if (scope === "session" || scope === "user") return;
   if (typeof scope === "object" && scope !== null && "key" in scope)
     return assertScopeName(scope.key, "The key of a scope");
-  throw new StemmaError("INVALID_ARGUMENT", {}, 'A scope is "session", "user" or { key: "…" }.');
+  throw new StemmaError("INVALID_ARGUMENT", {}, 'A scope must be "session", "user" or { key: "…" }.');
 }
 
 function assertScopeName(name: unknown, what: string): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, `${what} is a text of 1 to ${MAX_NAME} characters.`);
+    throw new StemmaError("INVALID_ARGUMENT", {}, `${what} must be a text of 1 to ${MAX_NAME} characters.`);
   }
   assertStorableText(name, what);
 }

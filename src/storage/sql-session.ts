@@ -51,7 +51,9 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const shared = () => append(sql, id, encoded, parent, summaryIds, options);
       const isPlain = summaryIds.length === 0 && options.expectedLeaf === undefined;
       const result = await (isPlain && native?.mayAppend(encoded, parent)
-        ? writeOne(() => withStored(sql, native.append(id, encoded, parent, userId), id, encoded))
+        ? writeOne(function* () {
+            return yield* withStored(sql, id, encoded, yield* native.append(id, encoded, parent, userId));
+          })
         : write(options.measured === true ? () => measured(shared(), isSome, sizeNow) : shared, "idempotent"));
       return appendResult(encoded, result);
     },

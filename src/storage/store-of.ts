@@ -1,7 +1,8 @@
 import { StemmaError } from "../errors.js";
 import { type Queue, queueOf } from "../queue.js";
+import { agentStore } from "./agent-store.js";
 import type { Store } from "./contract.js";
-import { agentStore, isSqlHost } from "./sqlite/agent-sql.js";
+import { isSqlHost } from "./sqlite/sql-host.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {

@@ -37,11 +37,10 @@ export function assertStudioOptions(options: StudioOptions): void {
   if (onError !== undefined) assertFunction(onError, "onError");
   if (basePath !== undefined) assertText(basePath, "basePath");
   if (basePath !== undefined && !/^\/[\w\-./~]*$/.test(basePath)) {
-    const message =
-      "basePath is a path as it stands in URLs: it begins with / and holds letters, digits and - . _ ~ /.";
+    const message = "basePath must be a path as in URLs: it begins with / and holds letters, digits and - . _ ~ /.";
     throw new StemmaError("INVALID_ARGUMENT", { basePath }, message);
   }
   if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === "string"))) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "hosts is an array of texts, as localhost:4984.");
+    throw new StemmaError("INVALID_ARGUMENT", {}, "hosts must be an array of texts, such as localhost:4984.");
   }
 }

@@ -122,7 +122,7 @@ export interface ConformanceReport {
 
 /**
  * Registers the conformance suite for a store: every promise that is the same on all stores, one case each, on a store of
- * its own. Cases that need what the store lacks are skipped and say why.
+ * its own. Cases that need something that the store lacks are skipped, and say why. Errors: those of the test runner.
  */
 export function describeStore(target: StoreTarget, runner: TestRunner): ConformanceReport {
   const { describe, it, log = console.log } = runner;

@@ -69,6 +69,23 @@ export const fidelity = defineTopic("fidelity", (it) => {
     ]);
   });
 
+  it("gives back a message that may be changed, and given again", async ({ session }) => {
+    const first = (await session.appendMessage(message("a"))).message;
+    first.parts[0] = { type: "text", text: "changed" };
+    expect(await session.getHistory()).toEqual([message("a")]);
+    await session.appendMessage({ ...first, id: "b" });
+    const compaction = await session.addCompaction("a summary", "a", "a");
+    const [summary] = await session.getHistory();
+    const { inserted, message: given } = await session.appendMessage(summary);
+    expect([inserted, given.id]).toEqual([false, `compaction_${compaction.id}`]);
+    given.id = "c";
+    await session.appendMessage(given);
+    expect((await session.getHistory()).slice(1)).toEqual([
+      { ...first, id: "b" },
+      { ...summary, id: "c" },
+    ]);
+  });
+
   it("refuses a message that JSON makes something else of, or cannot write, and keeps the session readable", async ({
     session,
   }) => {

@@ -65,7 +65,7 @@ describe("stemma copy", () => {
     writeFileSync(at("u.jsonl"), `${JSON.stringify(lines[0])}\n${JSON.stringify(message("x", null))}`);
     await ok("--db", at("to.db"), "import", at("u.jsonl"));
     const { code, err } = await run(["copy", at("from.db"), at("to.db")]);
-    expect([code, err]).toEqual([1, expect.stringContaining("session s: The target holds something else")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("session s: The target holds other data")]);
     expect(await run(["copy", at("none.db"), at("to.db")])).toMatchObject({
       code: 1,
       err: expect.stringContaining("There is no database or file"),

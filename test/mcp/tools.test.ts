@@ -60,7 +60,9 @@ describe("the tools of the MCP server", () => {
     expect(paged).toEqual(all.results);
     expect(new Set(paged.map(({ id }) => id)).size).toBe(8);
     const { nextCursor } = await call<Results>(client, "search", { query: "tea", limit: 3 });
-    expect(await failureOf(client, "search", { query: "buy", cursor: nextCursor })).toContain("not of this call");
+    expect(await failureOf(client, "search", { query: "buy", cursor: nextCursor })).toContain(
+      "belongs to another call",
+    );
   });
 
   it("search narrows by role and time", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
+import { type PostgresSource, postgres } from "../../src/postgres.js";
 import { describeStore } from "../describe-store.js";
-import { type OpenDatabase, openClient, openPostgresJs, openWrapped } from "./databases.js";
+import { type OpenDatabase, openClient, openPool, openPostgresJs, openWrapped } from "./databases.js";
 import { describeServer } from "./server.js";
 import { postgresTarget } from "./target.js";
 
@@ -9,12 +10,13 @@ const OF_CONNECTIONS = ["messages", "branches", "concurrency", "order", "isolati
 
 describeServer("a server", (server) => {
   // Only postgres.js has a connection for each of several cases.
-  for (const [name, open, topics] of [
-    ["postgres.js", openPostgresJs, undefined],
-    ["a connection with execute(text, values)", openWrapped("execute"), undefined],
+  for (const [name, open, topics, options] of [
+    ["postgres.js", openPostgresJs, undefined, {}],
+    ["a connection with execute(text, values)", openWrapped("execute"), undefined, {}],
     // Through the same code as the one before, and as the pool.
-    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS],
-    ["one connection of pg", openClient, OF_CONNECTIONS],
+    ["a connection with query(text, values)", openWrapped("query"), OF_CONNECTIONS, {}],
+    ["one connection of pg", openClient, OF_CONNECTIONS, {}],
+    ["a pool of pg with prepared statements", openPool, OF_CONNECTIONS, { prepare: true }],
   ] as const) {
     describe(name, () => {
       let database: OpenDatabase;
@@ -22,10 +24,11 @@ describeServer("a server", (server) => {
         database = await open(server.url);
       });
       afterAll(() => database?.close(), 60_000);
+      const openStore = (source: PostgresSource, schema: string) => postgres(source, { schema, ...options });
       describeStore(
         "postgres-clients",
-        postgresTarget(name, () => database),
-        { topics, concurrent: open === openPostgresJs },
+        postgresTarget(name, () => database, { openStore }),
+        { topics, concurrent: open === openPostgresJs || open === openPool },
       );
     });
   }

@@ -18,6 +18,29 @@ const OF_STATEMENTS = ["concurrency", "forks", "embeddings"];
 const unprepared = (url: string) => openPostgresJs(url, { prepare: false });
 
 describePooler("behind PgBouncer in transaction mode", (pooler) => {
+  it("prepared statements that PgBouncer does not know again are given up, and no append is lost or stored twice", async () => {
+    const schema = "prepared_behind_pgbouncer";
+    const clients = Array.from({ length: 8 }, () => openPool(pooler.url));
+    try {
+      const ids = await Promise.all(
+        clients.map(async ({ source }, client) => {
+          const session = Session.create(postgres(source, { schema, prepare: true })).forSession("one");
+          const own = Array.from({ length: 10 }, (_, n) => `${client}-${n}`);
+          for (const id of own) await session.appendMessage(textMessage(id));
+          return own;
+        }),
+      );
+      const session = Session.create(postgres(pooler.url, { schema })).forSession("one");
+      const history = (await session.getHistory()).map(({ id }) => id);
+      expect([...history].sort()).toEqual(ids.flat().sort());
+      for (const own of ids) expect(history.filter((id) => own.includes(id))).toEqual(own);
+    } finally {
+      await Promise.all(clients.map((client) => client.close()));
+      await onEachConnection(pooler.url, "DEALLOCATE ALL");
+      await pooler.server.query(pooler.server.url, `DROP SCHEMA ${schema} CASCADE`);
+    }
+  });
+
   for (const [name, open, topics] of [
     ["a pool of pg behind PgBouncer", openPool, [...OF_POOLERS, ...OF_STATEMENTS]],
     ["postgres.js behind PgBouncer", unprepared, OF_POOLERS],

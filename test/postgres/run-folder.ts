@@ -1,9 +1,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SharedServer } from "./shared-server.js";
 
 const VARIABLE = "STEMMA_TEST_RUN";
+
+/** What is written down in the folder of a server that serves the whole run. */
+export interface SharedServer {
+  readonly port: number;
+  readonly pid: number;
+  readonly folder: string;
+}
 
 /** A folder that all processes of one test run share. */
 export function runFolder(): string {

@@ -1,14 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Engine, type Server, startServer } from "./engines.js";
-import { runFolder } from "./run-folder.js";
-
-/** What is written down of a server that serves a whole run. */
-export interface SharedServer {
-  readonly port: number;
-  readonly pid: number;
-  readonly folder: string;
-}
+import { runFolder, type SharedServer } from "./run-folder.js";
 
 /** The one server of an engine that all files of a run share: the first that asks starts it, the end of the run stops it. */
 export async function sharedServer(engine: Engine): Promise<Pick<Server, "urlFor">> {

@@ -52,6 +52,16 @@ describe.each([
     expect(await session.getMessage("f")).toBeNull();
   });
 
+  it("keeps what it was given, whatever the caller does with what it gets back", async () => {
+    const session = Session.create(create());
+    const { message } = await session.appendMessage(textMessage("a"));
+    const edited = await session.editMessage("a", textMessage("b"));
+    message.parts.length = 0;
+    edited.message.parts.length = 0;
+    expect(await session.getMessage("a")).toEqual(textMessage("a"));
+    expect(await session.getMessage("b")).toEqual(textMessage("b"));
+  });
+
   it("edits, deletes and clears", async () => {
     const session = Session.create(create());
     await session.appendAll([textMessage("a"), textMessage("b"), textMessage("c")]);

@@ -1,7 +1,6 @@
 import Database from "better-sqlite3";
 import { afterEach, expect, it, vi } from "vitest";
 import { Session } from "../../src/session.js";
-import { sqlite } from "../../src/sqlite.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 
 // Which modules a runtime has; what each does with a database is for the conformance suite.
@@ -17,6 +16,12 @@ vi.mock("node:module", async (original) => ({
 
 afterEach(() => modules.clear());
 
+// As in a process that starts now: a process looks for its engine once.
+async function startProcess() {
+  vi.resetModules();
+  return (await import("../../src/sqlite.js")).sqlite;
+}
+
 it.skipIf(isStandIn)(
   "takes better-sqlite3 first, and node:sqlite where that is not there or does not load",
   async () => {
@@ -29,21 +34,31 @@ it.skipIf(isStandIn)(
         }
       };
     modules.set("node:sqlite", { DatabaseSync: engine("node:sqlite") });
+    const sqlite = await startProcess();
     const session = Session.create(sqlite(":memory:"));
     await session.appendMessage({ id: "a", role: "user", parts: [] });
     expect(opened).toEqual(["node:sqlite :memory:"]);
     modules.set("better-sqlite3", engine("better-sqlite3"));
-    await sqlite(":memory:").migrate();
+    await (await startProcess())(":memory:").migrate();
     expect(opened.at(-1)).toBe("better-sqlite3 :memory:");
     modules.set("better-sqlite3", () => {
       throw new Error("compiled against another version of Node");
     });
-    await sqlite(":memory:").migrate();
+    await (await startProcess())(":memory:").migrate();
     expect(opened.at(-1)).toBe("node:sqlite :memory:");
   },
 );
 
-it("says what to install where there is no engine", () => {
+it.skipIf(isStandIn)("looks for the engine once in a process", async () => {
+  modules.set("better-sqlite3", Database);
+  const sqlite = await startProcess();
+  await sqlite(":memory:").migrate();
+  modules.clear();
+  await sqlite(":memory:").migrate();
+});
+
+it("says what to install where there is no engine", async () => {
+  const sqlite = await startProcess();
   let thrown: unknown;
   try {
     sqlite(":memory:");

@@ -14,6 +14,8 @@ export default defineConfig({
   outDir: "dist",
   cleanUrls: true,
   lastUpdated: false,
+  // Markdown has no table without a head: `| | |` begins one whose columns need no names.
+  head: [["style", {}, ".vp-doc thead:not(:has(th:not(:empty))) { display: none; }"]],
   themeConfig: {
     nav: [
       { text: "Guide", link: "/getting-started" },

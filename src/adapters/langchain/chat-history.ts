@@ -11,8 +11,8 @@ import { ItemHistory } from "../item-history.js";
 import { langchainItems } from "./codec.js";
 
 /**
- * The session as a chat message history of LangChain. `getMessages` gives back what was added, as JSON keeps it, and of messages
- * that others wrote those that say the same, each call with its result. Where a summary stands in the session's
+ * The session as a chat message history of LangChain. `getMessages` gives back what was added, as JSON keeps it. For messages
+ * of other programs it gives messages with the same content, each call with its result. Where a summary stands in the session's
  * history, it is an AI message. Every call is all or nothing, and fails as the session's own do: also with `STORE_UNSUPPORTED`
  * on a session of a `SessionProvider`.
  */

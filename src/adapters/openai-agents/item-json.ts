@@ -10,7 +10,7 @@ const OBJECT = "$object";
 export function toItemJson(item: unknown): JsonObject {
   const json = encode(item, new Set());
   if (isJsonObject(json)) return json;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `An item is an object; got ${kindOf(item)}.`);
+  throw new StemmaError("INVALID_ARGUMENT", {}, `An item must be an object; got ${kindOf(item)}.`);
 }
 
 /** The item of `toItemJson`, as a copy of its own. */

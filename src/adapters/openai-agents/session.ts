@@ -36,7 +36,7 @@ export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
     getSessionId: async () => session.id,
     async getItems(limit) {
       if (limit !== undefined && !Number.isInteger(limit)) {
-        throw new StemmaError("INVALID_ARGUMENT", { limit }, "The limit of getItems() is a whole number.");
+        throw new StemmaError("INVALID_ARGUMENT", { limit }, "The limit of getItems() must be a whole number.");
       }
       return (await history.read(limit)).map(itemOf);
     },

@@ -13,7 +13,7 @@ import { toItemJson } from "./item-json.js";
  */
 export async function applyTransaction(history: ItemHistory, args: SessionHistoryTransactionArgs): Promise<void> {
   const { operationId } = args;
-  if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId is a text");
+  if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text");
   const transaction = toItemJson(args.transaction);
   const append = itemsIn(transaction, "append_items", "items");
   const expected = itemsIn(transaction, "replace_suffix", "expectedSuffix");

@@ -111,5 +111,5 @@ function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
-  throw new StemmaError("INVALID_ARGUMENT", { limit: given }, "limit is a whole number above 0.");
+  throw new StemmaError("INVALID_ARGUMENT", { limit: given }, "limit must be a whole number above 0.");
 }

@@ -6,7 +6,7 @@ import { replayed, streamOf } from "../message/replay.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
 import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
-import { place } from "./place.js";
+import { placeSubmission } from "./place-submission.js";
 import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
 
@@ -67,7 +67,7 @@ export async function receiveSubmission(
   const held = await runs.claim(state, { lease, whenBusy, signal });
   try {
     const sessionTools = (await session.tools()) as ToolSet;
-    const placed = await place(session, submission, { ...sessionTools, ...tools });
+    const placed = await placeSubmission(session, submission, { ...sessionTools, ...tools });
     if (placed.kind !== "answer") {
       await runs.release(held, "completed");
       const stream = placed.kind === "replay" ? replayed(placed.message) : nothing(placed.answerId);

@@ -43,7 +43,10 @@ export type MemoryCommand =
   | ({ readonly command: "delete" } & DeleteCommand)
   | ({ readonly command: "rename" } & RenameCommand);
 
-/** Each method carries out a command and resolves to what the model is told. A command that is refused is an error. */
+/**
+ * Each method carries out a command, and resolves to the text that the model is told. A refused command changes nothing.
+ * Errors: `MEMORY_REFUSED`, `INVALID_ARGUMENT`, `INVALID_TEXT`, `USER_REQUIRED`, those of the store.
+ */
 export interface MemoryHandlers {
   view(command: ViewCommand, call?: ToolCallOptions): Promise<string>;
   create(command: CreateCommand, call?: ToolCallOptions): Promise<string>;

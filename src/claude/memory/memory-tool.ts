@@ -12,14 +12,15 @@ import { refused } from "./refused.js";
 import { insertLines, numberedLines, replaceOnce } from "./text.js";
 
 export interface MemoryToolOptions {
-  /** The label of the entries that the files are. Default: "memories". */
+  /** The label of the entries in which the files are kept. Default: "memories". */
   label?: string | undefined;
-  /** Whose the files are. Default: the session's. */
+  /** Who owns the files. Default: the session. */
   scope?: BlockScope | undefined;
 }
 
-/** The handlers, and the function that calls the one that a command names. */
+/** The handlers, and a function that calls the handler of a command. */
 export interface MemoryTool extends MemoryHandlers {
+  /** Calls the handler that the command names. Errors: those of the handlers. */
   execute(command: MemoryCommand, call?: ToolCallOptions): Promise<string>;
 }
 

@@ -20,6 +20,6 @@ export function lastPart(id: string): string {
 
 function encoded(part: unknown, name: string): string {
   assertText(part, `The ${name} of a transcript`);
-  if (part === "") throw new StemmaError("INVALID_ARGUMENT", {}, `The ${name} of a transcript is not empty.`);
+  if (part === "") throw new StemmaError("INVALID_ARGUMENT", {}, `The ${name} of a transcript must not be empty.`);
   return encodeURIComponent(part.toWellFormed());
 }

@@ -11,8 +11,8 @@ import { createSummarizer, type Summarizer } from "../summarizer.js";
 import { chatBlocks } from "./chat-blocks.js";
 import type { ChatOptions } from "./chat-options.js";
 import { takeOverMemory } from "./earlier-memory.js";
-import { offlineResponder } from "./offline.js";
-import { offlineLearning } from "./offline-learning.js";
+import { offlineLearning } from "./offline/learning.js";
+import { offlineResponder } from "./offline/responder.js";
 
 /** Marks the sessions that the chat goes on with by itself. */
 const SOURCE = "chat";

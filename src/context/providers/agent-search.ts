@@ -67,7 +67,7 @@ export class AgentSearchProvider implements SearchProvider {
     this.#label = takeLabel(this.#ownLabel, this.#label, label);
   }
 
-  /** `42 entries indexed.`, or null when there is none. */
+  /** `42 entries indexed.`, or null when there is none. Errors: `USER_REQUIRED`, those of the store. */
   async get(): Promise<string | null> {
     const count = await this.#entries.count(this.#scope);
     return count === 0 ? null : `${count} ${count === 1 ? "entry" : "entries"} indexed.`;
@@ -75,9 +75,10 @@ export class AgentSearchProvider implements SearchProvider {
 
   /**
    * The ten best entries, each as `[key]`, a line break and its content, a blank line between them; null when none
-   * matches. The best one is whole; of the others those that do not fit 2,000 estimated tokens together are shown by an
-   * excerpt, and left out and counted when not even that fits. A line of an entry that could pass for the head of another
-   * one gets a backslash in front; a key that could be misread stands as JSON.
+   * matches. The best one is whole. All together have at most about 2,000 estimated tokens: the others are cut to an excerpt, and
+   * those that still do not fit are only counted. A line of an entry that could pass for the head of another one gets a
+   * backslash in front; a key that could be misread is shown as JSON. Errors: `SEARCH_UNAVAILABLE`, `USER_REQUIRED`, those of
+   * the store.
    */
   async search(query: string): Promise<string | null> {
     const [found, { showEntries }] = await Promise.all([
@@ -93,12 +94,12 @@ export class AgentSearchProvider implements SearchProvider {
     await this.#entries.set(this.#scope, { key, content }, options);
   }
 
-  /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. */
+  /** Removes an entry. Its versions stay, unless `keepVersions` is 0. An unknown key does nothing. Errors: those of the store. */
   async delete(key: string, options: VersionOptions = {}): Promise<void> {
     await this.#entries.delete(this.#scope, key, options);
   }
 
-  /** The versions that are kept of an entry, the newest first; the present one is among them. */
+  /** The versions that are kept of an entry, the newest first; the present one is among them. Errors: those of the store. */
   async versions(key: string): Promise<StoredVersion[]> {
     return this.#entries.versions(this.#scope, key);
   }

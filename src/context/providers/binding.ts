@@ -72,7 +72,7 @@ export function takeLabel(own: string | undefined, present: string | undefined, 
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` unless the value can name something in a store. */
 export function assertName(value: unknown, what: string): asserts value is string {
   if (typeof value !== "string" || value === "") {
-    throw new StemmaError("INVALID_ARGUMENT", { what }, `${what} is a text that is not empty.`);
+    throw new StemmaError("INVALID_ARGUMENT", { what }, `${what} must be a text that is not empty.`);
   }
   assertStorableText(value, what);
 }

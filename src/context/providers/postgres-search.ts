@@ -13,17 +13,17 @@ export class PostgresSearchProvider extends AgentSearchProvider {
     super(postgresStoreOf(client), label);
   }
 
-  /** As `AgentSearchProvider` gives it, but `No results found.` where no entry matches. */
+  /** As `AgentSearchProvider.search`, with its errors, but `No results found.` when no entry matches. */
   override async search(query: string): Promise<string | null> {
     return (await super.search(query)) ?? (query.trim() === "" ? null : "No results found.");
   }
 
-  /** Itself: the label alone names the entries. */
+  /** The provider itself, because the label alone names the entries. Errors: none. */
   override forSession(_sessionId: string): this {
     return this;
   }
 
-  /** The same. */
+  /** The provider itself, for the same reason. Errors: none. */
   override forUser(_userId: string): this {
     return this;
   }

@@ -44,7 +44,7 @@ export class R2SkillProvider implements SkillProvider {
     this.#keys = options.keys ? new Set(options.keys) : null;
   }
 
-  /** `- key: description`, one line each; null when there is none. */
+  /** `- key: description`, one line each; null when there is none. Errors: those of the bucket. */
   async get(): Promise<string | null> {
     const skills: ListedSkill[] = [];
     let cursor: string | undefined;
@@ -60,7 +60,7 @@ export class R2SkillProvider implements SkillProvider {
     return skillListing(skills);
   }
 
-  /** The whole document; null when there is none under this key, or the key is not allowed. */
+  /** The whole document; null when there is none under this key, or the key is not allowed. Errors: those of the bucket. */
   async load(key: string): Promise<string | null> {
     if (!this.#allows(key)) return null;
     const object = await this.#bucket.get(this.#prefix + key);
@@ -71,7 +71,7 @@ export class R2SkillProvider implements SkillProvider {
   async set(key: string, content: string, description?: string): Promise<void> {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {
-      const message = `The key "${key}" is not one of those that may be written here: ${[...(this.#keys ?? [])].join(", ")}.`;
+      const message = `The key "${key}" may not be written here. Allowed are: ${[...(this.#keys ?? [])].join(", ")}.`;
       throw new StemmaError("INVALID_ARGUMENT", { key }, message);
     }
     const before = await this.#bucket.head(this.#prefix + key);

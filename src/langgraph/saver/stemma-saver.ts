@@ -53,7 +53,7 @@ export class StemmaSaver extends BaseCheckpointSaver {
       throw new StemmaError("STORE_UNSUPPORTED", {}, message);
     }
     if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep is a whole number from 1 on, or is left out.");
+      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep must be a whole number from 1 on, or left out.");
     }
     this.#store = store;
     this.#reader = new CheckpointReader(store, this.serde, (current) => this.getNextVersion(current));
@@ -99,12 +99,12 @@ export class StemmaSaver extends BaseCheckpointSaver {
     await addWrites(this.#store.records, this.serde, place, id, { writes, taskId, path: taskPath });
   }
 
-  /** Deletes a thread with its session: checkpoints, messages, blocks and entries. */
+  /** Deletes a thread with its session: checkpoints, messages, blocks and entries. Errors: those of the store. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.#store.sessions.delete(placeOf({ thread_id: threadId }).threadId);
   }
 
-  /** What delta channels are made of; see LangGraph's `BaseCheckpointSaver`. Reads of each checkpoint only what it needs. */
+  /** The writes that delta channels are made of; see LangGraph's `BaseCheckpointSaver`. Reads of each checkpoint only what it needs. Errors: those of the store. */
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];

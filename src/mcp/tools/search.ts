@@ -91,12 +91,12 @@ async function describe({ store }: McpScope, hit: SearchHit) {
 async function sessionIdOf(scope: McpScope, id: string): Promise<string> {
   const ref = parseId(id);
   if (ref.kind === "session") return (await findSession(scope, ref.session)).id;
-  throw new StemmaError("INVALID_ARGUMENT", {}, "session is the id of a conversation: session/…");
+  throw new StemmaError("INVALID_ARGUMENT", {}, "session must be the id of a conversation: session/…");
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text).getTime();
   if (!Number.isNaN(time)) return time;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `${name} is an ISO time, as 2026-01-31T14:05Z.`);
+  throw new StemmaError("INVALID_ARGUMENT", {}, `${name} must be an ISO time, as 2026-01-31T14:05Z.`);
 }

@@ -51,7 +51,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
     const { prefix = "session:", ttlSeconds } = options;
     if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { ttlSeconds }, "ttlSeconds is a whole number above 0.");
+      throw new StemmaError("INVALID_ARGUMENT", { ttlSeconds }, "ttlSeconds must be a whole number above 0.");
     }
     this.#prefix = prefix;
     this.#ttl = String(ttlSeconds ?? 0);
@@ -119,7 +119,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     return [...ids];
   }
 
-  /** Ends the connection that a URL opened; a client that was given stays open. */
+  /** Ends the connection that a URL opened; a client that was given stays open. Errors: those of the client. */
   async close(): Promise<void> {
     if (this.#owned) await (await this.#commands)?.close();
   }

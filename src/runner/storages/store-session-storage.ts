@@ -73,7 +73,7 @@ export class StoreSessionStorage implements StoreBackedStorage {
     return sessions.map(({ id }) => id);
   }
 
-  /** Closes the store, if it was opened. */
+  /** Closes the store, if it was opened. Errors: those of the store. */
   async close(): Promise<void> {
     await (await this.#store)?.close();
   }

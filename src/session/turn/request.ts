@@ -73,14 +73,14 @@ export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: st
   assertOptionalId(messageId, `The messageId of ${method} is the id of a message, or null for the last one`);
   // Infinity is a number of milliseconds, too.
   if (cacheTtl !== undefined && !(typeof cacheTtl === "number" && cacheTtl >= 0)) {
-    throw invalid(`The cacheTtl of ${method} is a number of milliseconds, 0 or more.`);
+    throw invalid(`The cacheTtl of ${method} must be a number of milliseconds, 0 or more.`);
   }
   assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
   if (recall === undefined) return;
   assertOptions(recall, "recall");
   if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
   if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
-    throw invalid("The maxTokens of recall is a number of tokens above 0.");
+    throw invalid("The maxTokens of recall must be a number of tokens above 0.");
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CheckReport } from "./check.js";
 
 export interface BackupOptions {
-  /** Check the copy before it is put in place. Default true. With false, damage is copied without a word. */
+  /** Check the copy before it is put in place. Default true. With false, damage is copied, too, without an error. */
   readonly check?: boolean | undefined;
 }
 

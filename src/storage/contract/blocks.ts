@@ -1,18 +1,18 @@
 import type { StoredVersion, VersionOptions } from "./versions.js";
 
-/** Whose a block is: the session's, its user's in all sessions of the user, or that of all who name this key. */
+/** Who owns a block: the session, its user in all of the user's sessions, or everyone who names this key. */
 export type BlockScope = "session" | "user" | { readonly key: string };
 
 /**
  * Names a block: a session's own ("" is the unnamed session, whose blocks are also the shared ones), or its frozen prompt.
- * Two keys of one scope are the same block only if kind, label, and whose it is are equal.
+ * Two keys name the same block only if kind, label and owner are equal.
  */
 export interface BlockKey {
   /** The session that it is used in; with another scope than the session's, "" stands for none. */
   readonly sessionId: string;
   readonly kind: "block" | "prompt";
   readonly label: string;
-  /** Default: the session's. The user is the one that the store is confined to (`Store.forUser`), else the session's. */
+  /** Default: the session. The user is the one that the store is confined to (`Store.forUser`), else that of the session. */
   readonly scope?: BlockScope | undefined;
   /**
    * Not part of the name: the label under which `agents` kept this block, which is read until the key is written. By default
@@ -43,7 +43,7 @@ export interface ReplaceBlockOptions extends VersionOptions {
 
 /** How a block or an entry is appended to. */
 export interface AppendTextOptions extends VersionOptions {
-  /** The largest content that may come of it, in estimated tokens. */
+  /** The largest content that may result, in estimated tokens. */
   readonly maxTokens: number;
 }
 
@@ -60,13 +60,13 @@ export interface BlockStore {
   list(scope: MemoryScope): Promise<ListedBlock[]>;
   /** The users, or the keys, that have blocks or entries, removed ones among them, in the order of their UTF-8 bytes. One user's store knows only that user. */
   owners(kind: "user" | "key", options?: ListOptions): Promise<string[]>;
-  /** The versions that are kept, the newest first; the present one is among them. A prompt has none but that. */
+  /** The versions that are kept, the newest first; the present one is among them. A prompt has only the present one. */
   versions(key: BlockKey): Promise<StoredVersion[]>;
   /** Brings along versions that were kept elsewhere. One whose number is known stays as it is. */
   importVersions(key: BlockKey, versions: readonly StoredVersion[]): Promise<void>;
 }
 
-/** Names all that is kept for a session, for its user or for a key, as `BlockKey` names one block. */
+/** Names everything that is kept for a session, for its user or for a key, as `BlockKey` names one block. */
 export type MemoryScope = Pick<BlockKey, "sessionId" | "scope">;
 
 export interface ListedBlock extends StoredBlock {
@@ -94,15 +94,15 @@ export interface StoredEntry {
   key: string;
   content: string;
   /**
-   * What `JSON.stringify` keeps of any value, for programs. It is not searched, and has no versions. An entry with a value is
-   * found by its content, one without by the words of its key too.
+   * Any value, as `JSON.stringify` keeps it, for programs. It is not searched, and has no versions. An entry with a value is
+   * found by its content; an entry without one is also found by the words of its key.
    */
   value?: unknown;
 }
 
 /** How an entry is written or deleted. */
 export interface WriteEntryOptions extends VersionOptions {
-  /** What the entry says now: nothing is written where it says something else. Null stands for no entry. Default: anything. */
+  /** The present content: if the entry has another one, nothing is written. Null stands for no entry. Default: any. */
   readonly expectedContent?: string | null | undefined;
   /** ISO time, for a copy of an entry from elsewhere that is not there yet. Default: now. */
   readonly createdAt?: string | undefined;
@@ -150,7 +150,7 @@ export interface EntryStore {
    */
   append(scope: EntryScope, entry: StoredEntry, options: AppendTextOptions): Promise<StoredEntry>;
   /**
-   * Removes an entry. That is a version of it too, so that it can be written again; with `keepVersions: 0` nothing stays.
+   * Removes an entry. The removal is a version, too, so that the entry can be restored; with `keepVersions: 0` nothing stays.
    * Errors: `ENTRY_CONFLICT`.
    */
   delete(scope: EntryScope, key: string, options?: WriteEntryOptions): Promise<void>;

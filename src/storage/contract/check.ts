@@ -1,12 +1,12 @@
 export interface CheckOptions {
-  /** Mend what can be mended. Default false: nothing is written. */
+  /** Repair what can be repaired. Default false: nothing is written. */
   repair?: boolean | undefined;
   /** Only this session. Default: all of them, and what belongs to none. */
   sessionId?: string | undefined;
 }
 
 export interface CheckReport {
-  /** True when nothing is damaged, or nothing any more. */
+  /** True if nothing is damaged, or if all damage was repaired. */
   ok: boolean;
   /** How many rows of each table were looked at. */
   checked: Record<string, number>;

@@ -23,7 +23,7 @@ export interface RowCounts {
   readonly indexed: number;
 }
 
-/** What a deletion removed, and what is left of it, read back in the same transaction. */
+/** The rows that a deletion removed, and those that are left, read back in the same transaction. */
 export interface Erased {
   readonly deleted: RowCounts;
   /** All 0, unless the store is damaged. */

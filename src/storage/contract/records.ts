@@ -1,17 +1,17 @@
 /** Names a collection of records. */
 export interface RecordScope {
-  /** Whose they are: they go when the session is deleted. "" for those of no session. */
+  /** The session that they belong to: they are deleted with it. "" for records of no session. */
   readonly sessionId: string;
-  /** What they are for, as "runs" or "checkpoints". */
+  /** Their purpose, such as "runs" or "checkpoints". */
   readonly label: string;
 }
 
 export interface StoredRecord {
   readonly key: string;
   readonly value: Uint8Array;
-  /** A whole number above 0 that says nothing but this: no other version of the key has it. */
+  /** A whole number above 0. No other version of the key has it; it has no other meaning. */
   readonly version: number;
-  /** Milliseconds since 1970 at which it goes; null for never. */
+  /** When it expires, in milliseconds since 1970; null for never. */
   readonly expiresAt: number | null;
 }
 
@@ -36,8 +36,8 @@ export interface ListRecordsOptions {
 }
 
 /**
- * Bytes by scope and key, for what runs beside the messages: answers in progress, leases, checkpoints of other programs. A
- * record whose time has come is no longer there, whenever its row goes. Keys are in the order of their UTF-8 bytes, or in the opposite one.
+ * Bytes by scope and key, for programs that run beside the messages: answers in progress, leases, checkpoints of other
+ * programs. An expired record cannot be read, even before its row is removed. Keys are in the order of their UTF-8 bytes, or in the opposite one.
  */
 export interface RecordStore {
   get(scope: RecordScope, key: string): Promise<StoredRecord | null>;

@@ -5,7 +5,7 @@ import type { NewSession } from "./sessions.js";
 import type { RememberedVersion } from "./versions.js";
 
 /**
- * One session of a store: its messages, what is read of them, its compactions and its loaded skills. A session exists from
+ * One session of a store: its messages and reads of them, its compactions and its loaded skills. A session exists from
  * its first write on; reading one that does not gives nothing. Every writing call is all or nothing.
  */
 export interface SessionStore {
@@ -16,10 +16,10 @@ export interface SessionStore {
 
   /**
    * Attaches `messages` as one chain below `parent`; the last one inserted becomes the active leaf. A known id stays
-   * where and as it is, and the chain goes on from it. Summaries of this session are passed over. A call that inserts
+   * where and as it is, and the chain goes on from it. Summaries of this session are skipped. A call that inserts
    * nothing changes nothing.
-   * Errors: `PARENT_NOT_FOUND`, `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`; `LEAF_MOVED` where it would insert
-   * something and `expectedLeaf` does not hold.
+   * Errors: `PARENT_NOT_FOUND`, `INVALID_MESSAGE`, `INVALID_TEXT`, `MESSAGE_TOO_LARGE`; `LEAF_MOVED` when it would insert
+   * something and the active leaf is not `expectedLeaf`.
    */
   append(
     messages: readonly SessionMessage[],
@@ -30,7 +30,7 @@ export interface SessionStore {
   appendSibling(id: string, message: SessionMessage): Promise<AppendResult>;
   /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
   update(message: SessionMessage): Promise<void>;
-  /** Updates a known id in place, else appends below `parent`. A summary of this session is passed over. Errors: as for `append`. */
+  /** Updates a known id in place, else appends below `parent`. A summary of this session is skipped. Errors: as for `append`. */
   upsert(message: SessionMessage, parent?: ParentRef, options?: MeasureOptions): Promise<UpsertResult>;
   /** Removes messages; children move to the parent, compactions shrink, a deleted leaf moves to its parent. Unknown ids are ignored. Resolves to the ids removed. */
   delete(ids: readonly string[]): Promise<string[]>;
@@ -41,7 +41,7 @@ export interface SessionStore {
   clear(): Promise<boolean>;
   /**
    * Writes a whole tree, each message below its own parent, with its compactions, active leaf, registry entry and usage.
-   * What is known already stays as it is.
+   * Whatever is stored already stays as it is.
    * Errors: `PARENT_NOT_FOUND`, `COMPACTION_INVALID_RANGE`, `MESSAGE_NOT_FOUND`, and those of a message.
    */
   importTree(tree: ImportedTree): Promise<{ inserted: number }>;
@@ -52,8 +52,8 @@ export interface SessionStore {
   setActiveLeaf(messageId: string | null): Promise<void>;
   /**
    * Makes a message the active leaf. The session's own blocks and entries become what they were when it was stored, as new
-   * versions; the values of entries stay. Errors: `MESSAGE_NOT_FOUND`, `VERSION_NOT_FOUND` where a version of that time is
-   * kept no longer.
+   * versions; the values of entries stay. Errors: `MESSAGE_NOT_FOUND`, `VERSION_NOT_FOUND` when a version of that time is
+   * no longer kept.
    */
   rewindTo(messageId: string): Promise<void>;
   /** Makes the newest leaf below a message active, which may be that message. Resolves to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
@@ -69,7 +69,7 @@ export interface SessionStore {
   branches(id: string): Promise<SessionMessage[]>;
   /** The message that a message is attached to; null for a root. Errors: `MESSAGE_NOT_FOUND`. */
   parent(id: string): Promise<SessionMessage | null>;
-  /** The messages with the parent of message `id`, itself among them, oldest first; of a root all roots. Errors: `MESSAGE_NOT_FOUND`. */
+  /** The messages with the parent of message `id`, itself among them, oldest first; for a root, all roots. Errors: `MESSAGE_NOT_FOUND`. */
   siblings(id: string): Promise<SessionMessage[]>;
   /** The history from the root to the leaf. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
   path(options?: ReadOptions): Promise<PathRead>;
@@ -110,7 +110,7 @@ export interface SessionStore {
    * `COMPACTION_STALE` when `guard` no longer holds.
    */
   addCompaction(compaction: NewCompaction, guard?: CompactionGuard): Promise<StoredCompaction>;
-  /** Takes a compaction back: what it covered, or older compactions of that, show again. Errors: `COMPACTION_NOT_FOUND`. */
+  /** Removes a compaction: the messages that it covered show again, or older compactions of them. Errors: `COMPACTION_NOT_FOUND`. */
   removeCompaction(compactionId: string): Promise<void>;
   /** The stored messages of a compaction's range, in order. Errors: `COMPACTION_NOT_FOUND`. */
   originals(compactionId: string): Promise<SessionMessage[]>;
@@ -123,8 +123,8 @@ export interface SessionStore {
 
   /**
    * A text that is another one after each write to the session: its messages, compactions, active leaf, skills, blocks,
-   * entries, and its registry entry. One small read, whatever the session's length. What is kept for the user in all
-   * sessions, and records, do not count.
+   * entries, and its registry entry. One small read, whatever the session's length. Records, and blocks and entries of the user,
+   * do not count.
    */
   change(): Promise<string>;
   /** Every version of a block or an entry that was written in this session and comes from message `messageId`, oldest first. */
@@ -135,7 +135,7 @@ export interface SessionStore {
 export type ParentRef = string | null | undefined;
 
 export interface AppendMessageOptions {
-  /** The active leaf that the caller knows of, null for none: nothing is inserted where it is another one. Default: any. */
+  /** The active leaf that the caller knows of, null for none. If it is another one, nothing is inserted. Default: any. */
   expectedLeaf?: string | null | undefined;
 }
 
@@ -154,7 +154,7 @@ export interface AppendResult {
   readonly lastId: string | null;
   /** Estimated tokens of the visible history up to there; null when it must be measured (`tokens`). */
   readonly visibleTokens: number | null;
-  /** Of a call with one message whose id was known: what is stored under that id. */
+  /** After a call with one message whose id was known: the message that is stored under that id. */
   readonly stored?: SessionMessage | null | undefined;
 }
 
@@ -183,7 +183,7 @@ export interface ImportedTree {
 export interface ImportedCompaction extends NewCompaction {
   /** ISO time. Default: now. */
   readonly createdAt?: string | undefined;
-  /** What it covered when it was made elsewhere, in estimated tokens. Default: what it covers now. */
+  /** The estimated tokens that it covered when it was made elsewhere. Default: those that it covers now. */
   readonly coveredTokens?: number | undefined;
 }
 
@@ -197,11 +197,11 @@ export interface ImportedMessage {
 export interface ReadOptions {
   /** The message that the path ends with; the active leaf when absent. Unknown: `MESSAGE_NOT_FOUND`. */
   leafId?: string | undefined;
-  /** Of a stored row that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave it out. */
+  /** For a stored row that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave the row out. */
   onCorrupt?: "throw" | "skip" | undefined;
   /**
-   * True, the default: what the model sees, summaries in the place of what they cover and unloaded skills emptied. False: the
-   * stored messages as they are.
+   * True, the default: the history that the model sees, with summaries in place of the messages that they cover, and unloaded
+   * skills emptied. False: the stored messages as they are.
    */
   summaries?: boolean | undefined;
 }
@@ -209,7 +209,7 @@ export interface ReadOptions {
 export interface StreamOptions extends ReadOptions {
   /** Default: oldest first. */
   newestFirst?: boolean | undefined;
-  /** Begins behind this message, in the direction of reading. It is one that the read would give: of what lies under a summary, the summary's. */
+  /** Begins behind this message, in the direction of reading. The read must show it: under a summary, it is the id of the summary. */
   after?: string | undefined;
 }
 
@@ -245,7 +245,7 @@ export interface RecentHistory {
 export interface HistoryRowStat {
   id: string;
   role: string;
-  /** What is stored of it, its media included, in bytes of UTF-8. */
+  /** Its stored size with its media, in bytes of UTF-8. */
   bytes: number;
 }
 
@@ -285,8 +285,8 @@ export interface CompactionGuard {
   /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
   readonly leafId: string;
   /**
-   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: summaries in the place of what
-   * they cover, unloaded skills emptied. So it differs once one of them was edited, deleted or covered.
+   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: with summaries in place of the
+   * messages that they cover, and unloaded skills emptied. So it differs once a message was edited, deleted or covered.
    */
   readonly digest: string;
 }

@@ -3,7 +3,7 @@ import type { ListOptions } from "./blocks.js";
 import type { Erased, Pruned, PruneRequest } from "./erasing.js";
 import type { MetadataValue } from "./search.js";
 
-/** A registered session, as the documents name its fields. Times are ISO text in UTC with milliseconds. */
+/** A registered session. Cloudflare's documentation names these fields. Times are ISO text in UTC with milliseconds. */
 export interface SessionInfo {
   id: string;
   name: string;
@@ -14,7 +14,7 @@ export interface SessionInfo {
   output_tokens: number;
   estimated_cost: number;
   end_reason: string | null;
-  /** Whose it is; null for nobody's. */
+  /** The user that it belongs to; null for none. */
   user_id: string | null;
   /** The program's own fields; {} when there are none. */
   metadata: Record<string, unknown>;
@@ -29,22 +29,22 @@ export interface NewSession {
   parentSessionId?: string | undefined;
   model?: string | undefined;
   source?: string | undefined;
-  /** Whose it is. Default: nobody's, or the user's that the store is confined to. */
+  /** The user that it belongs to. Default: none, or the user that the store is confined to. */
   userId?: string | undefined;
   /** A JSON object. Fields that are null are left out. Default: {}. */
   metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What changes of a registry entry; what is left out stays. */
+/** A change of a registry entry. Fields that are left out stay. */
 export interface SessionChange {
   readonly name?: string | undefined;
-  /** Changes nothing where the session has another name than this. */
+  /** If the session has another name than this, nothing is changed. */
   readonly expectedName?: string | undefined;
-  /** Fields that are written over the present ones, each as a whole; null removes one. */
+  /** Each field replaces the present one as a whole; null removes a field. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a copy of a session from elsewhere tells of itself; what is left out stays. */
+/** The registry entry of a copy from elsewhere. Fields that are left out stay. */
 export interface SessionDates {
   /** ISO time. */
   readonly createdAt?: string | undefined;
@@ -58,7 +58,7 @@ export interface SessionFilter {
   readonly userId?: string | undefined;
   /** Only ids that begin with this. */
   readonly idPrefix?: string | undefined;
-  /** Only names that hold this text; letters from A to Z match in both cases. */
+  /** Only names that contain this text; letters from A to Z match in both cases. */
   readonly nameContains?: string | undefined;
   /** Only sessions that were forked or split off this one. */
   readonly parentSessionId?: string | undefined;
@@ -122,12 +122,12 @@ export interface CompactionSumRequest extends Omit<UsageRequest, "by"> {
   readonly by: "day" | "session" | "compaction";
 }
 
-/** What compactions made of the messages that they cover, in estimated tokens. */
+/** The size of what compactions cover, and of their summaries, in estimated tokens. */
 export interface CompactionSum {
   /** The day on which they were made, in UTC, the session's id, or the compaction's. */
   readonly name: string;
   readonly compactions: number;
-  /** What they cover, as a model was shown it when they were made. */
+  /** The covered messages, as a model was shown them when the compactions were made. */
   readonly tokensBefore: number;
   /** The summaries. */
   readonly tokensAfter: number;
@@ -136,7 +136,7 @@ export interface CompactionSum {
 /** A session that goes on with another one. */
 export type Continuation = Omit<NewSession, "name"> & { readonly name?: string | undefined };
 
-/** The registry of a store: which sessions it has, and what is noted of each. */
+/** The registry of a store: an entry for each session. */
 export interface SessionRegistry {
   /**
    * Registers a session. An id that is already registered is returned as it is; with `userId` it becomes that user's if it
@@ -170,7 +170,7 @@ export interface SessionRegistry {
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
   /** What a session used: a row for each day and model, by day, then model. */
   usageRows(id: string): Promise<UsageRow[]>;
-  /** Brings along what was counted elsewhere: adds `total` to the session's counters, and writes `rows` where there is none of that day and model. Errors: `SESSION_NOT_FOUND`. */
+  /** Imports usage that was counted elsewhere: adds `total` to the session's counters, and writes each row whose day and model have none yet. Errors: `SESSION_NOT_FOUND`. */
   importUsage(id: string, total: Usage, rows?: readonly UsageRow[]): Promise<void>;
   /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
   usage(request: UsageRequest): Promise<UsageSum[]>;
@@ -184,9 +184,8 @@ export interface SessionRegistry {
   /** Ends `id` with `end_reason: "compaction"` and creates a continuation that starts with `first`; without a name it has that of `id`; user and metadata are its too. Errors: `SESSION_NOT_FOUND`. */
   split(id: string, first: SessionMessage, continuation: Continuation): Promise<SessionInfo>;
   /**
-   * Gives the sessions, blocks and entries of the user `from` to the user `to`. Of a block or an entry that both have, the text
-   * of `to` stays, and that of `from` is appended on a new line unless it is part of it. Resolves to how many sessions
-   * there were. Errors: `SESSION_OWNED` on a store that is confined to a user.
+   * Gives the sessions, blocks and entries of the user `from` to the user `to`. If both have a block or an entry, the text of `to`
+   * stays, and the text of `from` is appended on a new line unless the other contains it. Resolves to the number of sessions. Errors: `SESSION_OWNED` on a store that is confined to a user.
    */
   claim(from: string, to: string): Promise<number>;
 }

@@ -23,9 +23,9 @@ export interface VectorStore {
    */
   list(sessionId: string, model: VectorModel): AsyncIterable<KeptVector>;
   /**
-   * Writes vectors that `list` gave of a session with the same messages, in the same order, without making any: what they
-   * are of must still be the same text. Resolves to what became of each: `written`, `present`, `own` where the store has a
-   * vector and the one given waits, or `other` where there is no such message.
+   * Writes vectors that `list` gave for a session with the same messages, in the same order. It makes no vector: the text of each
+   * message must be the one that its vector was made of. Resolves to the outcome of each: `written`, `present`, `own` when the
+   * store has a vector and the given one waits, or `other` when there is no such message.
    * Errors: `COPY_CONFLICT` where the database holds vectors of another model; `SESSION_OWNED`, `MIGRATION_REQUIRED`.
    */
   import(sessionId: string, model: VectorModel, vectors: readonly KeptVector[]): Promise<ImportedVector[]>;

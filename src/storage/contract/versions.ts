@@ -39,7 +39,7 @@ export interface StoredVersion {
   readonly toolCallId: string | null;
 }
 
-/** Whose a block or an entry is: a session's, a user's in all sessions of the user, or that of all who name a key. */
+/** Who owns a block or an entry: a session, a user in all of the user's sessions, or everyone who names a key. */
 export type MemoryOwner = { readonly session: string } | { readonly user: string } | { readonly key: string };
 
 /** A version of a block or an entry, with where it stands. */

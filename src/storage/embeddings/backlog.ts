@@ -2,12 +2,12 @@ import { keyOf, type RowPlace } from "../../model/rank.js";
 import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, count, first, type Operation, run } from "../engine/operation.js";
+import { all, column, first, type Operation } from "../engine/operation.js";
 import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "../operations/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
 import { registeredBefore } from "../operations/session-order.js";
-import { claimModel, type Model, numberOf, type VectorDialect } from "./vectors.js";
+import { type Model, numberOf } from "./vectors.js";
 
 /** A message that waits for its vector. */
 export interface Waiting {
@@ -19,7 +19,7 @@ export interface Waiting {
   readonly twin: Twin | null;
 }
 
-interface Twin {
+export interface Twin {
   readonly n: number;
   readonly sessionId: string;
 }
@@ -98,8 +98,8 @@ const twinOf = (sql: Dialect, embedder: number) => `(
   JOIN assistant_vectors v ON ${sameSession(sql, "v", "p")}v.n = p.n
   WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL)`;
 
-// The first messages of a session after those that were looked at, in order.
-function* findNew(
+/** The first messages of a session after those that were looked at, in order. */
+export function* findNew(
   sql: Dialect,
   embedder: number,
   rows: SessionRows,
@@ -141,8 +141,13 @@ function* findOld(
   return yield* textsOf(sql, embedder, rows);
 }
 
-// The same of what was embedded. Rows that are spread are locked on one server after the other.
-function* findOldOf(sql: Dialect, embedder: number, embedded: readonly Waiting[], lock: string): Operation<Waiting[]> {
+/** Those of `embedded` whose row is old. Rows that are spread are locked on one server after the other. */
+export function* findOldOf(
+  sql: Dialect,
+  embedder: number,
+  embedded: readonly Waiting[],
+  lock: string,
+): Operation<Waiting[]> {
   if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
   const old: Waiting[] = [];
   for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
@@ -249,83 +254,4 @@ export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
     embedder,
   );
   return Number(fresh?.count ?? 0) + Number(old?.count ?? 0);
-}
-
-/** What was found out about a message that waited. */
-export interface Embedded extends Waiting {
-  /** Null for a message that needs none. "refused": the embedder does not take its text, so that it goes on waiting. */
-  readonly vector: Float32Array | null | "refused";
-}
-
-/**
- * Writes vectors of what `readWaiting` gave, as far as it still waits and is still what was embedded. Gives the model's
- * number. Errors: `EMBEDDER_REPLACED`.
- */
-export function* storeVectors(
-  sql: Dialect,
-  dialect: VectorDialect,
-  model: Model & { readonly dimensions: number },
-  embedded: readonly Embedded[],
-): Operation<number> {
-  const embedder = yield* claimModel(sql, model, model.dimensions);
-  const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
-  const results = new Map(embedded.map((result) => [waitingKey(result), result]));
-  const old = yield* findOldOf(sql, embedder, embedded, lock);
-  const wasOld = new Set(old.map(waitingKey));
-  const counts = new Map<string, { readonly rows: SessionRows; count: number }>();
-  for (const result of results.values()) {
-    if (wasOld.has(waitingKey(result))) continue;
-    const { n: rowId, sessionId } = result;
-    const known = counts.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), count: 0 };
-    known.count += 1;
-    counts.set(sessionId, known);
-  }
-  const fresh: Waiting[] = [];
-  for (const { rows, count: few } of counts.values()) {
-    fresh.push(...(yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)));
-  }
-  // A session's messages after one that has no row yet wait with it.
-  const gaps = new Set<string>();
-  for (const waiting of fresh) {
-    const result = results.get(waitingKey(waiting));
-    if (result?.text !== waiting.text) gaps.add(waiting.sessionId);
-    else if (!gaps.has(waiting.sessionId)) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
-  }
-  for (const waiting of old) {
-    const result = results.get(waitingKey(waiting));
-    if (result?.text === waiting.text) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
-  }
-  return embedder;
-}
-
-function* findSeen({ own, ids, no }: SessionRows): Operation<number> {
-  const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
-  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(no), ceilingOf(no)))?.seen);
-}
-
-// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed. `present` is the
-// twin that the message has now.
-function* writeVector(
-  sql: Dialect,
-  dialect: VectorDialect,
-  embedder: number,
-  { sessionId, n: rowId, twin, vector }: Embedded,
-  present: Twin | null,
-): Operation<void> {
-  const { own, ids, column: named, mark } = rowsOf(sql, sessionId, sessionOf(rowId));
-  yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, rowId);
-  if (twin !== null && present !== null) {
-    const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
-    const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
-      SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
-    if ((yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0) return;
-  }
-  const isKnown = twin === null && vector !== "refused";
-  yield* run(
-    `INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES (${mark}?, ?, ${dialect.bound})`,
-    ...ids,
-    rowId,
-    isKnown ? embedder : 0,
-    isKnown && vector !== null ? dialect.encode(vector) : null,
-  );
 }

@@ -3,7 +3,7 @@ import { parseQuery } from "../../model/query.js";
 import type { SearchRequest, Store } from "../contract.js";
 import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
-import { type Embedder, parseEmbedder } from "./embedder.js";
+import { type ParsedEmbedder, parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import type { VectorDialect } from "./vectors.js";
 import { withVectors } from "./with-vectors.js";
@@ -24,7 +24,12 @@ export function embeddable(given: OpenStore, dialect: VectorDialect, options: Em
   };
 }
 
-function embedStore(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions): EmbeddedStore {
+function embedStore(
+  open: OpenStore,
+  dialect: VectorDialect,
+  embedder: ParsedEmbedder,
+  options: EmbedOptions,
+): EmbeddedStore {
   return embedded(open.store, new EmbeddingIndexer(open, dialect, embedder, options));
 }
 

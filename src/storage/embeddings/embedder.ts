@@ -1,9 +1,9 @@
 import { reasonOf, StemmaError } from "../../errors.js";
 import { unlessAborted } from "../../unless-aborted.js";
-import type { EmbeddingModel, Embedder as GivenEmbedder } from "./contract.js";
+import type { Embedder, EmbeddingModel } from "./contract.js";
 
 /** An embedder as given, with what was left open decided. */
-export interface Embedder {
+export interface ParsedEmbedder {
   /** Names the model. */
   readonly id: string;
   /** Null until a vector tells, where it was not given. */
@@ -21,8 +21,8 @@ export interface Embedder {
 const BATCH_SIZE = 64;
 
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
-export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
-  const options: GivenEmbedder = isModel(given) ? { embed: given } : given;
+export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
+  const options: Embedder = isModel(given) ? { embed: given } : given;
   const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize } = options ?? {};
   const { onError, retryDelay } = options ?? {};
   const model = isModel(embed) ? embed : null;
@@ -31,13 +31,22 @@ export function parseEmbedder(given: GivenEmbedder | EmbeddingModel): Embedder {
   const check = (holds: boolean, message: string): void => {
     if (!holds) throw new StemmaError("INVALID_ARGUMENT", { id, dimensions, batchSize, minSimilarity }, message);
   };
-  check(model !== null || typeof embed === "function", "embed is a function, or an embedding model of the AI SDK.");
-  check(typeof id === "string" && id !== "" && id.isWellFormed() && !id.includes("\0"), "id names the model.");
-  check(isCount(dimensions) || (model !== null && dimensions === undefined), "dimensions is a whole number above 0.");
-  check(isCount(batchSize) || batchSize === undefined, "batchSize is a whole number above 0.");
-  check(minSimilarity >= -1 && minSimilarity <= 1, "minSimilarity is a number from -1 to 1.");
-  check(retryDelay === undefined || typeof retryDelay === "function", "retryDelay is a function.");
-  check(words >= 0 && vectors >= 0 && Number.isFinite(words + vectors), "weights are numbers from 0 on.");
+  check(
+    model !== null || typeof embed === "function",
+    "embed must be a function, or an embedding model of the AI SDK.",
+  );
+  check(
+    typeof id === "string" && id !== "" && id.isWellFormed() && !id.includes("\0"),
+    "id must be a text that names the model.",
+  );
+  check(
+    isCount(dimensions) || (model !== null && dimensions === undefined),
+    "dimensions must be a whole number above 0.",
+  );
+  check(isCount(batchSize) || batchSize === undefined, "batchSize must be a whole number above 0.");
+  check(minSimilarity >= -1 && minSimilarity <= 1, "minSimilarity must be a number from -1 to 1.");
+  check(retryDelay === undefined || typeof retryDelay === "function", "retryDelay must be a function.");
+  check(words >= 0 && vectors >= 0 && Number.isFinite(words + vectors), "weights must be numbers from 0 on.");
   const call = async (texts: string[], signal: AbortSignal): Promise<number[][]> => {
     if (typeof embed === "function") return await embed(texts, { signal });
     return (await (model as EmbeddingModel).doEmbed({ values: texts, abortSignal: signal })).embeddings;

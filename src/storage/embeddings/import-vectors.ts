@@ -6,8 +6,9 @@ import { all, type Operation, run } from "../engine/operation.js";
 import { rowsOf, sameSession } from "../engine/session-rows.js";
 import type { ContentRow } from "../operations/content.js";
 import { sessionOf } from "../operations/row-id.js";
-import { type Embedded, storeVectors, textToEmbed } from "./backlog.js";
+import { textToEmbed } from "./backlog.js";
 import { plain } from "./list-vectors.js";
+import { type Embedded, storeVectors } from "./store-vectors.js";
 import { readClaim, type VectorDialect } from "./vectors.js";
 
 interface KnownRow extends ContentRow {

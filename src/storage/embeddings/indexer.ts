@@ -6,19 +6,12 @@ import type { Runner } from "../engine/runner.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
-import {
-  countWaiting,
-  type Embedded,
-  readPage,
-  readWaiting,
-  storeVectors,
-  type Waiting,
-  waitingKey,
-} from "./backlog.js";
-import type { Embedder } from "./embedder.js";
+import { countWaiting, readPage, readWaiting, type Waiting, waitingKey } from "./backlog.js";
+import type { ParsedEmbedder } from "./embedder.js";
 import { MemoryIndex } from "./memory-index.js";
 import { ScanQueue } from "./scan-queue.js";
 import { type FindNearest, nearestBySigns, nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
+import { type Embedded, storeVectors } from "./store-vectors.js";
 import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
 
 export interface EmbedOptions {
@@ -54,7 +47,7 @@ export class EmbeddingIndexer {
   readonly #sql: OpenStore["sql"];
   readonly #search: OpenStore["search"];
   readonly #dialect: VectorDialect;
-  readonly #embedder: Embedder;
+  readonly #embedder: ParsedEmbedder;
   readonly #options: EmbedOptions;
   readonly #agenda: ScanQueue;
   readonly #ended = new AbortController();
@@ -65,7 +58,7 @@ export class EmbeddingIndexer {
   #memory: MemoryIndex | null = null;
   readonly #loading = new Queue();
 
-  constructor(open: OpenStore, dialect: VectorDialect, embedder: Embedder, options: EmbedOptions) {
+  constructor(open: OpenStore, dialect: VectorDialect, embedder: ParsedEmbedder, options: EmbedOptions) {
     this.#store = open.store;
     this.#runner = open.runner;
     this.#sql = open.sql;

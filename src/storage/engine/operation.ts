@@ -14,6 +14,8 @@ export interface Statement {
    * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote.
    */
   readonly as?: "tuples" | "column" | "count";
+  /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
+  readonly isFrequent?: boolean;
 }
 
 export type Operation<T> = Generator<Statement, T, Row[]>;

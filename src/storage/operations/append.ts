@@ -22,7 +22,7 @@ export function* append(
   if (expectedLeaf !== undefined && (yield* isAnyNew(sessionId, messages))) {
     yield* assertLeaf(sql, sessionId, expectedLeaf);
   }
-  return yield* withStored(sql, appendMessages(sql, sessionId, messages, parent), sessionId, messages);
+  return yield* withStored(sql, sessionId, messages, yield* appendMessages(sql, sessionId, messages, parent));
 }
 
 /** `SessionStore.setActiveLeaf`, from the leaf that is expected. Errors: also `LEAF_MOVED`. */
@@ -39,11 +39,10 @@ export function* moveLeaf(
 /** Adds to the result of an append what is stored of a single message that was known. */
 export function* withStored(
   sql: Dialect,
-  append: Operation<Appended>,
   sessionId: string,
   messages: readonly EncodedMessage[],
+  result: Appended,
 ): Operation<Appended> {
-  const result = yield* append;
   const [one] = messages;
   if (one === undefined || messages.length > 1 || result.inserted[0] === true) return result;
   return { ...result, stored: yield* readMessage(sql, sessionId, one.id) };

@@ -3,7 +3,7 @@ import { storableText } from "../../model/storable-text.js";
 import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
-import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
+import type { Appended, Dialect, EncodedTree, IndexedDocument } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { removeBlock } from "./blocks.js";
@@ -44,19 +44,19 @@ export function* appendMessages(
   const head = messages.length > 0 ? yield* openSessionHead(sql, sessionId) : yield* findSessionHead(sql, sessionId);
   if (head === null) return { inserted: [], lastId: null, visibleTokens: 0 };
   const inserted: boolean[] = [];
-  const written: Written[] = [];
+  const written: IndexedDocument[] = [];
   let newest = head.newest;
   let last: MessagePosition | null = null;
   for (const message of messages) {
     const below: MessagePosition | null =
       inserted.length > 0 ? last : yield* findParent(sql, sessionId, head, parent, message.id);
-    const place: MessagePosition | null = yield* insertRow(sql, sessionId, { ...head, newest }, message, below);
+    const place: MessagePosition | null = yield* insertRow(sql, head, newest, message, below);
     inserted.push(place !== null);
-    if (place !== null) written.push({ rowId: place.n, message });
+    if (place !== null) written.push(documentAt(head, place, message));
     newest = place ?? newest;
     last = place ?? (yield* findPosition(sessionId, message.id));
   }
-  yield* indexMessages(sql, sessionId, written);
+  if (sql.search !== null) yield* addMessages(sql.search, written);
   const changed = newest !== head.newest;
   if (changed) yield* dateAppend(head);
   if (changed && head.leaf !== null) yield* resetLeaf(head.rows);
@@ -67,7 +67,7 @@ export function* appendMessages(
 /** Writes messages, each below its own parent. Gives how many were inserted. */
 export function* importMessages(sql: Dialect, sessionId: string, messages: EncodedTree["messages"]): Operation<number> {
   const head = yield* openSessionHead(sql, sessionId);
-  const written: Written[] = [];
+  const written: IndexedDocument[] = [];
   let newest = head.newest;
   let previous: MessagePosition | null = null;
   for (const { message, parentId } of messages) {
@@ -75,12 +75,12 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
       previous !== null && previous.id === parentId
         ? previous
         : yield* findParent(sql, sessionId, head, parentId, message.id);
-    const place: MessagePosition | null = yield* insertRow(sql, sessionId, { ...head, newest }, message, below);
+    const place: MessagePosition | null = yield* insertRow(sql, head, newest, message, below);
     if (place === null) continue;
     previous = newest = place;
-    written.push({ rowId: place.n, message });
+    written.push(documentAt(head, place, message));
   }
-  yield* indexMessages(sql, sessionId, written);
+  if (sql.search !== null) yield* addMessages(sql.search, written);
   if (written.length > 0) yield* dateAppend(head);
   if (written.length > 0 && head.leaf !== null) yield* resetLeaf(head.rows);
   return written.length;
@@ -157,17 +157,18 @@ export function currentTotal(head: { stale: number | null }, place: MessagePosit
 }
 
 /**
- * Writes the row of one message below `parent`, as the session's newest, and leaves it to the caller to index it. Null when its
- * id is known: then it writes nothing.
+ * Writes the row of one message below `parent`, behind the session's `newest`, and leaves it to the caller to index it. Null
+ * when its id is known: then it writes nothing.
  */
 export function* insertRow(
   sql: Dialect,
-  sessionId: string,
   head: SessionHead,
+  newest: MessagePosition | null,
   message: EncodedMessage,
   parent: MessagePosition | null,
 ): Operation<MessagePosition | null> {
-  const { rows, no: sessionNumber, newest } = head;
+  const { rows, no: sessionNumber } = head;
+  const sessionId = rows.id;
   const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
@@ -196,16 +197,8 @@ export function* insertRow(
   return written === 0 ? null : { n: rowId, id, branch, total };
 }
 
-/** A message whose row is written. */
-interface Written {
-  readonly rowId: number;
-  readonly message: EncodedMessage;
-}
-
-function* indexMessages({ search }: Dialect, sessionId: string, written: readonly Written[]): Operation<void> {
-  if (search === null) return;
-  const documents = written.map(({ rowId, message }) => ({ sessionId, n: rowId, document: searchDocument(message) }));
-  yield* addMessages(search, documents);
+function documentAt({ rows }: SessionHead, { n: rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
+  return { sessionId: rows.id, n: rowId, document: searchDocument(message) };
 }
 
 // A message goes on with its parent's branch unless another message does so already.

@@ -44,7 +44,7 @@ export interface SessionHead extends SessionRow {
 
 // Joins the newest message `m` of the session `s`; it binds what `own` binds. Where rows name their session, one look by the
 // index finds the row: two would be planned as a join with all of the session.
-function newest({ namesSessions }: Dialect, own: string): string {
+function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string): string {
   const last = (columns: string) =>
     `(SELECT ${columns} FROM assistant_messages t WHERE ${own}t.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY t.n DESC LIMIT 1)`;
   return namesSessions
@@ -52,13 +52,19 @@ function newest({ namesSessions }: Dialect, own: string): string {
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Dialect, { dated, registered }: typeof OWN_COLUMNS) => `
+const headQuery = (sql: Pick<Dialect, "namesSessions">, { dated, registered }: typeof OWN_COLUMNS) => `
   SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, ${registered} AS registered,
          ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
 
 const OWN_COLUMNS = { dated: LATEST_CHANGE, registered: "s.registered" };
+
+// Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
+const HEAD_QUERIES = {
+  named: headQuery({ namesSessions: true }, OWN_COLUMNS),
+  numbered: headQuery({ namesSessions: false }, OWN_COLUMNS),
+};
 
 type SessionHeadRow = [
   no: number,
@@ -79,7 +85,9 @@ export function* findSessionHead(
   sessionId: string,
   columns = OWN_COLUMNS,
 ): Operation<SessionHead | null> {
-  const [row] = yield* tuples<SessionHeadRow>(headQuery(sql, columns), ...idsOf(sql, sessionId), sessionId);
+  const known = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
+  const query = columns === OWN_COLUMNS ? known : headQuery(sql, columns);
+  const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
   const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
   return {

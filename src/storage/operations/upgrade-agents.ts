@@ -119,7 +119,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
   const head = yield* openFirstHead(sql, old.session_id);
-  const place = known ?? (yield* insertRow(sql, old.session_id, head, encodeOld(old.id, row), parent));
+  const place = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
     yield* run(

@@ -32,7 +32,6 @@ DECLARE
   lengths INTEGER[];
   words TEXT[];
   outside TEXT[];
-  written BIGINT;
 BEGIN
   IF as_set THEN
     PERFORM assistant_lock(p_session);
@@ -70,13 +69,7 @@ BEGIN
         SELECT first_n + r.k, r.id, p_session, CASE WHEN r.k = 1 THEN first_id ELSE ids[r.k - 1] END, r.role, p_now,
             first_branch, r.tokens, visible - sum(r.tokens) OVER () + sum(r.tokens) OVER (ORDER BY r.k), r.dated, r.content, r.text
           FROM unnest(ids, roles, sizes, dates, contents, texts) WITH ORDINALITY
-            AS r (id, role, tokens, dated, content, text, k)
-        ON CONFLICT DO NOTHING;
-      GET DIAGNOSTICS written = ROW_COUNT;
-      -- A session that moves to another server meanwhile leaves its lock behind.
-      IF written < cardinality(ids) THEN
-        RAISE EXCEPTION 'the session was moved' USING ERRCODE = 'serialization_failure';
-      END IF;
+            AS r (id, role, tokens, dated, content, text, k);
       INSERT INTO assistant_fts (session_id, n, length, terms)
         SELECT p_session, first_n + r.k, r.length, string_to_array(r.terms, ' ')
           FROM unnest(lengths, words) WITH ORDINALITY AS r (length, terms, k) WHERE r.length > 0;

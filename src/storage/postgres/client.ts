@@ -3,6 +3,7 @@ import { queueOf } from "../../queue.js";
 import type { Row, SqlValue } from "../engine/operation.js";
 import { type BareConnection, bareQuery } from "./bare-connection.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./driver.js";
+import { statementNames } from "./statement-names.js";
 
 /** A `Client` or `PoolClient` of pg, or an object whose `query(text, values)` runs a statement on one connection. */
 export interface PgClientLike {
@@ -41,13 +42,14 @@ export interface PGliteDatabase extends PgClientLike {
 /** What can stand behind a Postgres store. Which one it is shows in its methods. */
 export type PostgresSource = PostgresClient | PostgresPool | PostgresJs | PGliteDatabase;
 
-/** The driver for a client, told by its shape. Errors: `STORE_UNSUPPORTED`. */
-export function postgresDriver(source: PostgresSource): PostgresDriver {
-  if (has(source, "unsafe") && has(source, "begin")) return postgresJsDriver(source as unknown as PostgresJsShape);
+/** The driver for a client, told by its shape. `prepare` as in `PostgresOptions`. Errors: `STORE_UNSUPPORTED`. */
+export function postgresDriver(source: PostgresSource, prepare?: boolean): PostgresDriver {
+  if (has(source, "unsafe") && has(source, "begin"))
+    return postgresJsDriver(source as unknown as PostgresJsShape, prepare);
   if (has(source, "query")) {
     if (has(source, "transaction") && has(source, "exec")) return pgliteDriver(source as unknown as PGliteShape);
-    if (has(source, "connect") && "totalCount" in source) return poolDriver(source as unknown as PoolShape);
-    if (isPgClient(source)) return clientDriver(source as unknown as ClientShape);
+    if (has(source, "connect") && "totalCount" in source) return poolDriver(source as unknown as PoolShape, prepare);
+    if (isPgClient(source)) return clientDriver(source as unknown as ClientShape, prepare);
     const { query } = source as unknown as BareConnection;
     return bareDriver(source, (text, values) => query.call(source, text, values));
   }
@@ -101,6 +103,22 @@ function pgQuery(client: ClientShape): PostgresQuery {
     fromFields(await client.query(values.length === 0 ? { text, types } : { text, values, types }));
 }
 
+// A statement that is frequent has a name, by which the connection knows it again.
+function preparing(client: ClientShape): PostgresQuery {
+  const query = pgQuery(client);
+  const names = statementNames();
+  return async (text, values, isFrequent) => {
+    const name = isFrequent === true ? names.nameOf(text) : null;
+    if (name === null) return query(text, values);
+    try {
+      return fromFields(await client.query({ name, text, values, types }));
+    } catch (error) {
+      if (!names.areLost(error)) throw error;
+      return query(text, values);
+    }
+  };
+}
+
 function fromFields(result: FieldsResult | readonly FieldsResult[]): PostgresRows {
   const { rows, fields } = "rows" in result ? result : (result[0] as FieldsResult);
   return { rows, columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })) };
@@ -121,12 +139,12 @@ function listenToConnections(pool: PoolShape): void {
 
 const onConnect = (client: ClientShape) => client.on?.("error", ignore);
 
-function poolDriver(pool: PoolShape): PostgresDriver {
+function poolDriver(pool: PoolShape, prepare = false): PostgresDriver {
   listen(pool);
   listenToConnections(pool);
   return {
     reconnects: true,
-    query: pgQuery(pool),
+    query: prepare ? preparing(pool) : pgQuery(pool),
     async transaction(characteristics, work) {
       const client = await pool.connect();
       client.on?.("error", ignore);
@@ -143,12 +161,18 @@ function poolDriver(pool: PoolShape): PostgresDriver {
   };
 }
 
-function clientDriver(client: ClientShape): PostgresDriver {
+function clientDriver(client: ClientShape, prepare = false): PostgresDriver {
   listen(client);
   const query = pgQuery(client);
+  const prepared = prepare ? preparing(client) : query;
   return {
     reconnects: false,
-    query: (sql, values) => alone(client, () => query(sql, values)),
+    query: (sql, values, isFrequent) =>
+      alone(client, () => {
+        // A name that the server does not know would end a transaction of the host's.
+        const isIdle = client.getTransactionStatus?.() === "I";
+        return isIdle ? prepared(sql, values, isFrequent) : query(sql, values);
+      }),
     transaction: (characteristics, work) =>
       alone(client, () => {
         // Inside a transaction of the host's, ours is a savepoint of it.
@@ -228,12 +252,12 @@ interface PostgresJsShape {
   begin<T>(characteristics: string, work: (sql: PostgresJsShape) => Promise<T>): Promise<T>;
 }
 
-function postgresJsDriver(sql: PostgresJsShape): PostgresDriver {
+function postgresJsDriver(sql: PostgresJsShape, prepare = true): PostgresDriver {
   // Prepared, it need not ask for the types of the values each time; a client made with `prepare: false` does not.
   const queryOn =
     (connection: PostgresJsShape): PostgresQuery =>
     async (text, values) => {
-      const rows = await connection.unsafe(text, values, { prepare: true });
+      const rows = await connection.unsafe(text, values, { prepare });
       return { rows, columns: rows.columns ?? [] };
     };
   return {

@@ -26,10 +26,10 @@ export function connectPostgres(
     texts.set(sql, text);
     return text;
   };
-  const run = async (query: PostgresQuery, { sql, values }: Statement): Promise<Row[]> => {
+  const run = async (query: PostgresQuery, { sql, values, isFrequent }: Statement): Promise<Row[]> => {
     const storable = values.every(isStorable) ? values : withoutUnstorable(sql, values);
     try {
-      return readRows(await query(textOf(sql), storable));
+      return readRows(await query(textOf(sql), storable, isFrequent));
     } catch (error) {
       throw postgresError(error);
     }

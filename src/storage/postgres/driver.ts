@@ -6,7 +6,8 @@ export interface PostgresRows {
   readonly columns: readonly { readonly name: string; readonly type: number }[];
 }
 
-export type PostgresQuery = (sql: string, values: readonly SqlValue[]) => Promise<PostgresRows>;
+/** `isFrequent` as in `Statement`. */
+export type PostgresQuery = (sql: string, values: readonly SqlValue[], isFrequent?: boolean) => Promise<PostgresRows>;
 
 /** A client of Postgres, made alike. */
 export interface PostgresDriver {

@@ -84,7 +84,6 @@ DECLARE
   parent_total BIGINT;
   new_n BIGINT;
   new_branch INTEGER := 0;
-  known BOOLEAN := FALSE;
 BEGIN
   SELECT s.no, s.leaf, s.stale, CASE WHEN s.appended_until > s.updated_at THEN s.appended_until ELSE s.updated_at END
     INTO session_no, leaf_n, stale_n, dated_until FROM assistant_sessions s WHERE s.id = p_session FOR UPDATE;
@@ -99,61 +98,9 @@ BEGIN
   SELECT t.n, t.id, t.branch, t.total INTO newest_n, newest_id, newest_branch, newest_total FROM assistant_messages t
     WHERE t.session_id = p_session AND t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
 
-  IF newest_n IS NULL AND p_attach <> 'message' THEN
-    NULL;
-  ELSIF p_attach = 'leaf' AND leaf_n IS NULL OR p_attach = 'message' AND p_parent = newest_id THEN
-    parent_n := newest_n;
-    parent_id := newest_id;
-    parent_branch := newest_branch;
-    parent_total := newest_total;
-    new_branch := newest_branch;
-  ELSE
-    PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
-    known := FOUND;
-    IF NOT known THEN
-      IF p_attach = 'leaf' THEN
-        SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
-          WHERE t.session_id = p_session AND t.n = leaf_n;
-      ELSIF p_attach = 'message' THEN
-        SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
-          WHERE t.session_id = p_session AND t.id = p_parent;
-        IF NOT FOUND THEN
-          RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
-        END IF;
-      END IF;
-      -- A message goes on with its parent's branch unless another message does so already.
-      IF parent_n IS NOT NULL AND NOT EXISTS (
-        SELECT FROM assistant_messages t
-          WHERE t.session_id = p_session AND t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
-      THEN
-        new_branch := parent_branch;
-      ELSE
-        SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b
-          WHERE b.session_id = p_session AND b.no = session_no;
-        INSERT INTO assistant_branches (session_id, no, branch, lo, parent_branch, parent_n)
-          VALUES (p_session, session_no, new_branch, newest_n + 1, parent_branch, parent_n);
-      END IF;
-    END IF;
-  END IF;
-
-  IF NOT known THEN
-    new_n := coalesce(newest_n, lowest) + 1;
-    IF new_n > lowest + ${SPAN - 1} THEN
-      RAISE EXCEPTION 'A session numbers at most ${SPAN - 1} messages; continue in a fork'
-        USING ERRCODE = '${SESSION_LIMIT}';
-    END IF;
-    parent_total := CASE WHEN parent_n IS NULL THEN 0 WHEN parent_n <= stale_n THEN NULL ELSE parent_total END;
-    INSERT INTO assistant_messages
-      (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content, text_content)
-      VALUES (new_n, p_id, p_session, parent_id, p_role, p_now, new_branch, p_tokens, parent_total + p_tokens, p_dated, p_content, p_text)
-      ON CONFLICT DO NOTHING;
-    known := NOT FOUND;
-    -- A session that moves to another server meanwhile leaves its lock behind, so another message may have taken this place.
-    IF known AND NOT EXISTS (SELECT FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id) THEN
-      RAISE EXCEPTION 'the session was moved' USING ERRCODE = 'serialization_failure';
-    END IF;
-  END IF;
-  IF known THEN
+  -- No one else writes messages of the session now, so the insert below meets none of the same id.
+  PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
+  IF FOUND THEN
     IF leaf_n IS NOT NULL THEN
       newest_id := NULL;
       SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t
@@ -163,6 +110,49 @@ BEGIN
       CASE WHEN newest_id IS NULL THEN 0 WHEN newest_n <= stale_n THEN NULL ELSE newest_total END)::TEXT;
   END IF;
 
+  IF newest_n IS NULL AND p_attach <> 'message' THEN
+    NULL;
+  ELSIF p_attach = 'leaf' AND leaf_n IS NULL OR p_attach = 'message' AND p_parent = newest_id THEN
+    parent_n := newest_n;
+    parent_id := newest_id;
+    parent_branch := newest_branch;
+    parent_total := newest_total;
+    new_branch := newest_branch;
+  ELSE
+    IF p_attach = 'leaf' THEN
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+        WHERE t.session_id = p_session AND t.n = leaf_n;
+    ELSIF p_attach = 'message' THEN
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
+        WHERE t.session_id = p_session AND t.id = p_parent;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
+      END IF;
+    END IF;
+    -- A message goes on with its parent's branch unless another message does so already.
+    IF parent_n IS NOT NULL AND NOT EXISTS (
+      SELECT FROM assistant_messages t
+        WHERE t.session_id = p_session AND t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
+    THEN
+      new_branch := parent_branch;
+    ELSE
+      SELECT coalesce(max(b.branch), 0) + 1 INTO new_branch FROM assistant_branches b
+        WHERE b.session_id = p_session AND b.no = session_no;
+      INSERT INTO assistant_branches (session_id, no, branch, lo, parent_branch, parent_n)
+        VALUES (p_session, session_no, new_branch, newest_n + 1, parent_branch, parent_n);
+    END IF;
+  END IF;
+
+  new_n := coalesce(newest_n, lowest) + 1;
+  IF new_n > lowest + ${SPAN - 1} THEN
+    RAISE EXCEPTION 'A session numbers at most ${SPAN - 1} messages; continue in a fork'
+      USING ERRCODE = '${SESSION_LIMIT}';
+  END IF;
+  parent_total := CASE WHEN parent_n IS NULL THEN 0 WHEN parent_n <= stale_n THEN NULL ELSE parent_total END;
+  -- Where a session that moves to another server left its lock behind, this fails as a conflict does.
+  INSERT INTO assistant_messages
+    (n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content, text_content)
+    VALUES (new_n, p_id, p_session, parent_id, p_role, p_now, new_branch, p_tokens, parent_total + p_tokens, p_dated, p_content, p_text);
   IF p_length > 0 THEN
     INSERT INTO assistant_fts (session_id, n, length, terms) VALUES (p_session, new_n, p_length, string_to_array(p_terms, ' '));
   END IF;

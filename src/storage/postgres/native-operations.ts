@@ -4,7 +4,7 @@ import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { ParentRef } from "../contract.js";
 import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
-import { first, type Operation, type SqlValue } from "../engine/operation.js";
+import type { Operation, SqlValue } from "../engine/operation.js";
 import { importMessages } from "../operations/messages.js";
 import { isoNow } from "../operations/session-head.js";
 import { isMessageId, readPath, readRecent } from "./read-path.js";
@@ -94,7 +94,7 @@ function appendRows(
 }
 
 // A function for each: what stands beside a call, the server that has the session could not run with it.
-function appendAs(
+function* appendAs(
   userId: string | undefined,
   name: "assistant_append" | "assistant_append_all",
   sessionId: string,
@@ -102,7 +102,8 @@ function appendAs(
 ): Operation<Result | undefined> {
   const [called, user] = userId === undefined ? [name, []] : [`${name}_as`, [userId]];
   const given = [sessionId, ...user, isoNow(), ...values];
-  return first<Result>(`SELECT ${called}(${given.map(() => "?").join(", ")}) AS result`, ...given);
+  const sql = `SELECT ${called}(${given.map(() => "?").join(", ")}) AS result`;
+  return (yield { sql, values: given, isFrequent: true })[0] as Result | undefined;
 }
 
 function resultOf(row: Result | undefined): Appended {

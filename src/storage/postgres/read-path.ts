@@ -3,7 +3,7 @@ import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import type { RecentHistory } from "../contract.js";
 import type { CorruptHandler, PathOptions, RecentOptions } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
+import type { Operation, SqlValue } from "../engine/operation.js";
 import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
 import { jsonBytes, storedBytes, takeRecent } from "../operations/history.js";
@@ -19,11 +19,11 @@ export function* readPath(
   userId: string | undefined,
 ): Operation<SessionMessage[] | null> {
   if (!isMessageId(leafId ?? "")) return null;
-  const path = "SELECT key, content FROM assistant_path(?, ?)";
-  const found = yield* readView(yield* all<PathRow>(path, sessionId, leafId ?? null), sessionId, leafId, userId);
+  const rows = yield* callPath("SELECT key, content FROM assistant_path(?, ?)", sessionId, leafId ?? null);
+  const found = yield* readView(rows, sessionId, leafId, userId);
   if (found === null) return null;
-  const { session, rows, messages } = found;
-  if (messages.length === rows.length && session.skills === null) return messages;
+  const { session, messages } = found;
+  if (messages.length === found.rows.length && session.skills === null) return messages;
   return shownOf(found, onCorrupt).map(({ message }) => message);
 }
 
@@ -36,7 +36,7 @@ export function* readRecent(
   if (!isMessageId(leafId ?? "")) return null;
   const path = "SELECT key, content FROM assistant_recent(?, ?, ?, ?)";
   const whole = (limit: number) => Math.min(Math.floor(limit), Number.MAX_SAFE_INTEGER);
-  const rows = yield* all<PathRow>(path, sessionId, leafId ?? null, whole(maxBytes), whole(minMessages));
+  const rows = yield* callPath(path, sessionId, leafId ?? null, whole(maxBytes), whole(minMessages));
   const isCut = rows.at(-1)?.key === "m";
   if (isCut) rows.pop();
   const found = yield* readView(rows, sessionId, leafId, userId);
@@ -48,6 +48,10 @@ export function* readRecent(
   }
   // As they are shown, messages may be shorter than their rows.
   return isCut ? null : done(false);
+}
+
+function* callPath(sql: string, ...values: SqlValue[]): Operation<PathRow[]> {
+  return (yield { sql, values, isFrequent: true }) as unknown as PathRow[];
 }
 
 interface NativeView {

@@ -20,6 +20,12 @@ export interface PostgresOptions {
    * they are spread, every store finds that out by itself. Default: false.
    */
   citus?: boolean | undefined;
+  /**
+   * The server keeps the few statements of appends and histories prepared, for each connection. With pg, stemma stops that by itself
+   * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true for a URL and for
+   * postgres.js, false for a client of pg.
+   */
+  prepare?: boolean | undefined;
 }
 
 /** A store on a client of Postgres. `close` ends what was opened for the store; a user's own client stays open. */
@@ -59,7 +65,13 @@ export function openPostgres(
 
 /** A store on a client that a user opened: its calls are in one order with those of every store on that client. */
 export function openClient(source: PostgresSource, options: PostgresOptions = {}): OpenStore {
-  return openPostgres(postgresDriver(source), options, undefined, undefined, orderOf(source, schemaOf(options)));
+  return openPostgres(
+    postgresDriver(source, options.prepare),
+    options,
+    undefined,
+    undefined,
+    orderOf(source, schemaOf(options)),
+  );
 }
 
 const orders = new WeakMap<object, Map<string | null, Queue>>();

@@ -2,25 +2,25 @@ import { StemmaError } from "../../errors.js";
 import { type PostgresSource, postgresDriver } from "./client.js";
 import type { PostgresDriver } from "./driver.js";
 
-type Open = (url: string) => { source: PostgresSource; end: () => Promise<void> };
+type Open = (url: string, prepare: boolean) => { source: PostgresSource; end: () => Promise<void> };
 
 /**
  * A driver on a pool that is opened by its first call, with pg or else with postgres.js. The calls fail with
  * `DRIVER_MISSING` where neither is installed.
  */
-export function openUrl(url: string): { driver: PostgresDriver; close: () => Promise<void> } {
+export function openUrl(url: string, prepare = true): { driver: PostgresDriver; close: () => Promise<void> } {
   let opened: { readonly driver: PostgresDriver; readonly end: () => Promise<void> } | undefined;
   const open = (): PostgresDriver => {
     if (opened === undefined) {
-      const { source, end } = findClient()(url);
-      opened = { driver: postgresDriver(source), end };
+      const { source, end } = findClient()(url, prepare);
+      opened = { driver: postgresDriver(source, prepare), end };
     }
     return opened.driver;
   };
   return {
     driver: {
       reconnects: true,
-      query: async (sql, values) => open().query(sql, values),
+      query: async (sql, values, isFrequent) => open().query(sql, values, isFrequent),
       transaction: async (characteristics, work) => open().transaction(characteristics, work),
     },
     close: async () => opened?.end(),
@@ -39,9 +39,9 @@ function findClient(): Open {
     failures.push(error);
   }
   try {
-    const connect = load("postgres") as (url: string) => PostgresSource & { end(): Promise<void> };
-    return (url) => {
-      const sql = connect(url);
+    const connect = load("postgres") as (url: string, options: object) => PostgresSource & { end(): Promise<void> };
+    return (url, prepare) => {
+      const sql = connect(url, { prepare });
       return { source: sql, end: () => sql.end() };
     };
   } catch (error) {

@@ -49,35 +49,43 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
 }
 
 function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
-  const found = sequences.map((sequence) => countable(quote(sequence), range));
+  const found = sequences.map((sequence) => countable(quote(sequence)));
   // A single sequence is scored as far as it goes, however many matches it has.
-  if (found.length > 1) for (const matches of found) yield* countMatches(matches, Math.max(MANY, limit + 1));
+  if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
   let left = limit;
   for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
     const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
-    if (take > 0) yield* scoreNewest(matches, take);
+    if (take > 0) yield* scoreNewest(matches, range, take);
     const scored = matches.numbers.length;
     matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
     left -= take;
   }
-  if (needOthers(found)) yield* findOthers(sequences.map(quote), range, found);
+  if (needOthers(found)) yield* findOthers(range, found);
   return { sequences: found, forked: null, sessions: null };
 }
 
-function* findOthers(sequences: readonly string[], range: RowRange, found: readonly Counted[]): Operation<void> {
+function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void> {
   const messages = messagesOf(found);
-  const scored = [...found.keys()].filter((index) => (found[index] as SequenceMatches).numbers.length > 0);
-  const rare = scored.filter((index) => (found[index] as SequenceMatches).documents < MANY);
-  for (const [index, matches] of found.entries()) {
-    const { complete, numbers, documents } = matches;
-    if (complete || numbers.length === 0) continue;
-    let wanted = sequences[index] as string;
-    if (documents >= MANY) {
-      const beside = rare.length > 0 ? rare : scored.filter((other) => other !== index);
-      wanted += ` AND (${beside.map((other) => sequences[other]).join(" OR ")})`;
-    }
-    matches.others = nearMessages(yield* newestHolding(wanted, range), messages);
+  const scored = found.filter(({ numbers }) => numbers.length > 0);
+  const rare = scored.filter(({ documents }) => documents < MANY);
+  for (const matches of scored) {
+    if (matches.complete) continue;
+    const others =
+      matches.documents < MANY
+        ? ascending(matches.newest)
+        : yield* holdingBoth(matches, rare.length > 0 ? rare : scored.filter((other) => other !== matches), range);
+    matches.others = nearMessages(others, messages);
   }
+}
+
+// The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest
+// on, so it is asked for the newest only where there may be many.
+function* holdingBoth({ match }: Counted, others: readonly Counted[], range: RowRange): Operation<readonly number[]> {
+  const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
+  const most = others.reduce((sum, { documents }) => sum + documents, 0);
+  if (most < MANY) return yield* column<number>(EVERY[scopeOf(range)], ...within(both, range));
+  const row = yield* first<{ numbers: string }>(NEWEST[scopeOf(range)], ...within(both, range), MANY);
+  return ascending(row?.numbers);
 }
 
 function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
@@ -99,35 +107,35 @@ interface Condition {
   readonly values: readonly SqlValue[];
 }
 
-interface Counted extends SequenceMatches, Condition {
+interface Counted extends SequenceMatches {
+  /** What the index is asked for. */
+  readonly match: string;
   documents: number;
   /** The oldest of those that were counted. */
   oldest: number;
+  /** JSON of those that were counted, the newest first, where they are fewer than `MANY`. */
+  newest: string | null;
   complete: boolean;
   numbers: readonly number[];
   scores: readonly number[];
   others: readonly number[];
 }
 
-function condition(match: string, range: RowRange): Condition {
-  const within = range === null ? "" : ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`;
-  return { where: `assistant_fts MATCH ?${within}`, values: [match, ...(range === null ? [] : [range.lo, range.hi])] };
-}
-
-function countable(match: string, range: RowRange): Counted {
+function countable(match: string): Counted {
   const documents = Number.POSITIVE_INFINITY;
-  return { ...condition(match, range), documents, oldest: 0, complete: false, numbers: [], scores: [], others: [] };
+  return { match, documents, oldest: 0, newest: null, complete: false, numbers: [], scores: [], others: [] };
 }
 
 // To count is a twentieth of the work of scoring, but not even that is done for every match.
-function* countMatches(matches: Counted, limit: number): Operation<void> {
-  const row = yield* first<{ count: number; oldest: number | null }>(
-    `SELECT count(*) AS count, min(n) AS oldest FROM (SELECT rowid AS n FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
-    ...matches.values,
+function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
+  const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
+    COUNT[scopeOf(range)],
+    ...within(matches.match, range),
     limit,
   );
   matches.documents = row?.count ?? 0;
   matches.oldest = row?.oldest ?? 0;
+  matches.newest = row?.newest ?? null;
 }
 
 // Of those that were not counted to the end, the rarer goes further back.
@@ -138,30 +146,45 @@ function rarestFirst(a: Counted, b: Counted): number {
 /** Scores are handed over as whole numbers of billionths. */
 const SCALE = 1e9;
 
-// One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
-function* scoreNewest(matches: Counted, limit: number): Operation<void> {
+function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operation<void> {
   const row = yield* first<{ numbers: string; scores: string }>(
-    `SELECT json_group_array(n) AS numbers, json_group_array(score) AS scores FROM (
-       SELECT rowid AS n, CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score FROM assistant_fts WHERE ${matches.where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
-    ...matches.values,
+    SCORE[scopeOf(range)],
+    ...within(matches.match, range),
     limit,
   );
   matches.numbers = ascending(row?.numbers);
   matches.scores = ascending(row?.scores).map((score) => score / SCALE);
 }
 
-const ascending = (newestFirst = "[]") => (JSON.parse(newestFirst) as number[]).reverse();
+const ascending = (newestFirst: string | null = null) => (JSON.parse(newestFirst ?? "[]") as number[]).reverse();
 
-function* newestHolding(match: string, range: RowRange): Operation<number[]> {
-  const { where, values } = condition(match, range);
-  const row = yield* first<{ numbers: string }>(
-    `SELECT json_group_array(n) AS numbers FROM (
-       SELECT rowid AS n FROM assistant_fts WHERE ${where} ORDER BY rowid DESC LIMIT ${INTEGER})`,
-    ...values,
-    MANY,
-  );
-  return ascending(row?.numbers);
+type Scope = "all" | "range";
+const scopeOf = (range: RowRange): Scope => (range === null ? "all" : "range");
+const within = (match: string, range: RowRange) => (range === null ? [match] : [match, range.lo, range.hi]);
+
+// Matches among all rows, and in a range of them.
+const matching = (values: string, order: string): Record<Scope, string> => {
+  const select = (where: string) =>
+    `SELECT ${values} FROM assistant_fts WHERE assistant_fts MATCH ?${where} ORDER BY rowid ${order}`;
+  return { all: select(""), range: select(` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`) };
+};
+
+// The newest of them. One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
+function ofNewest(columns: string, values: string): Record<Scope, string> {
+  const { all, range } = matching(values, `DESC LIMIT ${INTEGER}`);
+  return { all: `SELECT ${columns} FROM (${all})`, range: `SELECT ${columns} FROM (${range})` };
 }
+
+const EVERY = matching("rowid", "ASC");
+const NEWEST = ofNewest("json_group_array(n) AS numbers", "rowid AS n");
+const COUNT = ofNewest(
+  `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
+  "rowid AS n",
+);
+const SCORE = ofNewest(
+  "json_group_array(n) AS numbers, json_group_array(score) AS scores",
+  `rowid AS n, CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score`,
+);
 
 // Both make appends cheaper: larger leaves, and merges that are put off for longer.
 const SETTINGS = [

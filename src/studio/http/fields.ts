@@ -17,13 +17,13 @@ export class Fields {
   optionalText(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || value === null) return undefined;
-    return typeof value === "string" ? value : wrong(name, "is a text");
+    return typeof value === "string" ? value : wrong(name, "must be a text");
   }
 
   texts(name: string): string[] {
     const value = this.#value(name);
     if (Array.isArray(value) && value.every((text) => typeof text === "string")) return value;
-    return wrong(name, "is an array of texts");
+    return wrong(name, "must be an array of texts");
   }
 
   /** A whole number from 0. */
@@ -37,13 +37,13 @@ export class Fields {
     const number = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
     return Number.isSafeInteger(number) && (number as number) >= 0
       ? (number as number)
-      : wrong(name, "is a whole number from 0");
+      : wrong(name, "must be a whole number from 0");
   }
 
   /** How many of something a page gives: from 1 to `most`. */
   limit(usual: number, most: number): number {
     const limit = this.optionalWhole("limit") ?? usual;
-    return limit >= 1 && limit <= most ? limit : wrong("limit", `is a whole number from 1 to ${most}`);
+    return limit >= 1 && limit <= most ? limit : wrong("limit", `must be a whole number from 1 to ${most}`);
   }
 
   /** A point in time as ISO text, in milliseconds since 1970. */
@@ -51,7 +51,7 @@ export class Fields {
     const text = this.optionalText(name);
     if (text === undefined || text === "") return undefined;
     const time = new Date(text).getTime();
-    return Number.isNaN(time) ? wrong(name, "is a time as ISO text") : time;
+    return Number.isNaN(time) ? wrong(name, "must be a time as ISO text") : time;
   }
 
   flag(name: string): boolean {
@@ -61,13 +61,13 @@ export class Fields {
   /** The only value among these; without one the first. */
   oneOf<const T extends string>(name: string, known: readonly [T, ...T[]]): T {
     const value = this.optionalText(name) ?? known[0];
-    return known.find((each) => each === value) ?? wrong(name, `is ${known.join(" or ")}`);
+    return known.find((each) => each === value) ?? wrong(name, `must be ${known.join(" or ")}`);
   }
 
   /** A posted object. */
   fields(name: string): Fields {
     const value = this.#value(name);
-    return isJsonObject(value) ? new Fields(value) : wrong(name, "is an object");
+    return isJsonObject(value) ? new Fields(value) : wrong(name, "must be an object");
   }
 
   #value(name: string): unknown {

@@ -46,7 +46,7 @@ export const sessionWriteRoutes = [
 async function compact(call: StudioCall): Promise<{ compacted: boolean }> {
   const { id } = await sessionOf(call);
   if (call.hasManager) return { compacted: (await call.manager.getSession(id).compact()) !== null };
-  const message = "Nothing here knows how to compact: the studio was opened on a store, without the program's manager.";
+  const message = "This studio cannot compact: it was opened on a store, without the program's manager.";
   throw new StemmaError("COMPACTION_NOT_CONFIGURED", { id }, message);
 }
 

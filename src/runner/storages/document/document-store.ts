@@ -5,8 +5,8 @@ import type { SessionStorage } from "../../types.js";
 import { MemorySessionStorage } from "../memory-storage.js";
 import { heldSession } from "./held-session.js";
 import { HeldSessions } from "./held-sessions.js";
-import { Places } from "./places.js";
 import { registryOf } from "./registry.js";
+import { ScopedStates } from "./scoped-states.js";
 
 /** A store on a four-method storage. */
 export interface DocumentStore extends Store {
@@ -42,7 +42,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   const durable = !(storage instanceof MemorySessionStorage);
   const storeOf = (userId?: string): DocumentStore => {
     const own = userId === undefined ? inner : inner.forUser(userId);
-    const places = new Places(held, inner, userId);
+    const states = new ScopedStates(held, inner, userId);
     return {
       name: "storage",
       userId,
@@ -55,13 +55,13 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
         return request.sessionId === undefined ? held.readAll(search) : held.read(request.sessionId, search);
       },
       sessions: registryOf(held, own),
-      blocks: blocksOf(places, held, own),
-      entries: entriesOf(places, own),
+      blocks: blocksOf(states, held, own),
+      entries: entriesOf(states, own),
       records: recordsOf(held, own),
-      deleteMemory: (scope) => places.write(scope, () => own.deleteMemory(scope)),
-      pruneVersions: (scope, request) => places.write(scope, () => own.pruneVersions(scope, request)),
+      deleteMemory: (scope) => states.write(scope, () => own.deleteMemory(scope)),
+      pruneVersions: (scope, request) => states.write(scope, () => own.pruneVersions(scope, request)),
       writeTogether: (writes) =>
-        places.writeAll(writes.map(keyOf), async () => {
+        states.writeAll(writes.map(keyOf), async () => {
           await own.writeTogether(writes);
           for (const write of writes) if ("clear" in write) held.removed(write.session, null);
         }),
@@ -78,32 +78,32 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   return store;
 }
 
-function blocksOf(places: Places, held: HeldSessions, { blocks }: Store): Store["blocks"] {
+function blocksOf(states: ScopedStates, held: HeldSessions, { blocks }: Store): Store["blocks"] {
   return {
-    get: (key) => places.read(key, () => blocks.get(key)),
-    set: (key, content, options) => places.write(key, () => blocks.set(key, content, options)),
-    append: (key, text, options) => places.write(key, () => blocks.append(key, text, options)),
-    delete: (key) => places.write(key, () => blocks.delete(key)),
-    versions: (key) => places.read(key, () => blocks.versions(key)),
-    list: (scope) => places.read(scope, () => blocks.list(scope)),
+    get: (key) => states.read(key, () => blocks.get(key)),
+    set: (key, content, options) => states.write(key, () => blocks.set(key, content, options)),
+    append: (key, text, options) => states.write(key, () => blocks.append(key, text, options)),
+    delete: (key) => states.write(key, () => blocks.delete(key)),
+    versions: (key) => states.read(key, () => blocks.versions(key)),
+    list: (scope) => states.read(scope, () => blocks.list(scope)),
     owners: (kind, options) => held.readAll(() => blocks.owners(kind, options)),
-    importVersions: (key, versions) => places.write(key, () => blocks.importVersions(key, versions)),
+    importVersions: (key, versions) => states.write(key, () => blocks.importVersions(key, versions)),
   };
 }
 
-function entriesOf(places: Places, { entries }: Store): Store["entries"] {
+function entriesOf(states: ScopedStates, { entries }: Store): Store["entries"] {
   return {
-    count: (scope) => places.read(scope, () => entries.count(scope)),
-    get: (scope, key) => places.read(scope, () => entries.get(scope, key)),
-    set: (scope, entry, options) => places.write(scope, () => entries.set(scope, entry, options)),
-    append: (scope, entry, options) => places.write(scope, () => entries.append(scope, entry, options)),
-    delete: (scope, key, options) => places.write(scope, () => entries.delete(scope, key, options)),
-    versions: (scope, key) => places.read(scope, () => entries.versions(scope, key)),
-    labels: (scope) => places.read(scope, () => entries.labels(scope)),
-    removed: (scope) => places.read(scope, () => entries.removed(scope)),
-    list: (scope, options) => places.read(scope, () => entries.list(scope, options)),
-    importVersions: (scope, key, versions) => places.write(scope, () => entries.importVersions(scope, key, versions)),
-    search: (scope, query, options) => places.read(scope, () => entries.search(scope, query, options)),
+    count: (scope) => states.read(scope, () => entries.count(scope)),
+    get: (scope, key) => states.read(scope, () => entries.get(scope, key)),
+    set: (scope, entry, options) => states.write(scope, () => entries.set(scope, entry, options)),
+    append: (scope, entry, options) => states.write(scope, () => entries.append(scope, entry, options)),
+    delete: (scope, key, options) => states.write(scope, () => entries.delete(scope, key, options)),
+    versions: (scope, key) => states.read(scope, () => entries.versions(scope, key)),
+    labels: (scope) => states.read(scope, () => entries.labels(scope)),
+    removed: (scope) => states.read(scope, () => entries.removed(scope)),
+    list: (scope, options) => states.read(scope, () => entries.list(scope, options)),
+    importVersions: (scope, key, versions) => states.write(scope, () => entries.importVersions(scope, key, versions)),
+    search: (scope, query, options) => states.read(scope, () => entries.search(scope, query, options)),
   };
 }
 

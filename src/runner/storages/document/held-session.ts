@@ -12,7 +12,7 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
     held.retain(id);
     const opened = read(async () => ({ items: open() }));
-    // Whoever iterates is told of a failure; perhaps nobody does.
+    // A failure is reported to the reader of the pages. There may be none.
     opened.catch(() => {});
     return streamOf(opened, () => held.release(id));
   };

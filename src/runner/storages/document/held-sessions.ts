@@ -260,7 +260,7 @@ function newHeld(): Held {
 
 function assertTimes({ createdAt, updatedAt }: SessionState): void {
   if (Number.isFinite(createdAt) && Number.isFinite(updatedAt)) return;
-  throw new TypeError("createdAt and updatedAt are numbers of milliseconds.");
+  throw new TypeError("createdAt and updatedAt must be numbers of milliseconds.");
 }
 
 /** Errors: `INVALID_SESSION_ID`. */

@@ -101,6 +101,11 @@ export function* acceptRows(
 
 const ROWS_AT_ONCE = 500;
 
+/** True when a request may ask for less than all messages of the scope's range. */
+export function narrows(scope: Scope, request: SearchRequest): boolean {
+  return scope.sessions !== null || looksAtRows(scope, request);
+}
+
 function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchRequest): boolean {
   return path !== null || [role, after, before, metadata].some((filter) => filter !== undefined);
 }

@@ -7,7 +7,7 @@ import type { Dialect, NumberedSession, SearchDialect } from "../../engine/diale
 import { column, type Operation } from "../../engine/operation.js";
 import { SPAN, sessionOf } from "../row-id.js";
 import { readHits } from "./search-hits.js";
-import { acceptRows, findRows, openScope, type Scope } from "./search-scope.js";
+import { acceptRows, findRows, narrows, openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
 const FIRST_DEPTH = 500;
@@ -19,10 +19,14 @@ export function searchOf(sql: Dialect): SearchDialect {
   throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, "This store was opened without search.");
 }
 
-/** Ranks the messages of a range, looking at no more than `depth` matches; `complete` when there are no others. */
+/**
+ * Ranks the messages of a range, looking at no more than `depth` matches, and gives at least the `best` so many, or all;
+ * `complete` when there are no other matches.
+ */
 export type RankMessages = (
   range: Scope["range"],
   depth: number,
+  best?: number,
 ) => Operation<{ readonly ranked: readonly Ranked[]; readonly complete: boolean }>;
 
 /** See `SessionStore.search`. */
@@ -36,10 +40,12 @@ export function* searchMessages(
   const scope = yield* openScope(sql, request);
   if (scope === null) return [];
   const wanted = (request.offset ?? 0) + request.limit;
+  const isNarrowed = narrows(scope, request);
   const found: Ranked[] = [];
   const seen = new Set<number | string>();
   for (let depth = FIRST_DEPTH; found.length < wanted; depth *= DEEPER) {
-    const { ranked, complete } = yield* rank(scope.range, depth);
+    // Those that were seen may come first once more.
+    const { ranked, complete } = yield* rank(scope.range, depth, isNarrowed ? undefined : seen.size + wanted);
     // What only a deeper look shows stands behind all that a shallower one did, so that the order is always the same.
     const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
     const others = ranked.filter((each) => !seen.has(keyOf(each)));
@@ -54,7 +60,7 @@ export function* searchMessages(
 /** Ranks by the words of a query; with `explain` each message has its reasons. */
 export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): RankMessages {
   const sequences = queryTerms(query);
-  return function* (range, depth) {
+  return function* (range, depth, best) {
     const found = yield* searchOf(sql).matches(sequences, range, depth);
     const complete = found.sequences.every((sequence) => sequence.complete);
     // Of a sequence with too many matches to score each, those near matches of others are taken to be as good as usual; the
@@ -65,8 +71,8 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
     const placeOf = (number: number) => placeIn(sessions, number);
     const forked = new Set(found.forked ?? (yield* forkedOf(sql, sessions, messages)));
     const branches = yield* branchesOf(sql, messages, forked, placeOf, range?.sessionId);
-    const around = { sessionOf, branchOf: (number: number) => branches.get(number) };
-    const ranked = rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain });
+    const around = { sessionOf, branchOf: branches === null ? null : (number: number) => branches.get(number) };
+    const ranked = rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain, best });
     return { ranked: sessions === null ? ranked : ranked.map((each) => ({ ...each, ...placeOf(each.n) })), complete };
   };
 }
@@ -78,6 +84,16 @@ function placeIn(sessions: readonly NumberedSession[] | null, number: number): R
   return { n: no * SPAN + (number % SPAN), sessionId: id };
 }
 
+// The numbers of the sessions of messages in ascending order.
+function sessionsOf(messages: Float64Array): number[] {
+  const sessions: number[] = [];
+  for (const number of messages) {
+    const sessionNumber = sessionOf(number);
+    if (sessionNumber !== sessions.at(-1)) sessions.push(sessionNumber);
+  }
+  return sessions;
+}
+
 // Those of the sessions that have several branches, by their numbers.
 function* forkedOf(
   sql: Dialect,
@@ -85,7 +101,7 @@ function* forkedOf(
   messages: Float64Array,
 ): Operation<readonly number[]> {
   if (messages.length === 0) return [];
-  const numbers = [...new Set(messages.map(sessionOf))];
+  const numbers = sessionsOf(messages);
   // A join of many sessions would be planned as one with all branches of the store.
   const query =
     sessions === null
@@ -99,15 +115,15 @@ function* forkedOf(
   return found.map(Number);
 }
 
-// The branches of messages of those sessions, by their numbers. A branch that goes on is found by where it began.
+// The branches of messages of those sessions, by their numbers; null where there is none. A branch that goes on is found by where it began.
 function* branchesOf(
   sql: Dialect,
   messages: Float64Array,
   forked: ReadonlySet<number>,
   placeOf: (number: number) => RowPlace,
   sessionId: string | null | undefined,
-): Operation<ReadonlyMap<number, number>> {
-  if (forked.size === 0) return new Map();
+): Operation<ReadonlyMap<number, number> | null> {
+  if (forked.size === 0) return null;
   const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
   const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
   const rows = yield* findRows<BranchOfRow>(sql, among.map(placeOf), columns, sessionId);

@@ -15,6 +15,7 @@ import { appendAsOne } from "./013-appends-as-one.js";
 import { readRecentAsOne } from "./014-recent.js";
 import { findMatches } from "./015-matches.js";
 import { shareNumbers } from "./016-shared-numbers.js";
+import { insertPlainly } from "./017-plain-inserts.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -34,4 +35,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   readRecentAsOne,
   findMatches,
   shareNumbers,
+  insertPlainly,
 ];
