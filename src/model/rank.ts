@@ -1,6 +1,23 @@
-/** A message by its number, and how well it matches; higher is better. */
-export interface Ranked {
+/** The row of a message. */
+export interface RowPlace {
   readonly n: number;
+  /** Where the number alone does not tell of which session it is. */
+  readonly sessionId?: string | undefined;
+}
+
+/** What tells a row from all others. */
+export const keyOf = ({ n, sessionId }: RowPlace): number | string =>
+  sessionId === undefined ? n : `${n} ${sessionId}`;
+
+/** The row that a key tells of. */
+export function placeOfKey(key: number | string): RowPlace {
+  if (typeof key === "number") return { n: key };
+  const end = key.indexOf(" ");
+  return { n: Number(key.slice(0, end)), sessionId: key.slice(end + 1) };
+}
+
+/** A message, and how well it matches; higher is better. */
+export interface Ranked extends RowPlace {
   readonly score: number;
   /** Where it was asked for. */
   readonly reasons?: RankReasons;
@@ -30,6 +47,7 @@ export interface Neighbourhood {
 
 /** How much of a match a message lends to those next to it, one, two, three and four places away. */
 const LENT = [0.6, 0.4, 0.25, 0.15] as const;
+export const NEAR = LENT.length;
 
 /**
  * Of the rarest terms so many matches are scored however many there are, to know what a match usually gives. The other
@@ -127,15 +145,15 @@ function union(some: Float64Array, others: Float64Array): Float64Array {
 export function nearMessages(numbers: readonly number[], messages: Float64Array): number[] {
   let next = 0;
   return numbers.filter((n) => {
-    while (next < messages.length && at(messages, next) < n - LENT.length) next += 1;
-    return next < messages.length && at(messages, next) <= n + LENT.length;
+    while (next < messages.length && at(messages, next) < n - NEAR) next += 1;
+    return next < messages.length && at(messages, next) <= n + NEAR;
   });
 }
 
 /** The numbers of all that are, or may be, so near to a message. */
 export function neighboursOf(messages: Float64Array): number[] {
   const near = new Set<number>();
-  for (const n of messages) for (let other = n - LENT.length; other <= n + LENT.length; other += 1) near.add(other);
+  for (const n of messages) for (let other = n - NEAR; other <= n + NEAR; other += 1) near.add(other);
   return [...near];
 }
 

@@ -1,4 +1,4 @@
-import type { Ranked, RankReasons } from "./rank.js";
+import { keyOf, type Ranked, type RankReasons } from "./rank.js";
 
 /** A ranking by the similarity of vectors, best first, and how alike all vectors are that were compared. */
 export interface ByMeaning {
@@ -23,23 +23,32 @@ export function fuseRankings(
   meaning: ByMeaning,
   weights: { readonly words: number; readonly vectors: number },
 ): Ranked[] {
-  const scores = new Map<number, number>();
+  const fused = new Map<number | string, Ranked>();
   const best = words[0]?.score || 1;
-  if (weights.words > 0) for (const { n, score } of words) scores.set(n, (weights.words * score) / best);
-  const similarities = new Map<number, number>();
-  if (weights.vectors > 0) {
-    for (const { n, score } of meaning.ranked) {
-      const standsOut = Math.max(0, score - meaning.mean) / (FAR * meaning.deviation || 1);
-      scores.set(n, (scores.get(n) ?? 0) + weights.vectors * standsOut ** 2);
-      similarities.set(n, score);
+  if (weights.words > 0) {
+    for (const { n, sessionId, score } of words) {
+      fused.set(keyOf({ n, sessionId }), { n, sessionId, score: (weights.words * score) / best });
     }
   }
-  const similarityOf = ({ n }: Ranked): number => similarities.get(n) ?? Number.NEGATIVE_INFINITY;
-  return Array.from(scores, ([n, score]) => ({ n, score })).sort(
+  const similarities = new Map<number | string, number>();
+  if (weights.vectors > 0) {
+    for (const { n, sessionId, score } of meaning.ranked) {
+      const key = keyOf({ n, sessionId });
+      const standsOut = Math.max(0, score - meaning.mean) / (FAR * meaning.deviation || 1);
+      fused.set(key, { n, sessionId, score: (fused.get(key)?.score ?? 0) + weights.vectors * standsOut ** 2 });
+      similarities.set(key, score);
+    }
+  }
+  const similarityOf = (place: Ranked): number => similarities.get(keyOf(place)) ?? Number.NEGATIVE_INFINITY;
+  return [...fused.values()].sort(
     (a, b) =>
-      b.score - a.score || (similarityOf(a) === similarityOf(b) ? b.n - a.n : similarityOf(b) - similarityOf(a)),
+      b.score - a.score || (similarityOf(a) === similarityOf(b) ? laterFirst(a, b) : similarityOf(b) - similarityOf(a)),
   );
 }
+
+// Sessions that share a number come in the order of their ids.
+const laterFirst = (a: Ranked, b: Ranked): number =>
+  b.n - a.n || Number((b.sessionId ?? "") > (a.sessionId ?? "")) - Number((b.sessionId ?? "") < (a.sessionId ?? ""));
 
 /** The reasons of messages in a ranking that was made of one by words, which has reasons, and of one by meaning. */
 export function withReasons(
@@ -47,11 +56,11 @@ export function withReasons(
   words: readonly Ranked[],
   meaning: readonly Ranked[],
 ): (Ranked & { readonly reasons: RankReasons })[] {
-  const byWords = new Map(words.map(({ n, reasons }) => [n, reasons]));
-  const places = new Map(meaning.map(({ n }, index) => [n, index + 1]));
-  return fused.map(({ n, score }) => {
-    const own = byWords.get(n);
-    const ranks = { words: own?.ranks.words ?? null, meaning: places.get(n) ?? null };
-    return { n, score, reasons: { shares: own?.shares ?? [], ranks } };
+  const byWords = new Map(words.map((word) => [keyOf(word), word.reasons]));
+  const places = new Map(meaning.map((each, index) => [keyOf(each), index + 1]));
+  return fused.map((each) => {
+    const own = byWords.get(keyOf(each));
+    const ranks = { words: own?.ranks.words ?? null, meaning: places.get(keyOf(each)) ?? null };
+    return { ...each, reasons: { shares: own?.shares ?? [], ranks } };
   });
 }

@@ -12,6 +12,8 @@ import { describeServer } from "./server.js";
 
 const UNNAMED = readFileSync(join(import.meta.dirname, "../fixtures/unnamed-sessions.postgres.sql"), "utf8");
 
+const NUMBERED = readFileSync(join(import.meta.dirname, "../fixtures/numbered-sessions.postgres.sql"), "utf8");
+
 const ROWS = [...TABLES.filter((name) => name !== "assistant_schema"), "assistant_vectors"];
 
 describeServer("tables whose rows do not name their session", (server) => {
@@ -47,6 +49,8 @@ describeServer("tables whose rows do not name their session", (server) => {
     ["the printed script", () => server.query(url, schemaSql())],
   ])("get a column and keys that do by %s, and keep what they hold", async (_, prepare) => {
     await fill();
+    await server.query(url, NUMBERED);
+    await postgres(url).migrate();
     const before = await dump();
     // The run of a program has no entry of usage.
     expect(new Set(before.map(({ name }) => name)).size).toBe(ROWS.length - 1);
@@ -69,6 +73,7 @@ describeServer("tables whose rows do not name their session", (server) => {
 
   it("name the session of its messages where the registry lost it, and a check brings that back", async () => {
     await fill();
+    await server.query(url, NUMBERED);
     await server.query(url, UNNAMED);
     await server.query(
       url,

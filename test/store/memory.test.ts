@@ -16,20 +16,19 @@ function reachingIn(): Partial<StoreTarget> {
   const module = findModule();
   if (module === undefined) return {};
   const clients = new WeakMap<Store, SqliteClient>();
+  const real = module.exports;
+  let next: (statement: string) => void = () => {};
+  let opened: SqliteClient | undefined;
+  // For all that this process opens: which engine there is is asked once.
+  module.exports = function Database(path: string) {
+    opened = failingClient(new real(path), next);
+    return opened;
+  };
   const open = (before: (statement: string) => void = () => {}): Store => {
-    let client: SqliteClient | undefined;
-    const real = module.exports;
-    module.exports = function Database(path: string) {
-      client = failingClient(new real(path), before);
-      return client;
-    };
-    try {
-      const store = memory();
-      clients.set(store, client as unknown as SqliteClient);
-      return store;
-    } finally {
-      module.exports = real;
-    }
+    next = before;
+    const store = memory();
+    clients.set(store, opened as SqliteClient);
+    return store;
   };
   return {
     open: () => open(),

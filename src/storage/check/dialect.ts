@@ -1,5 +1,7 @@
+import type { RowPlace } from "../../model/rank.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
+import type { ReadTo } from "../operations/search/index-rows.js";
 
 /** What a check asks an engine, each in its own words. */
 export interface CheckDialect {
@@ -11,10 +13,10 @@ export interface CheckDialect {
   readonly vectorLength: string;
   /** Looking into a search index makes tables for a while. */
   readonly indexCheckWrites: boolean;
-  /** For each document that an index holds of the rows from `lo` to `hi`: its row, and a fingerprint of its terms. */
-  indexed(sql: Dialect, index: SearchIndex, lo: number, hi: number): Operation<Map<number, number>>;
+  /** For each document that an index holds of rows that are looked at together: what tells its row, and a fingerprint of its terms. */
+  indexed(sql: Dialect, index: SearchIndex, window: IndexWindow): Operation<Map<number | string, number>>;
   /** The same of documents, as they would be indexed. Those without a term are left out. */
-  expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number, number>>;
+  expected(sql: Dialect, documents: readonly Document[]): Operation<Map<number | string, number>>;
   /** Called before the two above, and after them. */
   open(): Operation<void>;
   close(): Operation<void>;
@@ -22,8 +24,13 @@ export interface CheckDialect {
   emptyIndex(sql: Dialect): Operation<void>;
 }
 
-export interface Document {
-  readonly n: number;
+/** Rows behind one, up to another one or all: messages as `messagesBetween` orders them, entries by their numbers. */
+export interface IndexWindow {
+  readonly after: ReadTo;
+  readonly to: ReadTo | null;
+}
+
+export interface Document extends RowPlace {
   readonly text: string;
 }
 

@@ -1,11 +1,11 @@
 import { StemmaError } from "../../errors.js";
 import type { SearchIndex } from "../engine/dialect.js";
-import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
-import { findSessionNumber } from "../operations/session-head.js";
+import { findSessionRows } from "../operations/session-head.js";
 import type { CheckRun } from "./check-run.js";
+import type { IndexWindow } from "./dialect.js";
 import { Findings } from "./findings.js";
-import { compareIndex, type Differing, repairIndex, windowEnd } from "./search-index.js";
+import { beginning, compareIndex, type Differing, repairIndex, windowEnd, windowOfSession } from "./search-index.js";
 
 const TABLES = { messages: "assistant_fts", entries: "cf_agents_search_fts" } as const;
 
@@ -14,25 +14,26 @@ export async function checkIndex(run: CheckRun): Promise<void> {
   const { runner, sql } = run.open;
   const { sessionId } = run.options;
   if (sessionId !== undefined) {
-    const number = await runner.read(() => findSessionNumber(sessionId));
-    if (number !== null) await checkWindow(run, "messages", floorOf(number), ceilingOf(number));
+    const rows = await runner.read(() => findSessionRows(sql, sessionId));
+    if (rows !== null) await checkWindow(run, "messages", windowOfSession(rows));
     return;
   }
   for (const index of ["messages", "entries"] as const) {
-    for (let lo = Number.MIN_SAFE_INTEGER; lo < Number.MAX_SAFE_INTEGER; ) {
-      const hi = await runner.read(() => windowEnd(sql, index, lo)).catch(() => Number.MAX_SAFE_INTEGER);
-      await checkWindow(run, index, lo, hi);
-      lo = hi + 1;
+    for (let after: IndexWindow["to"] = beginning; after !== null; ) {
+      const from: IndexWindow["after"] = after;
+      const to = await runner.read(() => windowEnd(sql, index, from)).catch(() => null);
+      await checkWindow(run, index, { after: from, to });
+      after = to;
     }
   }
 }
 
-async function checkWindow(run: CheckRun, index: SearchIndex, lo: number, hi: number): Promise<void> {
+async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindow): Promise<void> {
   const { runner, sql } = run.open;
   const runIn = run.dialect.indexCheckWrites ? runner.write : runner.read;
   let counted = 0;
   const look = async (): Promise<Differing[] | Error> => {
-    const compare = () => compareIndex(sql, run.dialect, index, lo, hi);
+    const compare = () => compareIndex(sql, run.dialect, index, window);
     try {
       const glanced = await run.glance(compare);
       const { differing, documents } = glanced?.differing.length === 0 ? glanced : await runIn(compare);
@@ -75,7 +76,7 @@ export function rebuildIndex(run: CheckRun): Promise<void> {
   const { search } = sql;
   return run.write("", function* () {
     yield* run.dialect.emptyIndex(sql);
-    yield* markAllUnindexed();
+    yield* markAllUnindexed(sql);
     // All of it in one transaction: a mark that stays would make the next program that opens the store go on with it.
     while (search !== null && !(yield* reindexSome(sql, search)));
   });
@@ -88,9 +89,9 @@ function findingsOf(index: SearchIndex, seen: Differing[] | Error): Findings {
     found.add("index", table, null, null, `The search index could not be read: ${seen.message}`);
     return found;
   }
-  for (const { n: rowId, text, sessionId, id } of seen) {
+  for (const { place, text, sessionId, id } of seen) {
     const message =
-      text === null ? `It holds row ${rowId}, which is not there.` : "It does not hold what the text says.";
+      text === null ? `It holds row ${place.n}, which is not there.` : "It does not hold what the text says.";
     found.add("index", table, sessionId, id, message);
   }
   return found;

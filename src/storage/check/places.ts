@@ -1,8 +1,9 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
-import { ownOf, rowsOf } from "../engine/session-rows.js";
+import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { insertSession } from "../operations/register.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
-import { findSessionNumber, isoNow, openSessionHead } from "../operations/session-head.js";
+import { findSessionNumber, findSessionRows, isoNow, openSessionHead } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
 import { giveTo } from "./give-to.js";
 
@@ -11,7 +12,7 @@ export interface Misplaced {
   /** The number of the range in which they stand. */
   readonly no: number;
   readonly session_id: string;
-  /** The id that the registry has for that number; null where it has none. */
+  /** The id that the registry has for that number; null where it has none, or several. */
   readonly owner: string | null;
   readonly count: number;
   readonly id: string;
@@ -28,7 +29,7 @@ export function findMisplaced(
   table: "assistant_messages" | "assistant_compactions",
   sessionId?: string,
 ): Operation<Misplaced[]> {
-  if (sql.isSpread) return findSpread(table, sessionId);
+  if (sql.namesSessions) return findNamed(table, sessionId);
   return all<Misplaced>(
     `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
      FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
@@ -38,8 +39,8 @@ export function findMisplaced(
   );
 }
 
-// A row's server has the session that the row names, and its number. Whose the row's number is, is asked of all servers.
-function* findSpread(table: string, sessionId: string | undefined): Operation<Misplaced[]> {
+// A row names its session, and so that one's number. Whose the row's number is otherwise, several sessions may say.
+function* findNamed(table: string, sessionId: string | undefined): Operation<Misplaced[]> {
   const own = sessionId === undefined ? null : [sessionId, (yield* findSessionNumber(sessionId)) ?? -1];
   const groups = yield* all<Misplaced>(
     `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, NULL AS owner, count(*) AS count, min(m.id) AS id
@@ -53,8 +54,31 @@ function* findSpread(table: string, sessionId: string | undefined): Operation<Mi
   const owners = yield* all<{ no: number; id: string }>(
     `SELECT no, id FROM assistant_sessions WHERE no IN (${numbers}) ORDER BY id DESC`,
   );
-  const byNumber = new Map(owners.map((owner) => [owner.no, owner.id]));
-  return groups.map((group) => ({ ...group, owner: byNumber.get(group.no) ?? null }));
+  const found: Misplaced[] = [];
+  for (const group of groups) {
+    const candidates = owners.filter(({ no: sessionNumber }) => sessionNumber === group.no).map(({ id }) => id);
+    found.push({ ...group, owner: yield* ownerAmong(table, group, candidates) });
+  }
+  return found;
+}
+
+// Of sessions that share the number of misplaced rows the one whose the first of them is: it has the message that the row
+// refers to, and none in its place. The first row of a session that the registry lost refers to none.
+function* ownerAmong(table: string, group: Misplaced, candidates: readonly string[]): Operation<string | null> {
+  if (candidates.length < 2) return candidates[0] ?? null;
+  const isMessage = table === "assistant_messages";
+  const row = yield* first<{ n: number; ref: string | null }>(
+    `SELECT n, ${isMessage ? "parent_id" : "from_message_id"} AS ref FROM ${table}
+     WHERE session_id = ? AND n BETWEEN ? AND ? ORDER BY n LIMIT 1`,
+    ...[group.session_id, floorOf(group.no), ceilingOf(group.no)],
+  );
+  const fitting: string[] = [];
+  for (const id of row?.ref == null ? [] : candidates) {
+    const isTaken = yield* first(`SELECT 1 FROM ${table} WHERE session_id = ? AND n = ?`, id, row?.n ?? 0);
+    const has = "SELECT 1 FROM assistant_messages WHERE session_id = ? AND id = ?";
+    if (isTaken === undefined && (yield* first(has, id, row?.ref ?? "")) !== undefined) fitting.push(id);
+  }
+  return fitting.length === 1 ? (fitting[0] as string) : null;
 }
 
 export function* checkPlaces(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
@@ -76,9 +100,9 @@ export function* checkPlaces(sql: Dialect, sessionId: string | undefined, found:
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {
   const { no: sessionNumber, session_id: id, owner } = group;
-  const named = yield* findSessionNumber(id);
+  const named = yield* findSessionRows(sql, id);
   const isUsable = sessionNumber >= 1 && sessionNumber < 2 ** 25;
-  if (owner === null && named === null && isUsable) return yield* register(sessionNumber, id);
+  if (owner === null && named === null && isUsable) return yield* register(sql, rowsOf(sql, id, sessionNumber));
   if (owner === null) {
     if (named !== null && isUsable && (yield* isEmpty(named))) {
       return yield* run("UPDATE assistant_sessions SET no = ? WHERE id = ?", sessionNumber, id);
@@ -89,8 +113,12 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
   const isMixed = (yield* first(own, floorOf(sessionNumber), ceilingOf(sessionNumber), owner)) !== undefined;
   if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
-    if (named !== null) yield* run("DELETE FROM assistant_sessions WHERE no = ?", named);
-    return yield* giveTo(sql, "assistant_sessions", id, { condition: "no = ?", values: [sessionNumber] });
+    if (named !== null) {
+      yield* run(`DELETE FROM assistant_sessions WHERE ${named.registered}no = ?`, ...named.ids, named.no);
+    }
+    const { registered, ids } = rowsOf(sql, owner, sessionNumber);
+    const condition = `${registered}no = ?`;
+    return yield* giveTo(sql, "assistant_sessions", id, { condition, values: [...ids, sessionNumber] });
   }
   const adopted = isMixed ? yield* rowsOfOwner(group, owner, named === null) : [];
   const { own: ofGroup, ids } = rowsOf(sql, id, sessionNumber);
@@ -105,7 +133,7 @@ export function* repairMisplacedSummaries(
   sql: Dialect,
   { no: sessionNumber, session_id: id, owner }: Misplaced,
 ): Operation<void> {
-  const named = yield* findSessionNumber(id);
+  const named = yield* findSessionRows(sql, id);
   const ids = yield* column<string>(
     `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
     sessionNumber,
@@ -119,37 +147,37 @@ export function* repairMisplacedSummaries(
       yield* giveTo(sql, "assistant_compactions", owner, summary);
       continue;
     }
-    const range = [floorOf(named), ceilingOf(named)] as const;
+    const range = [floorOf(named.no), ceilingOf(named.no)] as const;
     const last = yield* first<{ n: number | null }>(
-      "SELECT max(n) AS n FROM assistant_compactions WHERE n BETWEEN ? AND ?",
+      `SELECT max(n) AS n FROM assistant_compactions WHERE ${named.own}n BETWEEN ? AND ?`,
+      ...named.ids,
       ...range,
     );
-    const rowId = nextPosition(named, last?.n ?? range[0]);
+    const rowId = nextPosition(named.no, last?.n ?? range[0]);
     yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", rowId, id, summaryId);
   }
 }
 
-function* register(sessionNumber: number, id: string): Operation<void> {
+function* register(sql: Dialect, { id, no, own, ids }: SessionRows): Operation<void> {
   const times = yield* first<{ first: string | null; last: string | null }>(
-    "SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE n BETWEEN ? AND ?",
-    floorOf(sessionNumber),
-    ceilingOf(sessionNumber),
+    `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`,
+    ...ids,
+    ...[floorOf(no), ceilingOf(no)],
   );
-  yield* run(
-    "INSERT INTO assistant_sessions (no, id, name, created_at, updated_at, stale) VALUES (?, ?, ?, ?, ?, ?)",
-    sessionNumber,
+  yield* insertSession(sql, {
+    no,
     id,
-    id,
-    times?.first ?? isoNow(),
-    times?.last ?? isoNow(),
+    name: id,
+    created_at: times?.first ?? isoNow(),
+    updated_at: times?.last ?? isoNow(),
     // What the totals were worth is not known any more.
-    ceilingOf(sessionNumber),
-  );
+    stale: ceilingOf(no),
+  });
 }
 
-function* isEmpty(sessionNumber: number): Operation<boolean> {
-  const some = "SELECT 1 FROM assistant_messages WHERE n BETWEEN ? AND ? LIMIT 1";
-  return (yield* first(some, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
+function* isEmpty({ own, ids, no }: SessionRows): Operation<boolean> {
+  const some = `SELECT 1 FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? LIMIT 1`;
+  return (yield* first(some, ...ids, floorOf(no), ceilingOf(no))) === undefined;
 }
 
 interface NamedRow {
@@ -184,10 +212,12 @@ function* rowsOfOwner(group: Misplaced, owner: string, isGone: boolean): Operati
 // found when the session is mended.
 function* moveMessages(
   sql: Dialect,
-  { no: sessionNumber, session_id: id }: Misplaced,
+  { no: sessionNumber, session_id: id, owner }: Misplaced,
   rowIds: readonly number[],
 ): Operation<void> {
   if (rowIds.length === 0) return;
+  // What stands outside them may name the session in whose range they stood.
+  const [ofBoth, both] = sql.namesSessions ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
   let newest = head.newest?.n ?? floorOf(head.no);
@@ -199,16 +229,19 @@ function* moveMessages(
       yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
     }
     const place = [head.no, newest];
-    yield* run("UPDATE assistant_media_refs SET no = ?, n = ? WHERE no = ? AND n = ?", ...place, sessionNumber, from);
-    if (sql.namesSessions)
-      yield* giveTo(sql, "assistant_media_refs", id, { condition: "no = ? AND n = ?", values: place });
+    const refs = `UPDATE assistant_media_refs SET no = ?, n = ? WHERE ${ofBoth}no = ? AND n = ?`;
+    yield* run(refs, ...place, ...both, sessionNumber, from);
+    if (sql.namesSessions) {
+      const moved = { condition: `${ofBoth}no = ? AND n = ?`, values: [...both, ...place] };
+      yield* giveTo(sql, "assistant_media_refs", id, moved);
+    }
   }
   yield* run(
     `INSERT INTO assistant_media (${rows.column}no, hash, part, data)
-     SELECT ${rows.mark}?, d.hash, d.part, d.data FROM assistant_media d WHERE d.no = ?
+     SELECT ${rows.mark}?, d.hash, d.part, d.data FROM assistant_media d WHERE ${ofBoth}d.no = ?
        AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(rows, "r")}r.no = ?) ON CONFLICT DO NOTHING`,
-    ...[...rows.ids, head.no, sessionNumber],
+    ...[...rows.ids, head.no, ...both, sessionNumber],
     ...[...rows.ids, head.no],
   );
-  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", newest, head.no);
+  yield* run(`UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`, newest, ...rows.ids, head.no);
 }

@@ -91,9 +91,11 @@ function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation
     else if (!isHash && hash === key) found = data;
   });
   if (found !== null) return found;
-  const id = sql.namesSessions ? "session_id" : "''";
-  const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND no <> ?`;
-  for (const [other, otherId] of yield* tuples<[number, string]>(others, key, rows.no)) {
+  const [id, isOther, own] = sql.namesSessions
+    ? ["session_id", "session_id <> ?", rows.id]
+    : ["''", "no <> ?", rows.no];
+  const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND ${isOther}`;
+  for (const [other, otherId] of yield* tuples<[number, string]>(others, key, own)) {
     yield* scanMedia(rowsOf(sql, otherId, other), (media) => {
       if (media.hash === key && isTrue(media)) found = media.data;
     });

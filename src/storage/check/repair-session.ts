@@ -14,7 +14,7 @@ import { faultsOf, MADE_UP_ID, readBranches, readSummaries, type SessionRecord, 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
   const rows = rowsOf(sql, session.id, session.no);
-  yield* repairRecord(session);
+  yield* repairRecord(rows, session);
   if (found.has("content") || found.has("media")) yield* repairMedia(sql, rows);
   const bones = yield* readBones(rows);
   yield* repairFields(sql, rows, bones);
@@ -26,17 +26,19 @@ export function* repairSession(sql: Dialect, session: SessionRecord, found: Find
     yield* repairMedia(sql, rows);
   }
   yield* repairSummaries(rows, bones);
-  const leaf = yield* first<{ leaf: number | null }>("SELECT leaf FROM assistant_sessions WHERE no = ?", rows.no);
+  const at = [...rows.ids, rows.no] as const;
+  const where = `WHERE ${rows.registered}no = ?`;
+  const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
-  if (!isLeaf) yield* run("UPDATE assistant_sessions SET leaf = NULL WHERE no = ?", rows.no);
+  if (!isLeaf) yield* run(`UPDATE assistant_sessions SET leaf = NULL ${where}`, ...at);
   yield* forgetLength(rows);
   // Totals are measured anew when they are asked for.
-  yield* run("UPDATE assistant_sessions SET stale = ? WHERE no = ?", bones.at(-1)?.n ?? null, rows.no);
+  yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
 }
 
-function* repairRecord(session: SessionRecord): Operation<void> {
+function* repairRecord({ registered, ids, no }: SessionRows, session: SessionRecord): Operation<void> {
   const set = (column: string, value: SqlValue) =>
-    run(`UPDATE assistant_sessions SET ${column} = ? WHERE no = ?`, value, session.no);
+    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, no);
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());

@@ -85,7 +85,7 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
 }
 
 /** Gives a message another row, with all that is kept by its row. */
-function* moveRow(sql: Dialect, { own, ids, no }: SessionRows, from: number, to: number): Operation<void> {
+function* moveRow(sql: Dialect, { own, ids, no, registered }: SessionRows, from: number, to: number): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length > 0)
     yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
   yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
@@ -93,7 +93,7 @@ function* moveRow(sql: Dialect, { own, ids, no }: SessionRows, from: number, to:
   yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, no, from);
   yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
   yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
-  yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ? AND leaf = ?", to, no, from);
+  yield* run(`UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`, to, ...ids, no, from);
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */

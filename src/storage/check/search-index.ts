@@ -1,18 +1,20 @@
+import { placeOfKey, type RowPlace } from "../../model/rank.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, pause } from "../engine/operation.js";
-import { rowsOf } from "../engine/session-rows.js";
+import { all, type Operation, pause, type SqlValue } from "../engine/operation.js";
+import { rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
-import { assertOrder, rowAfter } from "../operations/damage.js";
+import { assertOrder } from "../operations/damage.js";
 import { entryDocument } from "../operations/entries.js";
-import { sessionOf } from "../operations/row-id.js";
-import { endOfWindow, messagesBetween } from "../operations/search/index-rows.js";
-import type { CheckDialect, Document } from "./dialect.js";
+import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
+import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
+import { rowKey } from "../operations/search/search-scope.js";
+import type { CheckDialect, Document, IndexWindow } from "./dialect.js";
 import { textOf } from "./scan.js";
 
 /** A row of the index that does not hold what the document says. `text` is null where there is no such document. */
 export interface Differing {
-  readonly n: number;
+  readonly place: RowPlace;
   readonly text: string | null;
   readonly sessionId: string | null;
   /** The message's id, or the entry's key. */
@@ -30,63 +32,88 @@ interface IndexedRow {
 }
 
 const PAGE = 100;
-/** How many documents are compared with one look at the whole index. */
+/** How many documents are compared with one look at the whole index, and with one at rows that are found by their sessions. */
 const WINDOW = 200_000;
-/** Of how many sessions, where their rows are found by them. */
-const SESSIONS = 500;
+const WINDOW_OF_SESSIONS = 5_000;
 
-/** The end of the next window after the row `lo`; the last one has no end. */
-export function* windowEnd(sql: Dialect, index: SearchIndex, lo: number): Operation<number> {
-  if (index === "messages" && sql.namesSessions) return yield* endOfWindow(sql, lo - 1, SESSIONS);
-  const query = `SELECT n FROM ${TABLES[index]} WHERE n >= ? ORDER BY n LIMIT 1 OFFSET ${WINDOW - 1}`;
-  const end = Number((yield* all<{ n: number }>(query, lo))[0]?.n ?? Number.MAX_SAFE_INTEGER);
-  assertOrder(end >= lo);
-  return end;
+/** What the first window is behind. */
+export const beginning: ReadTo = { n: Number.MIN_SAFE_INTEGER, sessionId: "" };
+
+/** The messages of one session. */
+export function windowOfSession({ id, no, namesSessions }: SessionRows): IndexWindow {
+  const [lo, hi] = namesSessions
+    ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+    : [floorOf(no) - 1, ceilingOf(no)];
+  return { after: { n: lo, sessionId: id }, to: { n: hi, sessionId: id } };
+}
+
+// Rows of an index that are in a window, in its order.
+function rowsIn(
+  sql: Dialect,
+  index: SearchIndex,
+  columns: string,
+  { after, to }: IndexWindow,
+): [sql: string, ...values: SqlValue[]] {
+  if (index === "messages") return messagesBetween(sql, columns, after, to);
+  const hi = to?.n ?? Number.MAX_SAFE_INTEGER;
+  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.n, hi];
+}
+
+/** The end of the next window behind a row; null of the last one, which has none. */
+export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo): Operation<ReadTo | null> {
+  const size = index === "messages" && sql.namesSessions ? WINDOW_OF_SESSIONS : WINDOW;
+  const [query, ...values] = rowsIn(sql, index, "m.n AS n, m.session_id AS session_id", { after, to: null });
+  const [end] = yield* all<{ n: number; session_id: string }>(`${query} LIMIT 1 OFFSET ${size - 1}`, ...values);
+  return end === undefined ? null : nextAfter(sql, after, end);
+}
+
+function nextAfter({ namesSessions }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
+  const next = { n: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
+  assertOrder(next.n > after.n || next.sessionId !== after.sessionId);
+  return next;
 }
 
 const MESSAGE_COLUMNS = "m.n AS n, m.session_id AS session_id, m.id AS id, m.content AS content, NULL AS value";
-const ENTRY_COLUMNS = "n, session_id, key AS id, key, content, value";
+const ENTRY_COLUMNS =
+  "m.n AS n, m.session_id AS session_id, m.key AS id, m.key AS key, m.content AS content, m.value AS value";
 
-const TABLES = { messages: "assistant_messages", entries: "cf_agents_search_entries" } as const;
-
-/** The rows from `lo` to `hi` of an index that differ from their documents, and how many documents there are. */
+/** The rows of an index that differ from their documents, and how many documents there are. */
 export function* compareIndex(
   sql: Dialect,
   check: CheckDialect,
   index: SearchIndex,
-  lo: number,
-  hi: number,
+  window: IndexWindow,
 ): Operation<{ differing: Differing[]; documents: number }> {
   yield* check.open();
-  const indexed = yield* check.indexed(sql, index, lo, hi);
+  const indexed = yield* check.indexed(sql, index, window);
   const differing: Differing[] = [];
   let documents = 0;
-  for (let from = lo; ; ) {
-    const [query, ...values] =
-      index === "messages"
-        ? messagesBetween(sql, MESSAGE_COLUMNS, from - 1, hi)
-        : [`SELECT ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE n > ? AND n <= ? ORDER BY n`, from - 1, hi];
+  const columns = index === "messages" ? MESSAGE_COLUMNS : ENTRY_COLUMNS;
+  const keyOfRow = (row: IndexedRow) => (index === "messages" ? rowKey(sql, row) : row.n);
+  for (let { after } = window; ; ) {
+    const [query, ...values] = rowsIn(sql, index, columns, { ...window, after });
     const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
     const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
-    const readable = rows.flatMap(({ n: rowId }, place): Document[] => {
-      const text = texts[place];
-      return typeof text === "string" ? [{ n: rowId, text }] : [];
+    const readable = rows.flatMap((row, at): Document[] => {
+      const text = texts[at];
+      return typeof text === "string" ? [{ ...placeOfKey(keyOfRow(row)), text }] : [];
     });
     const expected = yield* check.expected(sql, readable);
     documents += readable.length;
-    for (const [place, { n: rowId, session_id, id }] of rows.entries()) {
-      const text = texts[place] ?? null;
+    for (const [at, row] of rows.entries()) {
+      const text = texts[at] ?? null;
+      const key = keyOfRow(row);
       // A message that became unreadable is found by what it said.
-      const isRight = text === null || indexed.get(rowId) === expected.get(rowId);
-      if (!isRight) differing.push({ n: rowId, text, sessionId: session_id, id });
-      indexed.delete(rowId);
+      const isRight = text === null || indexed.get(key) === expected.get(key);
+      if (!isRight) differing.push({ place: placeOfKey(key), text, sessionId: row.session_id, id: row.id });
+      indexed.delete(key);
     }
     const last = rows.at(-1);
     if (last === undefined) break;
-    from = rowAfter(last.n, from);
+    after = nextAfter(sql, after, last);
     yield* pause();
   }
-  for (const rowId of indexed.keys()) differing.push({ n: rowId, text: null, sessionId: null, id: null });
+  for (const key of indexed.keys()) differing.push({ place: placeOfKey(key), text: null, sessionId: null, id: null });
   yield* check.close();
   return { differing, documents };
 }
@@ -98,7 +125,9 @@ function* textsOf(sql: Dialect, rows: readonly IndexedRow[]): Operation<(string 
     const { n: rowId, session_id } = rows[start] as IndexedRow;
     const sessionNumber = sessionOf(rowId);
     let end = start;
-    while (end < rows.length && sessionOf((rows[end] as IndexedRow).n) === sessionNumber) end += 1;
+    const isSame = ({ n: other, session_id: otherId }: IndexedRow) =>
+      sessionOf(other) === sessionNumber && otherId === session_id;
+    while (end < rows.length && isSame(rows[end] as IndexedRow)) end += 1;
     const contents = rows.slice(start, end).map(({ content }) => textOf(content));
     for (const message of yield* readContents(rowsOf(sql, session_id, sessionNumber), contents, null, () => {})) {
       texts.push(message === null ? null : attempt(() => documentOf(message)));
@@ -119,8 +148,9 @@ function attempt(read: () => string): string | null {
 /** Indexes anew what differs. */
 export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
-  for (const { n: rowId, text, sessionId } of differing) {
-    if (text === null || sessionId === null) yield* sql.search.remove(index, null, rowId, rowId);
+  for (const { place, text, sessionId } of differing) {
+    const { n: rowId } = place;
+    if (text === null || sessionId === null) yield* sql.search.remove(index, place.sessionId ?? null, rowId, rowId);
     else yield* sql.search.replace(index, [{ sessionId, n: rowId, document: text }]);
   }
 }

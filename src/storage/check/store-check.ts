@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { CheckReport, Store } from "../contract.js";
-import { all, first } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, first, type Operation } from "../engine/operation.js";
 import { NO_WAIT } from "../engine/turns.js";
 import type { OpenStore } from "../sql-store.js";
 import { BLOCKS } from "./blocks.js";
@@ -57,7 +58,10 @@ async function checkAll(run: CheckRun): Promise<CheckReport> {
       (found) => checkVectors(sql, run.dialect, found),
       () => run.write("", () => repairVectors(sql, run.dialect)),
     );
-    await run.step(checkUnregistered, () => run.write("", () => repairUnregistered(run.isUnreadable)));
+    await run.step(
+      (found) => checkUnregistered(sql, found),
+      () => run.write("", () => repairUnregistered(sql, run.isUnreadable)),
+    );
   }
   if (sql.search !== null) await checkIndex(run);
   const { problems, checked } = run;
@@ -85,37 +89,51 @@ async function repairPlaces(run: CheckRun): Promise<void> {
 
 async function checkSessions(run: CheckRun): Promise<void> {
   const { sql } = run.open;
-  for (let after = -1; ; ) {
+  for (let after: SessionName | null = null; ; ) {
     const page = await pageOfSessions(run, after);
-    for (const { no: sessionNumber, id } of page) {
-      const record = () => first<SessionRecord>("SELECT * FROM assistant_sessions WHERE no = ?", sessionNumber);
+    for (const name of page) {
+      const record = () => findRecord(sql, name);
       await run.step(
         function* (found) {
           const session = yield* record();
           if (session !== undefined) yield* checkSession(sql, session, found);
         },
         (found) =>
-          run.write(id, function* () {
+          run.write(name.id, function* () {
             const session = yield* record();
             if (session !== undefined) yield* repairSession(sql, session, found);
           }),
-        id,
+        name.id,
       );
     }
     const last = page.at(-1);
-    if (last === undefined || !(last.no > after)) return;
-    after = last.no;
+    if (last === undefined || (after !== null && !sql.namesSessions && !(last.no > after.no))) return;
+    after = last;
   }
+}
+
+type SessionName = Pick<SessionRecord, "no" | "id">;
+
+// Its number finds a session whose id is damaged; whoever has the number since is another one.
+function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<SessionRecord | undefined> {
+  const [where, value] = namesSessions ? ["id = ?", id] : ["no = ?", no];
+  const found = yield* first<SessionRecord>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
+  return String(found?.id) === String(id) ? found : undefined;
 }
 
 const SESSIONS_AT_ONCE = 500;
 
-async function pageOfSessions(run: CheckRun, after: number): Promise<{ no: number; id: string }[]> {
+async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise<SessionName[]> {
   const { sessionId } = run.options;
-  const where = sessionId === undefined ? "" : "AND id = ?";
-  const query = `SELECT no, id FROM assistant_sessions WHERE no > ? ${where} ORDER BY no LIMIT ${SESSIONS_AT_ONCE}`;
+  const by = run.open.sql.namesSessions ? "id" : "no";
+  const conditions = [
+    ...(after === null ? [] : [{ condition: `${by} > ?`, value: after[by] }]),
+    ...(sessionId === undefined ? [] : [{ condition: "id = ?", value: sessionId }]),
+  ];
+  const where = ["1 = 1", ...conditions.map(({ condition }) => condition)].join(" AND ");
+  const query = `SELECT no, id FROM assistant_sessions WHERE ${where} ORDER BY ${by} LIMIT ${SESSIONS_AT_ONCE}`;
   try {
-    return await run.open.runner.read(() => all(query, after, ...(sessionId === undefined ? [] : [sessionId])));
+    return await run.open.runner.read(() => all(query, ...conditions.map(({ value }) => value)));
   } catch (error) {
     const found = new Findings();
     run.noteUnreadable("assistant_sessions", error, found);

@@ -1,16 +1,18 @@
 import type { Dialect } from "../engine/dialect.js";
 import { column, first, type Operation, run } from "../engine/operation.js";
+import { sameSession } from "../engine/session-rows.js";
 import type { CheckDialect } from "./dialect.js";
 import type { Findings } from "./findings.js";
 
-const orphanVectors = "n NOT IN (SELECT m.n FROM assistant_messages m)";
+const orphanVectors = (sql: Dialect) =>
+  `NOT EXISTS (SELECT 1 FROM assistant_messages m WHERE ${sameSession(sql, "m", "assistant_vectors")}m.n = assistant_vectors.n)`;
 
 /** Vectors of messages that are not there, and those of another length than the model's. */
 export function* checkVectors(sql: Dialect, check: CheckDialect, found: Findings): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
   const rows = yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_vectors");
   found.count("assistant_vectors", Number(rows?.count ?? 0));
-  for (const rowId of yield* column<number>(`SELECT n FROM assistant_vectors WHERE ${orphanVectors}`)) {
+  for (const rowId of yield* column<number>(`SELECT n FROM assistant_vectors WHERE ${orphanVectors(sql)}`)) {
     found.add("vector", "assistant_vectors", null, null, `The message of row ${rowId}, which it is of, is not there.`);
   }
   for (const rowId of yield* column<number>(`SELECT v.n FROM ${WRONG_LENGTH(check)}`)) {
@@ -24,6 +26,6 @@ const WRONG_LENGTH = (check: CheckDialect) => `assistant_vectors v CROSS JOIN as
 /** Vectors are made anew by the embedder, so a wrong one is marked as old. */
 export function* repairVectors(sql: Dialect, check: CheckDialect): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
-  yield* run(`DELETE FROM assistant_vectors WHERE ${orphanVectors}`);
-  yield* run(`UPDATE assistant_vectors SET embedder = 0 WHERE n IN (SELECT v.n FROM ${WRONG_LENGTH(check)})`);
+  yield* run(`DELETE FROM assistant_vectors WHERE ${orphanVectors(sql)}`);
+  yield* run(`UPDATE assistant_vectors SET embedder = 0 WHERE id IN (SELECT v.id FROM ${WRONG_LENGTH(check)})`);
 }

@@ -1,10 +1,12 @@
+import { keyOf, type RowPlace } from "../../model/rank.js";
 import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation } from "../engine/operation.js";
-import { ofSession, ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "../operations/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
+import { registeredBefore } from "../operations/session-order.js";
 import { type Model, numberOf } from "./vectors.js";
 
 /** A message that waits for its vector. */
@@ -14,8 +16,17 @@ export interface Waiting {
   /** What is embedded; "" for a message that has no text, or cannot be read. */
   readonly text: string;
   /** The row of the same message of the session that this one was forked from, where that has its vector. */
-  readonly twin: number | null;
+  readonly twin: Twin | null;
 }
+
+export interface Twin {
+  readonly n: number;
+  readonly sessionId: string;
+}
+
+/** What tells a message that waits from all others, also when its row's number is given to another session. */
+export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
+  keyOf({ n, sessionId });
 
 /** How much of a message's text is embedded, in characters: what models take whole. */
 const MAX_CHARACTERS = 5_000;
@@ -26,6 +37,7 @@ const PAGE = 500;
 interface Progress {
   readonly no: number;
   readonly id: string;
+  readonly registered: number;
   /** The session's last row; null where it has none. */
   readonly newest: number | null;
   /** The last row that was looked at; 0 where none was. */
@@ -34,7 +46,7 @@ interface Progress {
 
 // How far each of some sessions is.
 const PROGRESS = (sql: Dialect) => `
-  SELECT s.no AS no, s.id AS id,
+  SELECT s.no AS no, s.id AS id, ${registeredOrder(sql).by} AS registered,
     (SELECT max(m.n) FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}) AS newest,
     coalesce((SELECT max(v.n) FROM assistant_vectors v
       WHERE ${ofSession(sql, "v")}v.n BETWEEN ${SESSION_RANGE("s.no")}), 0) AS seen
@@ -46,26 +58,39 @@ const hasNew = ({ newest, seen }: Progress): boolean => newest !== null && newes
 export interface Page {
   /** The sessions that have new messages. */
   readonly sessions: string[];
-  /** The number below which the next page begins; 0 after the last one. */
-  readonly below: number;
+  /** The session before which the next page begins; null after the last one. */
+  readonly before: Before | null;
 }
 
-/** The page of the sessions whose numbers are below `below`. */
-export function* readPage(sql: Dialect, below: number): Operation<Page> {
-  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE s.no < ? ORDER BY s.no DESC LIMIT ${PAGE}`, below);
-  return { sessions: rows.filter(hasNew).map(({ id }) => id), below: rows[PAGE - 1]?.no ?? 0 };
+/** When a session was registered, and its id. */
+export interface Before {
+  readonly registered: number;
+  readonly id: string;
+}
+
+/** The page of the sessions that were registered before one. */
+export function* readPage(sql: Dialect, before: Before): Operation<Page> {
+  const { condition, values } = registeredBefore(sql, before.registered, before.id);
+  const { by, ties } = registeredOrder(sql);
+  const order = [by, ...ties].map((term) => `${term} DESC`).join(", ");
+  const rows = yield* all<Progress>(`${PROGRESS(sql)} WHERE ${condition} ORDER BY ${order} LIMIT ${PAGE}`, ...values);
+  const last = rows[PAGE - 1];
+  const next = last === undefined ? null : { registered: Number(last.registered), id: last.id };
+  return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
 }
 
 interface WaitingRow extends ContentRow {
   readonly session_id: string;
   readonly twin: number | null;
+  /** The session of the twin. */
+  readonly parent: string | null;
 }
 
 // Where the parent's rows may be on another server, see `findTwin`.
 const COLUMNS = (sql: Dialect, embedder: number) =>
   `m.n AS n, m.session_id AS session_id, m.content AS content, ${
     sql.isSpread ? "NULL" : twinOf(sql, embedder)
-  } AS twin`;
+  } AS twin, (SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id = m.session_id) AS parent`;
 
 const twinOf = (sql: Dialect, embedder: number) => `(
   SELECT v.n FROM assistant_sessions s
@@ -93,20 +118,23 @@ export function* findNew(
   return yield* textsOf(sql, embedder, fresh);
 }
 
-// Those of the messages with these numbers whose row is old; all of one session where it is given.
+// Those of the messages whose row is old; all of one session where it is given.
 function* findOld(
   sql: Dialect,
   embedder: number,
-  numbers: readonly number[],
+  places: readonly RowPlace[],
   lock = "",
   sessionId: string | null = null,
 ): Operation<Waiting[]> {
-  if (numbers.length === 0) return [];
-  const [own, ids] = sessionId === null ? ["", []] : ["v.session_id = ? AND ", [sessionId]];
+  if (places.length === 0) return [];
+  const [own, ids] =
+    sessionId === null
+      ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
+      : ["v.session_id = ? AND ", [sessionId]];
   const rows = yield* all<WaitingRow>(
     `SELECT ${COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
      WHERE ${own}v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
-    JSON.stringify(numbers.map((rowId) => [0, Number(rowId), Number(rowId)])),
+    JSON.stringify(places.map(({ n: rowId, sessionId: id = "" }) => [0, Number(rowId), Number(rowId), id])),
     ...ids,
     embedder,
   );
@@ -120,22 +148,18 @@ export function* findOldOf(
   embedded: readonly Waiting[],
   lock: string,
 ): Operation<Waiting[]> {
-  if (!sql.isSpread) return yield* findOld(sql, embedder, numbersOf(embedded), lock);
+  if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
   const old: Waiting[] = [];
   for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
-    const ofSession = numbersOf(embedded.filter(({ sessionId }) => sessionId === id));
+    const ofSession = embedded.filter(({ sessionId }) => sessionId === id);
     old.push(...(yield* findOld(sql, embedder, ofSession, lock, id)));
   }
   return old;
 }
 
-const numbersOf = (messages: readonly Waiting[]): number[] => messages.map(({ n: rowId }) => rowId);
-
 // Of a message in a fork. Its session names the one whose rows are looked at.
-function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: number): Operation<number | null> {
-  const parent = "SELECT parent_session_id FROM assistant_sessions WHERE id = ?";
-  const [from] = yield* column<string | null>(parent, session_id);
-  if (from === null || from === undefined) return null;
+function* findTwin({ n: rowId, session_id, content, parent }: WaitingRow, embedder: number): Operation<number | null> {
+  if (parent === null) return null;
   const [id] = yield* column<string>(
     "SELECT id FROM assistant_messages WHERE session_id = ? AND n = ?",
     session_id,
@@ -144,7 +168,7 @@ function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: numb
   const [twin] = yield* column<number>(
     `SELECT v.n FROM assistant_messages p JOIN assistant_vectors v ON v.session_id = p.session_id AND v.n = p.n
      WHERE p.session_id = ? AND p.id = ? AND p.content = ? AND v.embedder = ? AND v.vector IS NOT NULL`,
-    ...[from, id ?? "", content, embedder],
+    ...[parent, id ?? "", content, embedder],
   );
   return twin ?? null;
 }
@@ -154,7 +178,13 @@ function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): 
   for (const row of rows) {
     const text = yield* textToEmbed(sql, row.session_id, row);
     const twin = sql.isSpread ? yield* findTwin(row, embedder) : row.twin;
-    found.push({ sessionId: row.session_id, n: row.n, text, twin });
+    const { parent } = row;
+    found.push({
+      sessionId: row.session_id,
+      n: row.n,
+      text,
+      twin: twin === null || parent === null ? null : { n: twin, sessionId: parent },
+    });
   }
   return found;
 }
@@ -195,12 +225,13 @@ export function* readWaiting(
       fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
     }
   }
-  const numbers = yield* column<number>(
-    "SELECT n FROM assistant_vectors WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?",
+  const places = yield* all<RowPlace>(
+    `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
+     WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`,
     embedder,
     limit - fresh.length + spare,
   );
-  return { fresh, old: yield* findOld(sql, embedder, numbers), done };
+  return { fresh, old: yield* findOld(sql, embedder, places), done };
 }
 
 function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map<string, Progress>> {

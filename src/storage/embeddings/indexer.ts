@@ -6,7 +6,7 @@ import type { Runner } from "../engine/runner.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
-import { countWaiting, readPage, readWaiting, type Waiting } from "./backlog.js";
+import { countWaiting, readPage, readWaiting, type Waiting, waitingKey } from "./backlog.js";
 import type { ParsedEmbedder } from "./embedder.js";
 import { MemoryIndex } from "./memory-index.js";
 import { ScanQueue } from "./scan-queue.js";
@@ -51,7 +51,7 @@ export class EmbeddingIndexer {
   readonly #options: EmbedOptions;
   readonly #agenda: ScanQueue;
   readonly #ended = new AbortController();
-  readonly #refused = new Map<number, { readonly text: string; readonly until: number }>();
+  readonly #refused = new Map<number | string, { readonly text: string; readonly until: number }>();
   readonly #queries = new Map<string, Float32Array>();
   #own: number | null = null;
   #prepared: Promise<{ readonly similarity: string | null }> | null = null;
@@ -126,8 +126,8 @@ export class EmbeddingIndexer {
   async #step(): Promise<boolean> {
     await this.#prepare();
     const size = await this.#embedder.batchSize();
-    const below = this.#agenda.nextPage();
-    if (below !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(this.#sql, below)));
+    const before = this.#agenda.nextPage();
+    if (before !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(this.#sql, before)));
     const sessions = this.#agenda.next();
     const { fresh, old, done } = await this.#runner.read(() =>
       readWaiting(this.#sql, this.#model, sessions, size, this.#refused.size),
@@ -148,7 +148,7 @@ export class EmbeddingIndexer {
   async #embedBatch(batch: readonly Waiting[]): Promise<Embedded[]> {
     const { signal } = this.#ended;
     const texts = batch.filter(({ text, twin }) => text !== "" && twin === null);
-    const vectors = new Map<number, Float32Array | "refused">();
+    const vectors = new Map<number | string, Float32Array | "refused">();
     try {
       const found =
         texts.length === 0
@@ -157,18 +157,19 @@ export class EmbeddingIndexer {
               texts.map(({ text }) => text),
               signal,
             );
-      for (const [index, { n: rowId }] of texts.entries()) vectors.set(rowId, found[index] as Float32Array);
+      for (const [index, message] of texts.entries()) vectors.set(waitingKey(message), found[index] as Float32Array);
     } catch (error) {
       if (this.background.lastError === null || signal.aborted) throw error;
       await this.#measure();
-      for (const { n: rowId, text } of texts) {
+      for (const message of texts) {
+        const { text } = message;
         const found = await this.#embedder.embed([text], signal).catch(() => null);
-        vectors.set(rowId, found?.[0] ?? "refused");
-        if (found === null) this.#refused.set(rowId, { text, until: Date.now() + REFUSAL });
+        vectors.set(waitingKey(message), found?.[0] ?? "refused");
+        if (found === null) this.#refused.set(waitingKey(message), { text, until: Date.now() + REFUSAL });
       }
       report(this.#embedder.onError, error);
     }
-    return batch.map((message) => ({ ...message, vector: vectors.get(message.n) ?? null }));
+    return batch.map((message) => ({ ...message, vector: vectors.get(waitingKey(message)) ?? null }));
   }
 
   /** The number of dimensions, of an embedder that answers. */
@@ -177,11 +178,12 @@ export class EmbeddingIndexer {
     return (vector as Float32Array).length;
   }
 
-  #isRefused({ n: rowId, text }: Waiting): boolean {
-    const refused = this.#refused.get(rowId);
+  #isRefused(message: Waiting): boolean {
+    const key = waitingKey(message);
+    const refused = this.#refused.get(key);
     if (refused === undefined) return false;
-    if (refused.text === text && refused.until > Date.now()) return true;
-    this.#refused.delete(rowId);
+    if (refused.text === message.text && refused.until > Date.now()) return true;
+    this.#refused.delete(key);
     return false;
   }
 

@@ -131,7 +131,7 @@ export class MemoryIndex {
     least: number,
   ): Operation<{ near: Near[]; alike: Distribution }> {
     for (;;) {
-      const best = createBest(limit, least);
+      const best = createBest<Near>(limit, least);
       const alike = new Distribution();
       const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
       for (let index = 0; index < size; index += 1) {
@@ -140,7 +140,7 @@ export class MemoryIndex {
         if (rowId < lo || rowId > hi) continue;
         const score = product(query, vectors, place);
         alike.add(score);
-        best.add(ids[place] as number, rowId, score);
+        if (best.takes(score)) best.add({ id: ids[place] as number, n: rowId, score });
       }
       const near = best.take();
       const there = new Set(
@@ -175,23 +175,26 @@ export class MemoryIndex {
 }
 
 /** Collects the best of what it is shown, above `least`. */
-export function createBest(limit: number, least: number) {
-  let best: Near[] = [];
+export function createBest<R extends { readonly n: number; readonly score: number }>(limit: number, least: number) {
+  let best: R[] = [];
   let worst = Number.NEGATIVE_INFINITY;
   const sort = () => {
     best.sort((a, b) => b.score - a.score || b.n - a.n);
     best = best.slice(0, limit);
   };
+  const takes = (score: number): boolean => score > least && score >= worst;
   return {
-    add(id: number, rowId: number, score: number): void {
-      if (score <= least || score < worst) return;
-      best.push({ id, n: rowId, score });
+    /** False where nothing with such a score is kept. */
+    takes,
+    add(found: R): void {
+      if (!takes(found.score)) return;
+      best.push(found);
       if (best.length < 2 * limit + 1000) return;
       sort();
       worst = best.at(-1)?.score ?? worst;
     },
     /** Best first; of equals the later message. */
-    take(): Near[] {
+    take(): R[] {
       sort();
       return best;
     },

@@ -1,4 +1,4 @@
-import type { Page } from "./backlog.js";
+import type { Before, Page } from "./backlog.js";
 
 /** How many sessions are looked at together. */
 const AT_ONCE = 16;
@@ -13,8 +13,8 @@ export class ScanQueue {
   readonly #written = new Set<string>();
   /** The last to be looked at first. */
   readonly #open = new Set<string>();
-  /** The scan has the sessions with lower numbers before it; 0 when there is none under way. */
-  #below = 0;
+  /** The scan has the sessions before it that were registered before this one; null when there is none under way. */
+  #before: Before | null = null;
   /** When the next scan begins. */
   #due = 0;
 
@@ -31,20 +31,20 @@ export class ScanQueue {
     this.#due = 0;
   }
 
-  /** The number of a session below which to read a page of the scan; null while there are enough to look at, and when no scan is due. */
-  nextPage(): number | null {
+  /** The session before which to read a page of the scan; null while there are enough to look at, and when no scan is due. */
+  nextPage(): Before | null {
     if (performance.now() >= this.#due) {
-      this.#below = Number.MAX_SAFE_INTEGER;
+      this.#before = { registered: Number.MAX_SAFE_INTEGER, id: "" };
       this.#due = Number.POSITIVE_INFINITY;
     }
     const isEnough = this.#written.size + this.#open.size >= AT_ONCE;
-    return this.#below === 0 || isEnough ? null : this.#below;
+    return isEnough ? null : this.#before;
   }
 
-  addPage({ sessions, below }: Page): void {
+  addPage({ sessions, before }: Page): void {
     for (const id of sessions.toReversed()) this.#open.add(id);
-    this.#below = below;
-    if (below === 0) this.#due = Math.min(this.#due, performance.now() + this.#every);
+    this.#before = before;
+    if (before === null) this.#due = Math.min(this.#due, performance.now() + this.#every);
   }
 
   /** The sessions to look at now, the last written first. They stay until `remove`. */
@@ -63,6 +63,6 @@ export class ScanQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#written.size + this.#open.size + this.#below === 0;
+    return this.#written.size + this.#open.size === 0 && this.#before === null;
   }
 }

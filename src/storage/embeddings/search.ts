@@ -40,6 +40,18 @@ function within({ namesSessions }: Pick<Dialect, "namesSessions">, range: Scope[
   return { condition: "v.session_id = ? AND v.n BETWEEN ? AND ?", values: [own, ...bounds] };
 }
 
+// The session of a vector `v`, where its row names it.
+const sessionOf = ({ namesSessions }: Pick<Dialect, "namesSessions">) => (namesSessions ? "v.session_id" : "NULL");
+
+const rankedOf = ({ n: rowId, sessionId, score }: Found): Ranked =>
+  typeof sessionId === "string" ? { n: rowId, sessionId, score } : { n: rowId, score };
+
+interface Found {
+  readonly n: number;
+  readonly sessionId: string | null;
+  readonly score: number;
+}
+
 /** Every vector of the range is compared, by an extension of the engine. */
 export function nearestInEngine(
   sql: Dialect,
@@ -51,12 +63,12 @@ export function nearestInEngine(
 ): FindNearest {
   return function* (range, limit) {
     const { condition, values } = within(sql, range);
-    const rows = yield* all<Ranked & { mean: number; square: number }>(
+    const rows = yield* all<Found & { mean: number; square: number }>(
       // Materialized, so that each vector is compared once.
-      `WITH near (n, score) AS MATERIALIZED (
-         SELECT v.n, ${similarity} FROM assistant_vectors v
+      `WITH near (n, session_id, score) AS MATERIALIZED (
+         SELECT v.n, ${sessionOf(sql)}, ${similarity} FROM assistant_vectors v
          WHERE v.embedder = ? AND v.vector IS NOT NULL AND ${condition})
-       SELECT n, score, (SELECT avg(score) FROM near) AS mean, (SELECT avg(score * score) FROM near) AS square
+       SELECT n, session_id AS "sessionId", score, (SELECT avg(score) FROM near) AS mean, (SELECT avg(score * score) FROM near) AS square
        FROM near ORDER BY score DESC, n DESC LIMIT ?`,
       dialect.encode(query),
       embedder,
@@ -64,7 +76,7 @@ export function nearestInEngine(
       limit,
     );
     const { mean = 0, square = 0 } = rows[0] ?? {};
-    const ranked = rows.filter(({ score }) => score > least).map(({ n: rowId, score }) => ({ n: rowId, score }));
+    const ranked = rows.filter(({ score }) => score > least).map(rankedOf);
     return { ranked, mean, deviation: Math.sqrt(Math.max(0, square - mean * mean)) };
   };
 }
@@ -83,13 +95,13 @@ export function nearestBySigns(
   least: number,
 ): FindNearest {
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const found = yield* all<{ n: number; vector: unknown }>(
+    const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(
       `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
-       SELECT v.n AS n, ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
+       SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
        ON ${sameSession(sql, "v", "likely")}v.n = likely.n`,
       ...values,
     );
-    return found.map(({ n: rowId, vector }) => ({ n: rowId, score: product(query, dialect.decode(vector)) }));
+    return found.map(({ vector, ...place }) => rankedOf({ ...place, score: product(query, dialect.decode(vector)) }));
   };
   return function* (range, depth) {
     const limit = Math.min(depth, READ_BY_SIGNS);
@@ -106,8 +118,8 @@ export function nearestBySigns(
     const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, embedder, ...values);
     const scores = new Distribution();
     for (const { score } of usual) scores.add(score);
-    const best = createBest(limit, least);
-    for (const { n: rowId, score } of likely) best.add(rowId, rowId, score);
+    const best = createBest<Ranked>(limit, least);
+    for (const each of likely) best.add(each);
     return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
   };
 }
@@ -127,12 +139,12 @@ export function nearestInMemory(
   least: number,
 ): FindNearest {
   return function* (range, limit, words) {
-    const best = createBest(limit, least);
+    const best = createBest<Near>(limit, least);
     let alike = new Distribution();
     const found = new Set<number>();
-    const add = ({ id, n: rowId, score }: Near): void => {
-      if (!found.has(rowId)) best.add(id, rowId, score);
-      found.add(rowId);
+    const add = (near: Near): void => {
+      if (!found.has(near.n)) best.add(near);
+      found.add(near.n);
     };
     const compare = function* (usual: Distribution | null, rows: string, ...values: SqlValue[]): Operation<void> {
       const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;

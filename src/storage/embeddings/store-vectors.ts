@@ -1,8 +1,8 @@
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run } from "../engine/operation.js";
-import { rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
-import { findNew, findOldOf, type Waiting } from "./backlog.js";
+import { findNew, findOldOf, type Twin, type Waiting, waitingKey } from "./backlog.js";
 import { claimModel, type Model, type VectorDialect } from "./vectors.js";
 
 /** What was found out about a message that waited. */
@@ -23,31 +23,31 @@ export function* storeVectors(
 ): Operation<number> {
   const embedder = yield* claimModel(sql, model, model.dimensions);
   const lock = sql.forUpdate === "" ? "" : `${sql.forUpdate} OF m`;
-  const results = new Map(embedded.map((result) => [result.n, result]));
+  const results = new Map(embedded.map((result) => [waitingKey(result), result]));
   const old = yield* findOldOf(sql, embedder, embedded, lock);
-  const wasOld = new Set(old.map(({ n: rowId }) => rowId));
-  const counts = new Map<number, { readonly rows: SessionRows; count: number }>();
-  for (const { n: rowId, sessionId } of results.values()) {
-    if (wasOld.has(rowId)) continue;
-    const number = sessionOf(rowId);
-    const known = counts.get(number) ?? { rows: rowsOf(sql, sessionId, number), count: 0 };
+  const wasOld = new Set(old.map(waitingKey));
+  const counts = new Map<string, { readonly rows: SessionRows; count: number }>();
+  for (const result of results.values()) {
+    if (wasOld.has(waitingKey(result))) continue;
+    const { n: rowId, sessionId } = result;
+    const known = counts.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), count: 0 };
     known.count += 1;
-    counts.set(number, known);
+    counts.set(sessionId, known);
   }
   const fresh: Waiting[] = [];
   for (const { rows, count: few } of counts.values()) {
     fresh.push(...(yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)));
   }
   // A session's messages after one that has no row yet wait with it.
-  const gaps = new Set<number>();
-  for (const { n: rowId, text } of fresh) {
-    const result = results.get(rowId);
-    if (result?.text !== text) gaps.add(sessionOf(rowId));
-    else if (!gaps.has(sessionOf(rowId))) yield* writeVector(sql, dialect, embedder, result);
+  const gaps = new Set<string>();
+  for (const waiting of fresh) {
+    const result = results.get(waitingKey(waiting));
+    if (result?.text !== waiting.text) gaps.add(waiting.sessionId);
+    else if (!gaps.has(waiting.sessionId)) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
   }
-  for (const { n: rowId, text } of old) {
-    const result = results.get(rowId);
-    if (result?.text === text) yield* writeVector(sql, dialect, embedder, result);
+  for (const waiting of old) {
+    const result = results.get(waitingKey(waiting));
+    if (result?.text === waiting.text) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
   }
   return embedder;
 }
@@ -57,19 +57,22 @@ function* findSeen({ own, ids, no }: SessionRows): Operation<number> {
   return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(no), ceilingOf(no)))?.seen);
 }
 
-// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
+// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed. `present` is the
+// twin that the message has now.
 function* writeVector(
   sql: Dialect,
   dialect: VectorDialect,
   embedder: number,
   { sessionId, n: rowId, twin, vector }: Embedded,
+  present: Twin | null,
 ): Operation<void> {
   const { own, ids, column: named, mark } = rowsOf(sql, sessionId, sessionOf(rowId));
   yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, rowId);
-  if (twin !== null) {
+  if (twin !== null && present !== null) {
+    const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
     const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
-      SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE v.n = ? AND v.embedder = ?`;
-    if ((yield* count(copy, [...ids, rowId, twin, embedder])) > 0) return;
+      SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
+    if ((yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0) return;
   }
   const isKnown = twin === null && vector !== "refused";
   yield* run(

@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { Matches, Ranked } from "../../model/rank.js";
+import type { Matches, Ranked, RowPlace } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract.js";
 import type { Operation, SqlValue, Statement } from "./operation.js";
@@ -13,7 +13,10 @@ export interface Dialect {
   readonly maxTextBytes: number;
   /** Full-text search, or null where it is switched off or missing. */
   readonly search: SearchDialect | null;
-  /** A table with columns `branch`, `lo`, `hi`, read from one parameter that holds a JSON array of such arrays. */
+  /**
+   * A table with columns `branch`, `lo`, `hi`, read from one parameter that holds a JSON array of such arrays; where rows name
+   * their session, a fourth one, `owner`, may do so.
+   */
   readonly segmentTable: string;
   /** Ends a query of messages `m` for each of ascending segments, in whose order they come. "" where they do anyway. */
   readonly segmentOrder: string;
@@ -23,6 +26,8 @@ export interface Dialect {
   readonly keepsText: boolean;
   /** Each row names its session by its id, and so does each statement of one session: see `SessionRows`. */
   readonly namesSessions: boolean;
+  /** Who registers a session gives it a number of its own; otherwise the table does. */
+  readonly countsSessions: boolean;
   /** Rows are spread over servers by session: a statement of several sessions joins rows of one session only with each other. */
   readonly isSpread: boolean;
   /** A statement may name the columns of a key, in `ON CONFLICT`. False where tenants may have added one to it. */
@@ -143,8 +148,8 @@ export interface SearchDialect {
    * sequence themselves.
    */
   matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches>;
-  /** The rows of messages by their numbers, in any order. Null, or missing, where the shared statement reads them. */
-  hits?(numbers: readonly number[]): Operation<FoundRow[] | null>;
+  /** The rows of messages, in any order. Null, or missing, where the shared statement reads them. */
+  hits?(places: readonly RowPlace[]): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -160,6 +165,17 @@ export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
   /** Those sessions of the messages that have several branches, by their numbers; null where they are to be looked for. */
   readonly forked: readonly number[] | null;
+  /**
+   * Where rows name their session: the sessions of the messages. Their numbers here, in those of the messages and in `forked`,
+   * are their places in this list, from 1 on.
+   */
+  readonly sessions: readonly NumberedSession[] | null;
+}
+
+/** A session, and the number that its row ids begin with. */
+export interface NumberedSession {
+  readonly id: string;
+  readonly no: number;
 }
 
 /** The row of a message that a search shows. */

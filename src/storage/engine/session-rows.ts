@@ -4,7 +4,7 @@
  */
 export interface SessionRows {
   readonly id: string;
-  /** The session's number, which the row ids begin with. */
+  /** The session's number, which the row ids begin with. Sessions may share it where rows name them. */
   readonly no: number;
   readonly namesSessions: boolean;
   /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
@@ -29,6 +29,15 @@ export function rowsOf({ namesSessions }: Naming, id: string, no: number): Sessi
   const ids = namesSessions ? [id] : NUMBERED.ids;
   // Written out: each append makes one, and a spread takes longer than all of it.
   return { id, no, namesSessions, own, registered, ids, column, mark };
+}
+
+/**
+ * SQL for a number by which sessions `s` come in the order in which they were registered, and for what comes behind it: of
+ * equals the id decides, where there may be any.
+ */
+export function registeredOrder({ namesSessions }: Naming): { readonly by: string; readonly ties: readonly string[] } {
+  // Those that share no number were registered before.
+  return namesSessions ? { by: "coalesce(s.registered, s.no)", ties: ["s.id"] } : { by: "s.no", ties: [] };
 }
 
 /** What `own` of a session's rows binds. */

@@ -247,7 +247,7 @@ function* holds(
   const leaf = yield* findNamed(sql, sessionId, guard.leafId);
   if (leaf === null) return false;
   const spans = spansBetween(yield* visibleSpans(head.rows, leaf), range.from.n, range.to.n);
-  const view = { rows: head.rows, leaf, spans, skills: skillsOf(head) };
+  const view = { rows: head.rows, registered: head.registered, leaf, spans, skills: skillsOf(head) };
   const messages = yield* readView(sql, view, { onCorrupt: () => {} });
   return digestRange(messages.map(digestMessage)) === guard.digest;
 }

@@ -51,6 +51,8 @@ export function* readLeaf(sql: Dialect, sessionId: string): Operation<SessionMes
 /** What a reader of a session's visible path needs; null for a session without an active leaf. */
 export interface View {
   readonly rows: SessionRows;
+  /** See `SessionRow`. */
+  readonly registered: number | null;
   readonly leaf: MessagePosition;
   readonly spans: readonly PathSpan[];
   readonly skills: SkillState;
@@ -65,11 +67,17 @@ export function* openView(
   const found = yield* findLeaf(sql, sessionId, leafId, onCorrupt);
   if (found === null) return null;
   const { head, leaf } = found;
-  const { rows } = head;
+  const { rows, registered } = head;
   if (summaries)
-    return { rows, leaf, spans: yield* visibleSpans(rows, leaf, onCorrupt), skills: skillsOf(head, onCorrupt) };
+    return {
+      rows,
+      registered,
+      leaf,
+      spans: yield* visibleSpans(rows, leaf, onCorrupt),
+      skills: skillsOf(head, onCorrupt),
+    };
   const segments = yield* findSegments(rows, leaf, onCorrupt);
-  return { rows, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
+  return { rows, registered, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
 }
 
 /** Begins the ids that an upgrade gave to rows without one. */
@@ -119,7 +127,7 @@ function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: 
   return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
 }
 
-/** The rows of one page of a range, from one end of it. */
+/** The rows of one page of a range, from one end of it; none of a session that is gone since the view was opened, whoever has its number. */
 export function* readPage(
   view: View,
   range: { branch: number; lo: number; hi: number },
@@ -128,11 +136,14 @@ export function* readPage(
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const rows = yield* tuples<ContentTuple>(
     `SELECT n, content FROM assistant_messages
-     WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
+     WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ?
+       AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND coalesce(registered, 0) = ?)
+     ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     ...view.rows.ids,
     range.lo,
     range.hi,
     range.branch,
+    ...[view.rows.id, view.rows.no, view.registered ?? 0],
     page.limit,
   );
   const last = rows.at(-1)?.[0] ?? null;

@@ -1,7 +1,7 @@
 import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
-import { ofSession } from "../engine/session-rows.js";
+import { ofSession, registeredOrder } from "../engine/session-rows.js";
 import { sessionFilter } from "./session-filter.js";
 import {
   APPENDS_UNDATED,
@@ -17,7 +17,11 @@ import { type SessionRecord, sessionInfo, sessionsWhere } from "./sessions.js";
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
 /** With what the rows are read in the order of. */
-type Listed = SessionRecord & { readonly place?: number; readonly place_at?: string };
+type Listed = SessionRecord & {
+  readonly place?: number;
+  readonly place_at?: string;
+  readonly place_registered: number;
+};
 
 /** The most rows that are read at once. */
 const MOST_ROWS = 2000;
@@ -38,7 +42,9 @@ export function* listSessions(
   const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
-    sessions: page.map(({ row: { place: _place, place_at: _placeAt, ...row } }) => sessionInfo(row)),
+    sessions: page.map(({ row: { place: _place, place_at: _placeAt, place_registered: _registered, ...row } }) =>
+      sessionInfo(row),
+    ),
     nextCursor: found.length > page.length && last !== undefined ? cursorOf(orderBy, last.at) : null,
   };
 }
@@ -52,7 +58,7 @@ function* latest(sql: Dialect, filter: Condition, after: OrderPlace | null, most
   for (let rows = most; ; rows = Math.min(2 * rows, MOST_ROWS)) {
     const batch = yield* readRows(sql, filter, "change", read, rows);
     for (const row of batch) {
-      const at = { value: row.updated_at, no: Number(row.no) };
+      const at = { ...placeOf(row), value: row.updated_at };
       if (after === null || isBehind(at, after)) found.push({ row, at });
     }
     found = found.sort((one, other) => (isBehind(one.at, other.at) ? 1 : -1)).slice(0, most);
@@ -67,7 +73,7 @@ function* latest(sql: Dialect, filter: Condition, after: OrderPlace | null, most
 // What was last dated some time ago may have a bound that is later by as much.
 function startOf({ value }: OrderPlace): OrderPlace {
   const bound = new Date(new Date(value).getTime() + APPENDS_UNDATED * 1000);
-  return { value: bound.toISOString(), no: Number.MAX_SAFE_INTEGER };
+  return { value: bound.toISOString(), registered: Number.MAX_SAFE_INTEGER, id: "" };
 }
 
 function readRows(
@@ -82,15 +88,18 @@ function readRows(
   const isAll = rows === Number.POSITIVE_INFINITY;
   // Columns of times have such names.
   const place = order === "change" ? "place_at" : "place";
-  const where = `${filter.condition} AND ${further.condition} ORDER BY ${by} DESC, no DESC${isAll ? "" : " LIMIT ?"}`;
+  const registered = registeredOrder(sql);
+  const inOrder = (...terms: readonly string[]) => terms.map((term) => `${term} DESC`).join(", ");
+  const where = `${filter.condition} AND ${further.condition} ORDER BY ${inOrder(by, registered.by, ...registered.ties)}${isAll ? "" : " LIMIT ?"}`;
+  const query = sessionsWhere(ofSession(sql, "m"), where, { [place]: by, place_registered: registered.by });
   return all<Listed>(
-    `${sessionsWhere(ofSession(sql, "m"), where, { [place]: by })} ORDER BY ${place} DESC, no DESC`,
+    `${query} ORDER BY ${inOrder(place, "place_registered", ...(registered.ties.length === 0 ? [] : ["id"]))}`,
     ...filter.values,
     ...further.values,
     ...(isAll ? [] : [rows]),
   );
 }
 
-function placeOf({ place, place_at, no }: Listed): OrderPlace {
-  return { value: place_at ?? Number(place), no: Number(no) };
+function placeOf({ place, place_at, place_registered, id }: Listed): OrderPlace {
+  return { value: place_at ?? Number(place), registered: Number(place_registered), id };
 }

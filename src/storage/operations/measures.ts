@@ -30,6 +30,7 @@ export interface CountedLength {
   readonly length: number;
   /** It holds as long as the session has no other number of changes. */
   readonly changes: number;
+  readonly registered: number | null;
 }
 
 /** So many rows are counted each time. */
@@ -57,16 +58,19 @@ export function* pathLength(
   const more = yield* sumOverRanges(sql, rows, "count(*)", rest);
   const length = (isOnPath ? Number(known?.counted) : 0) + more;
   if (more < UNCOUNTED || known === undefined) return { length, counted: null };
-  return { length, counted: { rows, to: found.leaf.n, length, changes: Number(known.changes) } };
+  return {
+    length,
+    counted: { rows, to: found.leaf.n, length, changes: Number(known.changes), registered: found.head.registered },
+  };
 }
 
 /** Writes a length down, with that of all branches up to there, unless the session was changed since it was counted. */
-export function* noteLength({ rows, to, length, changes }: CountedLength): Operation<void> {
+export function* noteLength({ rows, to, length, changes, registered }: CountedLength): Operation<void> {
   yield* run(
     `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
-     WHERE ${rows.registered}no = ? AND changes = ?`,
-    ...[to, length, to, ...rows.ids, rows.no, changes],
+     WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`,
+    ...[to, length, to, rows.id, rows.no, registered ?? 0, changes],
   );
 }
 

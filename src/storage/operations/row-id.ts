@@ -2,18 +2,21 @@ import { StemmaError } from "../../errors.js";
 
 /**
  * A message's row id `n` packs its session's number with the message's number in the session, so that one session is
- * one contiguous range of the table and order is the row id, never a clock.
+ * one contiguous range, and the order in it is the row id, never a clock. Where rows name their session, sessions may share
+ * a number: then a row is the session's id with the row id.
  */
 export const SPAN = 2 ** 28;
-const MAX_SESSIONS = 2 ** 53 / SPAN - 1;
+
+/** The highest number of a session. */
+export const MAX_NUMBER = 2 ** 53 / SPAN - 1;
 
 /** The row id below every message of session `no`. */
 export function floorOf(sessionNumber: number): number {
-  if (sessionNumber > MAX_SESSIONS) {
+  if (sessionNumber > MAX_NUMBER) {
     throw new StemmaError(
       "SESSION_LIMIT",
       { no: sessionNumber },
-      `A store numbers at most ${MAX_SESSIONS} sessions; start another one.`,
+      `A store has at most ${MAX_NUMBER} sessions at once; delete some, or start another one.`,
     );
   }
   return sessionNumber * SPAN;

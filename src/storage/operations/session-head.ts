@@ -5,6 +5,7 @@ import { column, count, first, type Operation, run, tuples } from "../engine/ope
 import { idsOf, ownOf, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import { damaged, reportDamage } from "./damage.js";
+import { insertSession } from "./register.js";
 import { floorOf, SESSION_RANGE, sessionOf } from "./row-id.js";
 import { APPENDS_UNDATED, LATEST_CHANGE } from "./session-order.js";
 
@@ -20,6 +21,8 @@ export interface SessionRow {
   readonly stale: number | null;
   /** JSON of the skill state; null when no skill was loaded yet. */
   readonly skills: string | null;
+  /** Tells the session from one of its id and number that was deleted; null where it was registered by an earlier version. */
+  readonly registered: number | null;
 }
 
 /** A message's place, without its content. */
@@ -49,16 +52,18 @@ function newest({ namesSessions }: Pick<Dialect, "namesSessions">, own: string):
     : `LEFT JOIN assistant_messages m ON m.n = ${last("t.n")}`;
 }
 
-const headQuery = (sql: Pick<Dialect, "namesSessions">, dated: string) => `
-  SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills,
+const headQuery = (sql: Pick<Dialect, "namesSessions">, { dated, registered }: typeof OWN_COLUMNS) => `
+  SELECT s.no AS no, s.leaf AS leaf, s.stale AS stale, s.skills AS skills, ${registered} AS registered,
          ${dated} AS dated_until,
          m.n AS n, m.id AS id, m.branch AS branch, m.total AS total
   FROM assistant_sessions s ${newest(sql, ownOf(sql, "t"))} WHERE s.id = ?`;
 
+const OWN_COLUMNS = { dated: LATEST_CHANGE, registered: "s.registered" };
+
 // Every append asks one of them. To write such a text anew takes as long as to find its prepared statement does.
 const HEAD_QUERIES = {
-  named: headQuery({ namesSessions: true }, LATEST_CHANGE),
-  numbered: headQuery({ namesSessions: false }, LATEST_CHANGE),
+  named: headQuery({ namesSessions: true }, OWN_COLUMNS),
+  numbered: headQuery({ namesSessions: false }, OWN_COLUMNS),
 };
 
 type SessionHeadRow = [
@@ -66,6 +71,7 @@ type SessionHeadRow = [
   leaf: number | null,
   stale: number | null,
   skills: string | null,
+  registered: number | null,
   datedUntil: string,
   n: number | null,
   id: string,
@@ -77,38 +83,40 @@ type SessionHeadRow = [
 export function* findSessionHead(
   sql: Dialect,
   sessionId: string,
-  dated = LATEST_CHANGE,
+  columns = OWN_COLUMNS,
 ): Operation<SessionHead | null> {
   const known = sql.namesSessions ? HEAD_QUERIES.named : HEAD_QUERIES.numbered;
-  const query = dated === LATEST_CHANGE ? known : headQuery(sql, dated);
+  const query = columns === OWN_COLUMNS ? known : headQuery(sql, columns);
   const [row] = yield* tuples<SessionHeadRow>(query, ...idsOf(sql, sessionId), sessionId);
   if (row === undefined) return null;
-  const [sessionNumber, leaf, stale, skills, datedUntil, rowId, id, branch, total] = row;
+  const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
   return {
     rows: rowsOf(sql, sessionId, sessionNumber),
     no: sessionNumber,
     leaf,
     stale,
     skills,
+    registered: registered === null ? null : Number(registered),
     datedUntil,
     newest: rowId === null ? null : { n: rowId, id, branch, total },
   };
 }
 
 /** The same, with a row made for a session that has none yet. */
-export function* openSessionHead(sql: Dialect, sessionId: string, dated = LATEST_CHANGE): Operation<SessionHead> {
-  const head = yield* findSessionHead(sql, sessionId, dated);
+export function* openSessionHead(sql: Dialect, sessionId: string, columns = OWN_COLUMNS): Operation<SessionHead> {
+  const head = yield* findSessionHead(sql, sessionId, columns);
   if (head !== null) return head;
   yield* makeRow(sql, sessionId);
   const sessionNumber = (yield* findSessionNumber(sessionId)) as number;
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
-  return { rows, no: sessionNumber, leaf: null, stale: null, skills: null, datedUntil: "", newest: null };
+  const none = { leaf: null, stale: null, skills: null, registered: null };
+  return { ...none, rows, no: sessionNumber, datedUntil: "", newest: null };
 }
 
 /** The same while tables of version 1 are made, whose appends date no session, and which nobody else has. */
 export function openFirstHead(sql: Dialect, sessionId: string): Operation<SessionHead> {
-  return openSessionHead({ ...sql, lockSession: null }, sessionId, "s.updated_at");
+  return openSessionHead({ ...sql, lockSession: null }, sessionId, { dated: "s.updated_at", registered: "NULL" });
 }
 
 /** The rows of a session, or null when it is not registered. */
@@ -158,9 +166,7 @@ export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
   // Who locked a session that has no row is not met by a row of it.
   if (sql.lockSession !== null) yield* sql.lockSession(sessionId);
   const now = isoNow();
-  const insert =
-    "INSERT INTO assistant_sessions (id, name, created_at, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-  return (yield* count(insert, [sessionId, sessionId, now, now])) > 0;
+  return yield* insertSession(sql, { id: sessionId, name: sessionId, created_at: now, updated_at: now });
 }
 
 const PLACE = "SELECT n, id, branch, total FROM assistant_messages";

@@ -1,8 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionOrder } from "../contract.js";
-import type { Dialect } from "../engine/dialect.js";
-import type { SqlValue } from "../engine/operation.js";
-import { ofSession } from "../engine/session-rows.js";
+import type { Condition, Dialect } from "../engine/dialect.js";
+import { ofSession, registeredOrder } from "../engine/session-rows.js";
 import { SESSION_RANGE, SPAN } from "./row-id.js";
 
 /**
@@ -19,42 +18,51 @@ export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> =
   change: LATEST_CHANGE,
   tokens: "(input_tokens + output_tokens)",
   cost: "estimated_cost",
-  registered: "s.no",
+  registered: registeredOrder(sql).by,
   // The number that the newest message has in its session.
   messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
 });
 
-/** A session's place in an order, highest first. */
+/** A session's place in an order, highest first; of equals the one that was registered later comes first. */
 export interface OrderPlace {
   readonly value: string | number;
-  readonly no: number;
+  /** See `registeredOrder`. */
+  readonly registered: number;
+  readonly id: string;
 }
 
 /** True for a place that comes after another one. */
 export function isBehind(place: OrderPlace, other: OrderPlace): boolean {
-  return place.value === other.value ? place.no < other.no : place.value < other.value;
+  for (const by of ["value", "registered", "id"] as const) {
+    if (place[by] !== other[by]) return place[by] < other[by];
+  }
+  return false;
 }
 
 /** A condition on sessions that come after a place. */
-export function behind(
-  sql: Dialect,
-  order: SessionOrder,
-  { value, no }: OrderPlace,
-): { condition: string; values: SqlValue[] } {
+export function behind(sql: Dialect, order: SessionOrder, { value, registered, id }: OrderPlace): Condition {
   const by = ordersOf(sql)[order];
-  return { condition: `${by} <= ? AND (${by} < ? OR no < ?)`, values: [value, value, no] };
+  const { condition, values } = registeredBefore(sql, registered, id);
+  return { condition: `${by} <= ? AND (${by} < ? OR ${condition})`, values: [value, value, ...values] };
 }
 
-export function cursorOf(order: SessionOrder, { value, no }: OrderPlace): string {
-  return `${order}~${value}~${no}`;
+/** A condition on sessions that were registered before another one. */
+export function registeredBefore(sql: Dialect, registered: number, id: string): Condition {
+  const { by, ties } = registeredOrder(sql);
+  if (ties.length === 0) return { condition: `${by} < ?`, values: [registered] };
+  return { condition: `(${by}, ${ties}) < (?, ?)`, values: [registered, id] };
+}
+
+export function cursorOf(order: SessionOrder, { value, registered, id }: OrderPlace): string {
+  return `${order}~${value}~${registered}~${id}`;
 }
 
 /** Errors: `INVALID_ARGUMENT` for a text that is no cursor of this order. */
 export function parseCursor(order: SessionOrder, cursor: string): OrderPlace {
-  const [name, value = "", sessionNumber = ""] = cursor.split("~");
+  const [name, value = "", registered = "", ...id] = cursor.split("~");
   const isValue = order === "change" ? /^\d{4}-.*Z$/.test(value) : value !== "" && Number.isFinite(Number(value));
-  if (name === order && isValue && /^\d+$/.test(sessionNumber)) {
-    return { value: order === "change" ? value : Number(value), no: Number(sessionNumber) };
+  if (name === order && isValue && /^\d+$/.test(registered) && id.length > 0) {
+    return { value: order === "change" ? value : Number(value), registered: Number(registered), id: id.join("~") };
   }
   throw new StemmaError(
     "INVALID_ARGUMENT",

@@ -7,6 +7,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows } from "../engine/session-rows.js";
 import { adoptSession } from "./owners.js";
+import { insertSession } from "./register.js";
 import { SESSION_RANGE } from "./row-id.js";
 import { findSessionHead, isoNow, openSessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
@@ -49,19 +50,19 @@ export function* createSession(sql: Dialect, session: NewSession): Operation<Ses
   // See `makeRow`.
   if (sql.lockSession !== null) yield* sql.lockSession(session.id);
   const now = isoNow();
-  yield* run(
-    `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, user_id, metadata, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    session.id,
-    session.name,
-    session.parentSessionId ?? null,
-    session.model ?? null,
-    session.source ?? null,
-    userId ?? null,
-    storedForm(mergeMetadata({}, session.metadata ?? {})),
-    now,
-    now,
-  );
+  const isNew = yield* insertSession(sql, {
+    id: session.id,
+    name: session.name,
+    parent_session_id: session.parentSessionId ?? null,
+    model: session.model ?? null,
+    source: session.source ?? null,
+    user_id: userId ?? null,
+    metadata: storedForm(mergeMetadata({}, session.metadata ?? {})),
+    created_at: now,
+    updated_at: now,
+  });
+  // Someone else registered it meanwhile.
+  if (!isNew) return yield* createSession(sql, session);
   return yield* getSession(sql, session.id);
 }
 
@@ -163,21 +164,21 @@ function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Op
 
 /** See `SessionStore.change`: appends count by the newest row, everything else in the session's row. */
 export function* readChange(sql: Dialect, id: string): Operation<string> {
-  const row = yield* first<{ no: number; changes: number; newest: number | null }>(
-    `SELECT s.no AS no, s.changes AS changes,
+  const row = yield* first<{ no: number; registered: number | null; changes: number; newest: number | null }>(
+    `SELECT s.no AS no, s.registered AS registered, s.changes AS changes,
        (SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")}
         ORDER BY m.n DESC LIMIT 1) AS newest
      FROM assistant_sessions s WHERE s.id = ?`,
     ...idsOf(sql, id),
     id,
   );
-  return row === undefined ? "" : `${row.no}.${row.changes}.${row.newest ?? 0}`;
+  return row === undefined ? "" : `${row.registered ?? row.no}.${row.changes}.${row.newest ?? 0}`;
 }
 
 /** See `SessionStore.skills`. */
 export function* readSkills(sql: Dialect, id: string): Operation<SkillState> {
   const head = yield* findSessionHead(sql, id);
-  return skillsOf(head ?? { no: 0, leaf: null, stale: null, skills: null });
+  return skillsOf(head ?? { no: 0, skills: null });
 }
 
 /** See `SessionStore.changeSkills`. */

@@ -4,7 +4,7 @@ import { damaged, reportDamage } from "./damage.js";
 import type { SessionRow } from "./session-head.js";
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
-export function skillsOf(row: SessionRow, onCorrupt?: CorruptHandler): SkillState {
+export function skillsOf(row: Pick<SessionRow, "no" | "skills">, onCorrupt?: CorruptHandler): SkillState {
   if (row.skills === null) return NO_SKILLS;
   const state = parseSkills(row.skills);
   if (state !== null) return state;

@@ -105,7 +105,7 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
     const place = yield* findPosition(session_id, id);
     const head = yield* openFirstHead(sql, session_id);
     if (place === null || place.n === head.newest?.n) continue;
-    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE no = ?", place.n, head.no);
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", place.n, session_id);
   }
 }
 
@@ -122,7 +122,12 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const place = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
   if (place !== null && written !== null)
-    yield* run("UPDATE assistant_messages SET created_at = ? WHERE n = ?", written, place.n);
+    yield* run(
+      "UPDATE assistant_messages SET created_at = ? WHERE session_id = ? AND n = ?",
+      written,
+      old.session_id,
+      place.n,
+    );
 }
 
 // Content is kept to the letter, also where this program would not have written it.
@@ -176,9 +181,9 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
     );
     // The totals were written before the compaction was there.
     yield* run(
-      "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE no = ?",
+      "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE id = ?",
       row.session_id,
-      sessionNumber,
+      row.session_id,
     );
   }
 }

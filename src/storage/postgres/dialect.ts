@@ -24,12 +24,13 @@ export function postgresDialect(
     maxTextBytes: MAX_TEXT_BYTES,
     search: postgresSearch(placement),
     // From text: some clients would write a string to JSON once more.
-    segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi FROM json_array_elements(?::text::json) AS value)`,
+    segmentTable: `(SELECT (value->>0)::int AS branch, (value->>1)::bigint AS lo, (value->>2)::bigint AS hi, value->>3 AS owner FROM json_array_elements(?::text::json) AS value)`,
     segmentOrder: " ORDER BY m.n",
     byteLength: (text) => `octet_length(${text})`,
     dayOf: (time) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
     keepsText: true,
     namesSessions: true,
+    countsSessions: false,
     get isSpread() {
       return placement.isSpread;
     },

@@ -1,4 +1,4 @@
-import { SPAN } from "../operations/row-id.js";
+import { MAX_NUMBER, SPAN } from "../operations/row-id.js";
 import { APPENDS_UNDATED } from "../operations/session-order.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
 
@@ -19,10 +19,21 @@ BEGIN
 END $$`;
 
 /**
- * `assistant_number` gives a new session's number. It has the rights of the owner, so that a role which may write to the
+ * `assistant_number` gives a new session's number: the minute in which it is registered, counted from 2020. Sessions of one
+ * minute share it, so no server asks another one. It grows, so that a search over all sessions begins with the newest.
+ */
+export const NUMBER = `CREATE OR REPLACE FUNCTION assistant_number() RETURNS BIGINT LANGUAGE sql AS $$
+  SELECT least(greatest(floor((extract(epoch FROM clock_timestamp()) - 1577836800) / 60)::BIGINT, 1), ${MAX_NUMBER})
+$$`;
+
+/** SQL for when a session is registered, in microseconds: it tells a session from others of its number, and from one of its id that is gone. */
+export const REGISTERED = "(floor(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT)";
+
+/**
+ * The same until version 16, when a number was one session's. It has the rights of the owner, so that a role which may write to the
  * tables needs none on the sequence. In a cluster of Citus one server has the sequence, the coordinator; others ask it.
  */
-export const NUMBER = `CREATE OR REPLACE FUNCTION assistant_number() RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
+export const UNIQUE_NUMBER = `CREATE OR REPLACE FUNCTION assistant_number() RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
 DECLARE
   sequence TEXT := 'assistant_session_no';
@@ -133,8 +144,8 @@ BEGIN
   END IF;
 
   new_n := coalesce(newest_n, lowest) + 1;
-  IF new_n > lowest + ${SPAN - 1} OR session_no >= ${2 ** 25} THEN
-    RAISE EXCEPTION 'A store numbers at most ${2 ** 25 - 1} sessions, and a session ${SPAN - 1} messages'
+  IF new_n > lowest + ${SPAN - 1} THEN
+    RAISE EXCEPTION 'A session numbers at most ${SPAN - 1} messages; continue in a fork'
       USING ERRCODE = '${SESSION_LIMIT}';
   END IF;
   parent_total := CASE WHEN parent_n IS NULL THEN 0 WHEN parent_n <= stale_n THEN NULL ELSE parent_total END;

@@ -1,8 +1,14 @@
-/** Gives a table the primary key that it should have. One with as many columns, or more, stays: an owner may put a tenant before them. */
-export function primaryKey(table: string, columns: string): string {
+/**
+ * Gives a table the primary key that it should have. One that has these columns, and none that it should not have, stays: an owner
+ * may put a tenant before them.
+ */
+export function primaryKey(table: string, columns: string, not = ""): string {
+  const named = (names: string) =>
+    `(SELECT count(*) FROM unnest(conkey) AS k (k) JOIN pg_attribute a ON a.attrelid = conrelid AND a.attnum = k
+    WHERE a.attname = ANY ('{${names}}'))`;
   return `DO $$ DECLARE old TEXT; BEGIN
   SELECT conname INTO old FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p'
-    AND cardinality(conkey) < ${columns.split(",").length};
+    AND (${named(columns)} < ${columns.split(",").length} OR ${named(not)} > 0);
   IF old IS NOT NULL THEN EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', '${table}'::regclass, old); END IF;
   IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = '${table}'::regclass AND contype = 'p') THEN
     ALTER TABLE ${table} ADD PRIMARY KEY (${columns});

@@ -84,7 +84,7 @@ function* readView(
 
 // Messages and summaries as they are shown.
 function shownOf({ session, rows, messages }: NativeView, onCorrupt: CorruptHandler): Shown[] {
-  const skills = skillsOf({ ...session, stale: null }, onCorrupt);
+  const skills = skillsOf(session, onCorrupt);
   let next = 0;
   return rows.map(({ key, content }) => {
     if (key?.startsWith("s") === true) {

@@ -5,6 +5,7 @@ import { all, first, type Operation, run } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { scoreIn } from "./bm25.js";
 import { searchEntries } from "./entry-search.js";
+import { type FoundRows, numberSessions } from "./numbered-rows.js";
 import { type Placement, spreadSearchOf } from "./placement.js";
 
 /**
@@ -35,23 +36,31 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
     });
     const given = "json_to_recordset(?::text::json) AS r (session TEXT, n BIGINT, length INTEGER, terms TEXT)";
-    // A row that is spread stays with its session.
-    const [session, of] = placement.isSpread ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
-    const known = yield* all<{ n: number }>(
+    // An entry's number is its own, whatever session its row names; a row that is spread stays with that.
+    const isNamed = index === "messages" || placement.isSpread;
+    const [session, isOf] = isNamed ? ["", "d.session_id = r.session AND "] : ["session_id = r.session, ", ""];
+    const known = yield* all<{ n: number; session_id: string }>(
       `UPDATE ${table} d SET ${session}length = r.length, terms = string_to_array(r.terms, ' ') FROM ${given}
-       WHERE ${of}d.n = r.n RETURNING d.n AS n`,
+       WHERE ${isOf}d.n = r.n RETURNING d.n AS n, d.session_id AS session_id`,
       JSON.stringify(rows),
     );
-    const there = new Set(known.map(({ n: rowId }) => rowId));
+    const nameOf = (sessionId: string, rowId: number) => `${sessionId} ${rowId}`;
+    const there = new Set(known.map((row) => nameOf(row.session_id, row.n)));
     yield* run(
       `INSERT INTO ${table} (session_id, n, length, terms) SELECT r.session, r.n, r.length, string_to_array(r.terms, ' ') FROM ${given}`,
-      JSON.stringify(rows.filter(({ n: rowId }) => !there.has(rowId))),
+      JSON.stringify(rows.filter((row) => !there.has(nameOf(row.session, row.n)))),
     );
+    const [within, bounds] =
+      index === "messages"
+        ? [
+            "(d.session_id, d.n) >= (?, ?) AND (d.session_id, d.n) <= (?, ?)",
+            [first.sessionId, first.n, last.sessionId, last.n],
+          ]
+        : ["d.n BETWEEN ? AND ?", [first.n, last.n]];
     yield* run(
-      `DELETE FROM ${table} d WHERE d.n BETWEEN ? AND ? AND d.n <> ALL (?::text::bigint[])`,
-      first.n,
-      last.n,
-      `{${rows.map(({ n: rowId }) => rowId).join(",")}}`,
+      `DELETE FROM ${table} d WHERE ${within} AND d.session_id || ' ' || d.n <> ALL (?::text::text[])`,
+      ...bounds,
+      arrayLiteral(rows.map((row) => nameOf(row.session, row.n))),
     );
   },
 
@@ -72,17 +81,19 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
   },
 
   *matches(sequences, range, limit) {
-    if (sequences.length === 0) return { sequences: [], forked: [] };
+    if (sequences.length === 0) return { sequences: [], forked: [], sessions: [] };
     const spread = spreadSearchOf(placement);
     return yield* spread === null
       ? callMatches(sequences, range, limit)
       : spread.spreadMatches(sequences, range, limit);
   },
 
-  *hits(numbers) {
+  *hits(places) {
     if (placement.isSpread) return null;
-    if (numbers.length === 0) return [];
-    return yield* all<FoundRow>("SELECT * FROM assistant_hits(?)", `{${numbers.join(",")}}`);
+    if (places.length === 0) return [];
+    const sessions = arrayLiteral(places.map(({ sessionId = "" }) => sessionId));
+    const numbers = `{${places.map(({ n: rowId }) => rowId).join(",")}}`;
+    return yield* all<FoundRow>("SELECT * FROM assistant_hits(?, ?)", sessions, numbers);
   },
 
   entries: searchEntries,
@@ -95,15 +106,25 @@ interface CalledMatches {
   readonly mean: number;
   /** Of each sequence: how many messages hold it, those that are scored, and others. */
   readonly documents: readonly number[];
-  readonly scored: readonly (readonly [numbers: number[], lengths: number[], times: number[]] | null)[];
-  readonly others: readonly (number[] | null)[];
+  readonly scored: readonly (readonly [...FoundTuple, lengths: number[], times: number[]] | null)[];
+  readonly others: readonly (readonly [numbers: number[] | null, sessions: string[] | null] | null)[];
   /** Sessions that have several branches. */
-  readonly forked: readonly number[];
+  readonly forked: readonly string[];
 }
 
+type FoundTuple = readonly [numbers: number[], sessions: string[]];
+
+const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): FoundRows => ({
+  numbers: found?.[0] ?? [],
+  sessions: found?.[1] ?? [],
+});
+
 function* callMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
+  const session = range?.sessionId ?? null;
+  const [call, own] = session === null ? ["assistant_matches(", []] : ["assistant_matches_in(?, ", [session]];
   const row = yield* first<{ found: string | null }>(
-    "SELECT assistant_matches(?, ?, ?, ?) AS found",
+    `SELECT ${call}?, ?, ?, ?) AS found`,
+    ...own,
     range?.lo ?? null,
     range?.hi ?? null,
     arrayLiteral(sequences.map(arrayLiteral)),
@@ -111,14 +132,30 @@ function* callMatches(sequences: TermSequences, range: RowRange, limit: number):
   );
   const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], forked: [] };
   const found: CalledMatches = typeof row?.found === "string" ? JSON.parse(row.found) : nothing;
+  const { sessions, numberOf, numbersOf } = numberSessions(found.scored.map(rowsOf));
   const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
   const matches = found.documents.map((count, index) => {
-    const [numbers, lengths, times] = found.scored[index] ?? [[], [], []];
+    const [numbers = [], sessions = [], lengths = [], times = []] = found.scored[index] ?? [];
     const score = scoreIn(size, count);
-    const scores = numbers.map((_, place) => score(times[place] as number, lengths[place] as number));
-    return { documents: count, complete: numbers.length === count, numbers, scores };
+    const numbered = numbers.map((rowId, place) => ({
+      number: numberOf(rowId, sessions[place] as string),
+      score: score(times[place] as number, lengths[place] as number),
+    }));
+    // Rows of sessions that share a number come mixed.
+    numbered.sort((a, b) => a.number - b.number);
+    return {
+      documents: count,
+      complete: numbered.length === count,
+      numbers: numbered.map(({ number }) => number),
+      scores: numbered.map(({ score }) => score),
+    };
   });
   const messages = messagesOf(matches);
-  const othersOf = (index: number) => nearMessages(found.others[index]?.sort((a, b) => a - b) ?? [], messages);
-  return { sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })), forked: found.forked };
+  const othersOf = (index: number) => nearMessages(numbersOf(rowsOf(found.others[index])), messages);
+  const forked = new Set(found.forked);
+  return {
+    sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })),
+    forked: sessions.flatMap(({ id }, index) => (forked.has(id) ? [index + 1] : [])),
+    sessions,
+  };
 }

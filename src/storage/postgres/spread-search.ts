@@ -2,8 +2,10 @@ import { messagesOf, nearMessages, needOthers, neighboursOf } from "../../model/
 import type { TermSequences } from "../../model/terms.js";
 import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engine/dialect.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
+import { SPAN, sessionOf } from "../operations/row-id.js";
 import { arrayLiteral } from "./array-literal.js";
 import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 import { MANY } from "./search-function.js";
 
@@ -13,9 +15,28 @@ import { MANY } from "./search-function.js";
  */
 export function* spreadMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
   const within = boundsOf(range);
-  const found = yield* scoreNewest(sequences, within, limit);
-  return { sequences: needOthers(found) ? yield* withOthers(sequences, within, found) : found, forked: null };
+  const newest = yield* scoreNewest(sequences, within, limit);
+  const numbering = numberSessions(newest.map(({ rows }) => rowsOf(rows)));
+  const found = newest.map(({ rows, scoreOf, ...sequence }) => {
+    const scored = rows
+      .map((row) => ({ number: numbering.numberOf(row.n, row.session_id), score: scoreOf(row) }))
+      .sort((a, b) => a.number - b.number);
+    return {
+      ...sequence,
+      numbers: scored.map(({ number }) => number),
+      scores: scored.map(({ score }) => score),
+      others: [],
+    };
+  });
+  const { sessions } = numbering;
+  const sequencesFound = needOthers(found) ? yield* withOthers(sequences, within, found, numbering) : found;
+  return { sequences: sequencesFound, forked: null, sessions };
 }
+
+const rowsOf = (rows: readonly Pick<NewestRow, "n" | "session_id">[]): FoundRows => ({
+  numbers: rows.map(({ n: rowId }) => rowId),
+  sessions: rows.map(({ session_id }) => session_id),
+});
 
 function boundsOf(range: RowRange): Condition {
   const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
@@ -24,7 +45,13 @@ function boundsOf(range: RowRange): Condition {
     : { condition: "d.session_id = ? AND d.n BETWEEN ? AND ?", values: [sessionId, lo, hi] };
 }
 
-function* scoreNewest(sequences: TermSequences, within: Condition, limit: number): Operation<SequenceMatches[]> {
+/** The newest rows that hold a sequence, and what a row scores by it. */
+interface Newest extends Pick<SequenceMatches, "documents" | "complete"> {
+  readonly rows: readonly NewestRow[];
+  readonly scoreOf: (row: NewestRow) => number;
+}
+
+function* scoreNewest(sequences: TermSequences, within: Condition, limit: number): Operation<Newest[]> {
   const size = yield* sizeOf(within);
   const counts = yield* countHolding(sequences, within);
   const phrases = new Map<number, NewestRow[]>();
@@ -35,21 +62,16 @@ function* scoreNewest(sequences: TermSequences, within: Condition, limit: number
     counts[index] = held.length;
   }
   const documents = Math.max(size.documents, ...counts);
-  const found: SequenceMatches[] = [];
+  const found: Newest[] = [];
   for (const [index, places] of placesOf(counts, limit).entries()) {
     const terms = sequences[index] as readonly string[];
     const count = counts[index] as number;
     const newest =
       count === 0 || places <= 0 ? [] : (phrases.get(index) ?? (yield* newestHolding(terms, within, places)));
-    const rows = newest.slice(0, Math.max(0, places)).reverse();
+    const rows = newest.slice(0, Math.max(0, places));
     const score = scoreIn({ ...size, documents }, count);
-    found.push({
-      documents: count,
-      complete: rows.length === count,
-      numbers: rows.map(({ n: rowId }) => rowId),
-      scores: rows.map(({ times, length }) => score(times, length)),
-      others: [],
-    });
+    const scoreOf = ({ times, length }: NewestRow) => score(times, length);
+    found.push({ documents: count, complete: rows.length === count, rows, scoreOf });
   }
   return found;
 }
@@ -58,8 +80,16 @@ function* withOthers(
   sequences: TermSequences,
   within: Condition,
   found: readonly SequenceMatches[],
+  { sessions, numbersOf }: Numbering,
 ): Operation<SequenceMatches[]> {
   const messages = messagesOf(found);
+  const placesOf = (numbers: Iterable<number>): FoundRows => {
+    const places = Array.from(numbers, (number) => ({ number, session: sessions[sessionOf(number) - 1] }));
+    return {
+      numbers: places.map(({ number, session }) => (session?.no ?? 0) * SPAN + (number % SPAN)),
+      sessions: places.map(({ session }) => session?.id ?? ""),
+    };
+  };
   const near = neighboursOf(messages);
   const all: SequenceMatches[] = [];
   for (const [index, matches] of found.entries()) {
@@ -69,31 +99,39 @@ function* withOthers(
       continue;
     }
     const terms = sequences[index] as readonly string[];
-    const among = documents >= MANY ? [...messages] : terms.length > 1 ? near : null;
-    all.push({ ...matches, others: nearMessages(yield* holdingOf(terms, within, among), messages) });
+    const among = documents >= MANY ? placesOf(messages) : terms.length > 1 ? placesOf(near) : null;
+    const holding = yield* holdingOf(terms, within, among);
+    all.push({ ...matches, others: nearMessages(numbersOf(rowsOf(holding)), messages) });
   }
   return all;
 }
 
-// The rows `among` those given, or all, that hold a sequence; ascending.
+// The rows `among` those given, or all, that hold a sequence.
 function* holdingOf(
   terms: readonly string[],
   { condition, values }: Condition,
-  among: readonly number[] | null,
-): Operation<number[]> {
+  among: FoundRows | null,
+): Operation<Pick<NewestRow, "n" | "session_id">[]> {
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
-  const [some, numbers] =
-    among === null ? ["", []] : ["JOIN unnest(?::text::bigint[]) AS g (n) ON g.n = d.n ", [`{${among.join(",")}}`]];
+  const given = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
+  const [some, places] =
+    among === null
+      ? ["", []]
+      : [
+          `JOIN ${given} ON g.session_id = d.session_id AND g.n = d.n `,
+          [arrayLiteral(among.sessions), `{${among.numbers.join(",")}}`],
+        ];
   const { sql, values: bound } = timesOf(terms);
-  const rows = yield* all<{ n: number }>(
-    `SELECT d.n AS n FROM assistant_fts d ${some}WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0 ORDER BY n`,
-    ...[...numbers, ...values, arrayLiteral(terms), ...bound],
+  return yield* all<Pick<NewestRow, "n" | "session_id">>(
+    `SELECT d.n AS n, d.session_id AS session_id FROM assistant_fts d ${some}
+     WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0`,
+    ...[...places, ...values, arrayLiteral(terms), ...bound],
   );
-  return rows.map(({ n: rowId }) => rowId);
 }
 
 interface NewestRow {
   readonly n: number;
+  readonly session_id: string;
   readonly length: number;
   readonly times: number;
 }
@@ -109,8 +147,8 @@ function timesOf(terms: readonly string[]): { readonly sql: string; readonly val
 function* newestHolding(terms: readonly string[], within: Condition, limit: number): Operation<NewestRow[]> {
   const { sql, values } = timesOf(terms);
   return yield* all<NewestRow>(
-    `SELECT d.n AS n, d.length AS length, ${sql} AS times FROM assistant_fts d
-     WHERE ${within.condition} AND d.terms @> ?::text::text[] ORDER BY n DESC LIMIT ?`,
+    `SELECT d.n AS n, d.session_id AS session_id, d.length AS length, ${sql} AS times FROM assistant_fts d
+     WHERE ${within.condition} AND d.terms @> ?::text::text[] ORDER BY n DESC, session_id DESC LIMIT ?`,
     ...[...values, ...within.values, arrayLiteral(terms), limit],
   );
 }

@@ -9,6 +9,16 @@ const VERSION = 3;
 /** So many numbers of a vector have their signs kept: an entry of an index has room for no more. */
 const MAX_SIGNS = 8_000;
 
+/** Statements of a block that gives vectors a key that begins with the session, which version 3 made otherwise. May be run again. */
+export const KEY_VECTORS = `
+  IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'p'
+    AND pg_get_constraintdef(oid) = 'PRIMARY KEY (n, session_id)')
+  THEN
+    ALTER TABLE assistant_vectors DROP CONSTRAINT assistant_vectors_pkey;
+    ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_pkey PRIMARY KEY (session_id, n);
+  END IF;
+`;
+
 /** Statements of a block that brings vectors of version 2 to version 3: each names its session. May be run again. */
 export const NAME_VECTORS = `
   IF ${lacks("assistant_vectors", "session_id")} THEN
@@ -16,7 +26,7 @@ export const NAME_VECTORS = `
     UPDATE assistant_vectors v SET session_id = m.session_id FROM assistant_messages m WHERE m.n = v.n;
     DELETE FROM assistant_vectors WHERE session_id IS NULL;
     ALTER TABLE assistant_vectors ALTER COLUMN session_id SET NOT NULL, DROP CONSTRAINT assistant_vectors_pkey,
-      DROP CONSTRAINT IF EXISTS assistant_vectors_n_key, ADD PRIMARY KEY (n, session_id);
+      DROP CONSTRAINT IF EXISTS assistant_vectors_n_key, ADD PRIMARY KEY (session_id, n);
   END IF;
   IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = 'assistant_vectors'::regclass AND contype = 'f') THEN
     ALTER TABLE assistant_vectors ADD CONSTRAINT assistant_vectors_n_fkey
@@ -36,7 +46,7 @@ const TABLES = [
   embedder INTEGER NOT NULL,
   vector REAL[],
   session_id TEXT NOT NULL,
-  PRIMARY KEY (n, session_id)
+  PRIMARY KEY (session_id, n)
 )`,
   // A bit for each number above 0, then one for each below: of sparse vectors most are neither.
   `CREATE OR REPLACE FUNCTION assistant_vector_signs(p_vector REAL[]) RETURNS BIT VARYING LANGUAGE sql IMMUTABLE STRICT AS $$

@@ -30,6 +30,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
     dayOf: (time) => `substr(${time}, 1, 10)`,
     keepsText: false,
     namesSessions: false,
+    countsSessions: true,
     isSpread: false,
     namesKeys: true,
     bytes: {

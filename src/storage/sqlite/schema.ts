@@ -54,7 +54,7 @@ function* keepIndex(sql: Dialect): Operation<boolean> {
   if (state.indexed === 0) {
     yield* dropSearchTables();
     yield* createSearchTables();
-    yield* markAllUnindexed();
+    yield* markAllUnindexed(sql);
     yield* markIndexed(1);
   }
   return yield* reindexSome(sql, sql.search);

@@ -24,8 +24,9 @@ const CHARACTERS = 2_000_000;
 const ADDED_AT_ONCE = 100;
 
 /** Marks every message and entry to be indexed anew, by `reindexSome`. What is indexed until then may still be found. */
-export function* markAllUnindexed(): Operation<void> {
-  yield* run("UPDATE assistant_schema SET reindex_messages = 0, reindex_entries = 0");
+export function* markAllUnindexed({ namesSessions }: Dialect): Operation<void> {
+  const session = namesSessions ? ", reindex_session = NULL" : "";
+  yield* run(`UPDATE assistant_schema SET reindex_messages = 0, reindex_entries = 0${session}`);
 }
 
 /** Asks whether rows are marked: each gives the row behind which they begin, and null where there are none. */
@@ -40,8 +41,9 @@ export interface Marks {
 export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boolean> {
   const marks = (yield* first<Marks>(`SELECT ${READ_MARKS} FROM assistant_schema`)) as Marks;
   if (marks.messages !== null) {
-    const done = yield* reindexMessages(sql, search, marks.messages);
-    yield* moveMark("reindex_messages", done);
+    const done = yield* reindexMessages(sql, search, { n: marks.messages, sessionId: yield* markedSession(sql) });
+    yield* moveMark("reindex_messages", done?.n ?? null);
+    if (sql.namesSessions) yield* moveMark("reindex_session", done?.sessionId ?? null);
     if (done !== null) return false;
   }
   if (marks.entries === null) return true;
@@ -50,25 +52,40 @@ export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boo
   return done === null;
 }
 
+// The session of the row behind which the marked ones begin, where rows name theirs.
+function* markedSession({ namesSessions }: Dialect): Operation<string> {
+  const query = "SELECT max(reindex_session) AS id FROM assistant_schema";
+  return (namesSessions ? (yield* first<{ id: string | null }>(query))?.id : null) ?? "";
+}
+
 // libSQL takes a null that is the only value for an object with named ones.
-function* moveMark(name: string, to: number | null): Operation<void> {
+function* moveMark(name: string, to: number | string | null): Operation<void> {
   yield* run(`UPDATE assistant_schema SET ${name} = ${to === null ? "NULL" : "?"}`, ...(to === null ? [] : [to]));
 }
 
+/** Where a look at the messages of all sessions is: behind this row. They come by session where rows name theirs, else by number. */
+export interface ReadTo {
+  readonly n: number;
+  /** "" where rows do not name their session. */
+  readonly sessionId: string;
+}
+
 // Gives the last row that was indexed; null when there was none behind `after`.
-function* reindexMessages(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
-  const to = yield* endOfWindow(sql, after);
-  const last = yield* endOfPage(sql, "assistant_messages", after, to);
-  if (last === null) return to === Number.MAX_SAFE_INTEGER ? null : to;
+function* reindexMessages(sql: Dialect, search: SearchDialect, after: ReadTo): Operation<ReadTo | null> {
+  const last = yield* endOfPage(sql, after);
+  if (last === null) return null;
   // Nobody may edit what is read here before it is indexed.
-  yield* lockSessions(sql, sessionOf(after + 1), sessionOf(last));
+  yield* lockSessions(sql, after.sessionId, last.sessionId);
   yield* search.replace("messages", yield* readDocuments(sql, after, last));
   return last;
 }
 
 function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Operation<number | null> {
-  const last = yield* endOfPage(sql, "cf_agents_search_entries", after, Number.MAX_SAFE_INTEGER);
-  if (last === null) return null;
+  const query = "SELECT n, length(content) AS size FROM cf_agents_search_entries WHERE n > ? ORDER BY n";
+  const page = yield* tuples<readonly [n: number, size: number]>(`${query} LIMIT ${ROWS}`, after);
+  const last = lastOfPage(page.map(([rowId, size]) => ({ rowId, size })))?.rowId;
+  if (last === undefined) return null;
+  assertOrder(last > after);
   const rows = yield* lockEntries(sql, after, last);
   yield* search.replace(
     "entries",
@@ -77,11 +94,12 @@ function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Op
   return last;
 }
 
-// Where sessions are spread over servers, each is locked by itself.
-function* lockSessions(sql: Dialect, lowest: number, highest: number): Operation<void> {
-  const some = "FROM assistant_sessions WHERE no BETWEEN ? AND ? ORDER BY no";
-  if (!sql.isSpread) return void (yield* column<number>(`SELECT no ${some}${sql.forUpdate}`, lowest, highest));
-  for (const id of yield* column<string>(`SELECT id ${some}`, lowest, highest)) yield* sql.lockSession?.(id) ?? [];
+// Where a transaction excludes other writers, none is to be locked. Where sessions are spread, each is locked by itself.
+function* lockSessions(sql: Dialect, from: string, to: string): Operation<void> {
+  if (!sql.namesSessions) return;
+  const some = "FROM assistant_sessions WHERE id >= ? AND id <= ? ORDER BY id";
+  if (!sql.isSpread) return void (yield* column<string>(`SELECT id ${some}${sql.forUpdate}`, from, to));
+  for (const id of yield* column<string>(`SELECT id ${some}`, from, to)) yield* sql.lockSession?.(id) ?? [];
 }
 
 interface EntryRow {
@@ -106,9 +124,10 @@ function* lockEntries(sql: Dialect, after: number, last: number): Operation<Entr
 }
 
 /** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */
-export function* indexSession(sql: Dialect, search: SearchDialect, { no }: SessionRows): Operation<void> {
-  for (let after: number | null = floorOf(no) - 1; after !== null; ) {
-    const last: number | null = yield* endOfPage(sql, "assistant_messages", after, ceilingOf(no));
+export function* indexSession(sql: Dialect, search: SearchDialect, rows: SessionRows): Operation<void> {
+  const end = { n: ceilingOf(rows.no), sessionId: rows.id };
+  for (let after: ReadTo | null = { n: floorOf(rows.no) - 1, sessionId: rows.id }; after !== null; ) {
+    const last: ReadTo | null = yield* endOfPage(sql, after, end);
     if (last !== null) yield* addMessages(search, yield* readDocuments(sql, after, last));
     after = last;
   }
@@ -127,50 +146,50 @@ export function* addMessages(search: SearchDialect, documents: readonly IndexedD
   }
 }
 
-/** So many sessions are looked at together where their rows are found by their ids. */
-const SESSIONS = 50;
-
-/** How far a look at messages of all sessions goes behind the row `after` at most. */
-export function* endOfWindow({ namesSessions }: Dialect, after: number, sessions = SESSIONS): Operation<number> {
-  if (!namesSessions) return Number.MAX_SAFE_INTEGER;
-  const query = `SELECT no FROM assistant_sessions WHERE no >= ? ORDER BY no LIMIT 1 OFFSET ${sessions - 1}`;
-  const [last] = yield* column<number>(query, sessionOf(after + 1));
-  return last === undefined ? Number.MAX_SAFE_INTEGER : ceilingOf(last);
-}
-
-/** A query of messages `m` of all sessions, behind the row `after` up to `to` of a window, in order. */
+/** A query of messages `m` of all sessions behind a row, up to another one or all, in order. */
 export function messagesBetween(
   { namesSessions }: Dialect,
   columns: string,
-  after: number,
-  to: number,
+  after: ReadTo,
+  to: ReadTo | null,
 ): [sql: string, ...values: SqlValue[]] {
-  const rows = "m.n > ? AND m.n <= ? ORDER BY m.n";
-  if (!namesSessions) return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows}`, after, to];
-  const sessions = "assistant_sessions s JOIN assistant_messages m ON m.session_id = s.id";
-  const select = `SELECT ${columns} FROM ${sessions} WHERE s.no BETWEEN ? AND ? AND ${rows}`;
-  return [select, sessionOf(after + 1), sessionOf(to), after, to];
+  const bounds: readonly (readonly [string, ReadTo])[] = [[">", after], ...(to === null ? [] : [["<=", to] as const])];
+  const [place, mark, order] = namesSessions
+    ? ["(m.session_id, m.n)", "(?, ?)", "m.session_id, m.n"]
+    : ["m.n", "?", "m.n"];
+  const rows = bounds.map(([is]) => `${place} ${is} ${mark}`).join(" AND ");
+  const values = bounds.flatMap(([, { n: rowId, sessionId }]) => (namesSessions ? [sessionId, rowId] : [rowId]));
+  return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows} ORDER BY ${order}`, ...values];
 }
 
 // The last of so many rows behind `after`, up to `to`, as are read at once; null when there are none.
-function* endOfPage(sql: Dialect, table: string, after: number, to: number): Operation<number | null> {
-  const [query, ...values] =
-    table === "assistant_messages"
-      ? messagesBetween(sql, "m.n AS n, length(m.content) AS size", after, to)
-      : [`SELECT n, length(content) AS size FROM ${table} WHERE n > ? AND n <= ? ORDER BY n`, after, to];
-  const rows = yield* tuples<readonly [n: number, size: number]>(`${query} LIMIT ${ROWS}`, ...values);
-  let last: number | null = null;
+function* endOfPage(sql: Dialect, after: ReadTo, to: ReadTo | null = null): Operation<ReadTo | null> {
+  const columns = "m.n AS n, m.session_id AS session_id, length(m.content) AS size";
+  const [query, ...values] = messagesBetween(sql, columns, after, to);
+  const rows = yield* tuples<readonly [n: number, sessionId: string, size: number]>(
+    `${query} LIMIT ${ROWS}`,
+    ...values,
+  );
+  const last = lastOfPage(rows.map(([rowId, sessionId, size]) => ({ n: rowId, sessionId, size })));
+  if (last === null) return null;
+  const end = { n: last.n, sessionId: sql.namesSessions ? last.sessionId : after.sessionId };
+  assertOrder(end.n > after.n || end.sessionId !== after.sessionId);
+  return end;
+}
+
+// The last of rows that are few enough characters together; the first one in any case.
+function lastOfPage<R extends { readonly size: number }>(rows: readonly R[]): R | null {
+  let last: R | null = null;
   let characters = 0;
-  for (const [rowId, size] of rows) {
-    characters += size;
+  for (const row of rows) {
+    characters += row.size;
     if (last !== null && characters > CHARACTERS) break;
-    assertOrder(rowId > after);
-    last = rowId;
+    last = row;
   }
   return last;
 }
 
-function* readDocuments(sql: Dialect, after: number, last: number): Operation<IndexedDocument[]> {
+function* readDocuments(sql: Dialect, after: ReadTo, last: ReadTo): Operation<IndexedDocument[]> {
   const rows = yield* tuples<readonly [n: number, content: string, sessionId: string]>(
     ...messagesBetween(sql, "m.n AS n, m.content AS content, m.session_id AS session_id", after, last),
   );

@@ -1,6 +1,6 @@
 import type { SessionMessage } from "../../../model/message.js";
 import type { SearchQuery } from "../../../model/query.js";
-import type { Ranked } from "../../../model/rank.js";
+import { keyOf, type Ranked } from "../../../model/rank.js";
 import { explainResult } from "../../../model/search-explanation.js";
 import { markedSnippet } from "../../../model/snippet.js";
 import { searchableText, searchDocument, senderName } from "../../../model/text.js";
@@ -12,9 +12,13 @@ import { readContent } from "../content.js";
 import { findSegments, type Segment } from "../path.js";
 import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
-import { findRows, inRange, isOnPath, joinSessions } from "./search-scope.js";
+import { findRows, inSession, isOnPath, rowKey } from "./search-scope.js";
 
 type HitRow = Omit<FoundRow, "covering">;
+
+/** A session of the rows that were found: by its id where rows name it, else by its number. */
+const sessionKey = ({ namesSessions }: Dialect, sessionId: string, rowId: number): number | string =>
+  namesSessions ? sessionId : sessionOf(rowId);
 
 const sessionRows = (sql: Dialect, { n: rowId, session_id }: HitRow) => rowsOf(sql, session_id, sessionOf(rowId));
 
@@ -40,19 +44,19 @@ export function* readHits(
   request: SearchRequest,
   path: readonly Segment[] | null,
 ): Operation<SearchHit[]> {
-  const numbers = ranked.map(({ n: rowId }) => rowId);
   const read = sql.search?.hits;
-  const found = read === undefined ? null : yield* read(numbers);
+  const found = read === undefined ? null : yield* read(ranked);
   const rows =
     found === null
-      ? yield* findRows<FoundRow>(sql, numbers, `${COLUMNS_OF_M}, ${covering(sql)}`, request.sessionId)
-      : new Map(found.map((row) => [row.n, row]));
+      ? yield* findRows<FoundRow>(sql, ranked, `${COLUMNS_OF_M}, ${covering(sql)}`, request.sessionId)
+      : new Map(found.map((row) => [rowKey(sql, row), row]));
   const covered = [...rows.values()].filter((row) => row.covering > 0);
   const compactions = yield* compactionsOver(sql, covered, request.sessionId);
   const paths = pathsThrough(sql, path);
   const hits: SearchHit[] = [];
-  for (const { n: rowId, score, reasons } of ranked) {
-    const row = rows.get(rowId);
+  for (const each of ranked) {
+    const { score, reasons } = each;
+    const row = rows.get(keyOf(each));
     if (row === undefined) continue;
     const message = yield* readFound(sql, row);
     hits.push({
@@ -60,7 +64,7 @@ export function* readHits(
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
-      coveredBy: compactions.get(rowId) ?? [],
+      coveredBy: compactions.get(row) ?? [],
       ...(request.context ? { context: yield* contextOf(sql, yield* paths(row), row, request.context) } : {}),
       ...(reasons === undefined ? {} : { explanation: explainResult(query, documentOf(message, row), reasons) }),
     });
@@ -90,6 +94,7 @@ const passOver = (): void => {};
 
 interface CompactionEnd {
   readonly id: string;
+  readonly session_id: string;
   readonly from_n: number;
   readonly to_n: number;
   /** The branch that it ends on; null where its end is gone. */
@@ -101,33 +106,32 @@ function* compactionsOver(
   sql: Dialect,
   rows: readonly HitRow[],
   sessionId: string | undefined,
-): Operation<Map<number, string[]>> {
-  const covered = new Map<number, string[]>();
-  const sessions = new Map(rows.map((row) => [sessionOf(row.n), sessionRows(sql, row)]));
+): Operation<Map<HitRow, string[]>> {
+  const covered = new Map<HitRow, string[]>();
+  const keyOfRow = (row: HitRow) => sessionKey(sql, row.session_id, row.n);
+  const sessions = new Map(rows.map((row) => [keyOfRow(row), sessionRows(sql, row)]));
   if (sessions.size === 0) return covered;
-  const ofAny = sql.isSpread && typeof sessionId !== "string";
-  const { condition, values } = inRange(sql, "c", sessionId);
+  const { condition, values } = inSession(sql, "c", sessionId);
   const [own, ids] =
     typeof sessionId === "string" ? [ownOf(sql, "m"), idsOf(sql, sessionId)] : [sameSession(sql, "m", "c"), []];
-  const among = ofAny
-    ? joinSessions("assistant_compactions c", "c.n BETWEEN s.lo AND s.hi")
-    : `CROSS JOIN assistant_compactions c WHERE ${condition}c.n BETWEEN s.lo AND s.hi`;
   const compactions = yield* all<CompactionEnd>(
-    `SELECT c.id AS id, c.from_n AS from_n, c.to_n AS to_n,
+    `SELECT c.id AS id, c.session_id AS session_id, c.from_n AS from_n, c.to_n AS to_n,
        (SELECT m.branch FROM assistant_messages m WHERE ${own}m.n = c.to_n) AS branch
-     FROM ${sql.segmentTable} AS s ${among} ORDER BY c.n DESC`,
+     FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c
+     WHERE ${condition}c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
     ...ids,
-    JSON.stringify([...sessions.keys()].map((number) => [0, floorOf(number), ceilingOf(number)])),
-    ...(ofAny ? [] : values),
+    JSON.stringify([...sessions.values()].map(({ id, no }) => [0, floorOf(no), ceilingOf(no), id])),
+    ...values,
   );
-  for (const { id, from_n, to_n, branch } of compactions) {
-    const within = rows.filter(({ n: rowId }) => from_n <= rowId && rowId <= to_n);
-    const session = sessions.get(sessionOf(to_n));
+  for (const { id, session_id, from_n, to_n, branch } of compactions) {
+    const key = sessionKey(sql, session_id, to_n);
+    const within = rows.filter((row) => keyOfRow(row) === key && from_n <= row.n && row.n <= to_n);
+    const session = sessions.get(key);
     // Where the end is gone, or stands in another session, so is the path.
     if (within.length === 0 || branch === null || session === undefined) continue;
     const path = yield* findSegments(session, { n: to_n, branch }, passOver);
     for (const row of within) {
-      if (isOnPath(path, row)) covered.set(row.n, [...(covered.get(row.n) ?? []), id]);
+      if (isOnPath(path, row)) covered.set(row, [...(covered.get(row) ?? []), id]);
     }
   }
   return covered;
@@ -136,16 +140,17 @@ function* compactionsOver(
 // The path on which a row's neighbours are looked for: the one that was asked for, else the active one where the row lies
 // on that, else the row's own branch to its end.
 function pathsThrough(sql: Dialect, asked: readonly Segment[] | null): (row: HitRow) => Operation<readonly Segment[]> {
-  const active = new Map<number, readonly Segment[]>();
+  const active = new Map<number | string, readonly Segment[]>();
   return function* (row) {
     if (asked !== null) return asked;
     const session = sessionRows(sql, row);
-    let path = active.get(session.no);
+    const key = sessionKey(sql, row.session_id, row.n);
+    let path = active.get(key);
     if (path === undefined) {
       const head = yield* findSessionHead(sql, row.session_id);
       const leaf = head === null ? null : yield* activeLeaf(head, passOver);
       path = leaf === null ? [] : yield* findSegments(session, leaf, passOver);
-      active.set(session.no, path);
+      active.set(key, path);
     }
     return isOnPath(path, row)
       ? path

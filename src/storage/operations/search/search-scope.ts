@@ -1,13 +1,13 @@
 import type { SessionMessage } from "../../../model/message.js";
-import type { Ranked } from "../../../model/rank.js";
+import { keyOf, type Ranked, type RowPlace } from "../../../model/rank.js";
 import type { SearchRequest } from "../../contract.js";
 import type { Condition, Dialect, RowRange } from "../../engine/dialect.js";
-import { all, column, type Operation } from "../../engine/operation.js";
+import { all, type Operation, tuples } from "../../engine/operation.js";
 import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentRow, readContent } from "../content.js";
 import { assertUser } from "../owners.js";
 import { findSegments, type Segment } from "../path.js";
-import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
+import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 import { sessionFilter } from "../session-filter.js";
 import { findLeaf, findSessionRows } from "../session-head.js";
 
@@ -15,8 +15,8 @@ import { findLeaf, findSessionRows } from "../session-head.js";
 export interface Scope {
   /** The rows among which it looks; null for all of them. */
   readonly range: RowRange;
-  /** The numbers of the sessions that it is about; null for all within the range. */
-  readonly sessions: ReadonlySet<number> | null;
+  /** The sessions that it is about, by their ids where rows name them, else by their numbers; null for all within the range. */
+  readonly sessions: ReadonlySet<number | string> | null;
   /** The path to `leafId`. */
   readonly path: readonly Segment[] | null;
 }
@@ -44,19 +44,24 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
     return { range: null, sessions: null, path: null };
   }
   const { condition, values } = sessionFilter(sql, { userId, metadata: sessionMetadata });
-  const select = `SELECT s.no AS no FROM assistant_sessions s WHERE ${condition}`;
-  const numbers: number[] = sessionIds === undefined ? yield* column<number>(select, ...values) : [];
+  const select = `SELECT s.no AS no, s.id AS id FROM assistant_sessions s WHERE ${condition}`;
+  const found: NumberedTuple[] = sessionIds === undefined ? yield* tuples<NumberedTuple>(select, ...values) : [];
   for (let start = 0; start < (sessionIds?.length ?? 0); start += IDS_AT_ONCE) {
     const ids = sessionIds?.slice(start, start + IDS_AT_ONCE) ?? [];
     const marks = ids.map(() => "?").join(", ");
-    numbers.push(...(yield* column<number>(`${select} AND s.id IN (${marks})`, ...values, ...ids)));
+    for (const row of yield* tuples<NumberedTuple>(`${select} AND s.id IN (${marks})`, ...values, ...ids))
+      found.push(row);
   }
-  if (numbers.length === 0) return null;
-  const sessions = new Set(numbers.map(Number).sort((a, b) => a - b));
-  const [lowest, highest] = [[...sessions][0] as number, [...sessions].at(-1) as number];
-  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: null };
-  return { range, sessions: sessions.size > 1 ? sessions : null, path: null };
+  const [one, ...others] = found.sort(([a], [b]) => Number(a) - Number(b));
+  if (one === undefined) return null;
+  const [lowest, highest] = [Number(one[0]), Number((others.at(-1) ?? one)[0])];
+  const sessions = new Set(found.map(([no, id]) => (sql.namesSessions ? id : Number(no))));
+  const isOne = sessions.size === 1;
+  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: isOne ? one[1] : null };
+  return { range, sessions: isOne ? null : sessions, path: null };
 }
+
+type NumberedTuple = [no: number, id: string];
 
 const rangeOf = ({ id, no }: SessionRows): RowRange => ({ lo: floorOf(no), hi: ceilingOf(no), sessionId: id });
 
@@ -72,21 +77,22 @@ export function* acceptRows(
   wanted: number,
 ): Operation<Ranked[]> {
   const { sessions } = scope;
-  const inSessions = sessions === null ? ranked : ranked.filter(({ n: rowId }) => sessions.has(sessionOf(rowId)));
+  const isIn = ({ n: rowId, sessionId }: Ranked) => sessions?.has(sessionId ?? sessionOf(rowId));
+  const inSessions = sessions === null ? ranked : ranked.filter(isIn);
   if (!looksAtRows(scope, request)) return inSessions.slice(0, wanted);
   const accepted: Ranked[] = [];
   for (let start = 0; start < inSessions.length && accepted.length < wanted; start += ROWS_AT_ONCE) {
     const some = inSessions.slice(start, start + ROWS_AT_ONCE);
     const rows = yield* findRows<CheckedRow>(
       sql,
-      some.map(({ n: rowId }) => rowId),
+      some,
       `m.n AS n, m.session_id AS session_id, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${
         request.metadata === undefined ? "" : ", m.content AS content"
       }`,
       scope.range?.sessionId,
     );
     for (const candidate of some) {
-      const row = rows.get(candidate.n);
+      const row = rows.get(keyOf(candidate));
       if (row !== undefined && (yield* accepts(sql, scope, request, row))) accepted.push(candidate);
     }
   }
@@ -139,40 +145,44 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
 }
 
 /**
- * Begins a condition on rows in whose session's range `s.lo` stands: the session that is given, or any. What it binds comes
- * behind the ranges.
+ * Begins a condition on rows of the session that is given, or of that which the place `s` names. What it binds comes behind
+ * the places.
  */
-export function inRange({ namesSessions }: Dialect, row: string, sessionId: string | null | undefined): Condition {
+export function inSession({ namesSessions }: Dialect, row: string, sessionId: string | null | undefined): Condition {
   if (!namesSessions) return { condition: "", values: [] };
   if (typeof sessionId === "string") return { condition: `${row}.session_id = ? AND `, values: [sessionId] };
-  const id = `(SELECT r.id FROM assistant_sessions r WHERE r.no = s.lo / ${SPAN})`;
-  return { condition: `${row}.session_id = ${id} AND `, values: [] };
+  return { condition: `${row}.session_id = s.owner AND `, values: [] };
 }
 
-/** Joins rows of the sessions in whose ranges `s.lo` stands, where rows are spread by session. */
-export const joinSessions = (rows: string, on: string): string =>
-  `JOIN assistant_sessions r ON r.no = s.lo / ${SPAN} JOIN ${rows} ON ${rows.split(" ")[1]}.session_id = r.id AND ${on}`;
-
-/** Rows of messages by their numbers, all of one session where it is given; `columns` are those of `m` and hold `n`. */
-export function* findRows<R extends { readonly n: number }>(
+/** Rows of messages by what tells each from all others, all of one session where it is given; `columns` are those of `m`. */
+export function* findRows<R extends { readonly n: number; readonly session_id: string }>(
   sql: Dialect,
-  numbers: readonly number[],
+  places: readonly RowPlace[],
   columns: string,
   sessionId: string | null | undefined,
-): Operation<Map<number, R>> {
-  if (numbers.length === 0) return new Map();
-  const { condition, values } = inRange(sql, "m", sessionId);
-  // See `inRanges`.
-  const ofAny = sql.isSpread && typeof sessionId !== "string";
-  const rows = ofAny
-    ? joinSessions("assistant_messages m", "m.n = s.lo")
+): Operation<Map<number | string, R>> {
+  if (places.length === 0) return new Map();
+  const { condition, values } = inSession(sql, "m", sessionId);
+  // Spread rows are joined with: a server looks for each place among its own.
+  const rows = sql.isSpread
+    ? `JOIN assistant_messages m ON ${condition}m.n = s.lo`
     : sql.namesSessions
       ? `CROSS JOIN LATERAL (SELECT m.* FROM assistant_messages m WHERE ${condition}m.n = s.lo OFFSET 0) AS m`
       : "CROSS JOIN assistant_messages m WHERE m.n = s.lo";
   const found = yield* all<R>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s ${rows}`,
-    JSON.stringify(numbers.map((rowId) => [0, rowId, rowId])),
-    ...(ofAny ? [] : values),
+    JSON.stringify(
+      places.map(({ n: rowId, sessionId: id }) => (id === undefined ? [0, rowId, rowId] : [0, rowId, rowId, id])),
+    ),
+    ...values,
   );
-  return new Map(found.map((row) => [row.n, row]));
+  return new Map(found.map((row) => [rowKey(sql, row), row]));
+}
+
+/** What `keyOf` gives of the place of a row. */
+export function rowKey(
+  { namesSessions }: Dialect,
+  { n: rowId, session_id }: { readonly n: number; readonly session_id: string },
+): number | string {
+  return namesSessions ? keyOf({ n: rowId, sessionId: session_id }) : rowId;
 }

@@ -1,12 +1,11 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
-import { messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
+import { keyOf, messagesOf, type Ranked, type RowPlace, rankMatches, withUsual } from "../../../model/rank.js";
 import { queryTerms } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect, SearchDialect } from "../../engine/dialect.js";
+import type { Dialect, NumberedSession, SearchDialect } from "../../engine/dialect.js";
 import { column, type Operation } from "../../engine/operation.js";
-import { ownOf, rowsOf } from "../../engine/session-rows.js";
-import { sessionOf } from "../row-id.js";
+import { SPAN, sessionOf } from "../row-id.js";
 import { readHits } from "./search-hits.js";
 import { acceptRows, findRows, narrows, openScope, type Scope } from "./search-scope.js";
 
@@ -43,17 +42,17 @@ export function* searchMessages(
   const wanted = (request.offset ?? 0) + request.limit;
   const isNarrowed = narrows(scope, request);
   const found: Ranked[] = [];
-  const seen = new Set<number>();
+  const seen = new Set<number | string>();
   for (let depth = FIRST_DEPTH; found.length < wanted; depth *= DEEPER) {
     // Those that were seen may come first once more.
     const { ranked, complete } = yield* rank(scope.range, depth, isNarrowed ? undefined : seen.size + wanted);
     // What only a deeper look shows stands behind all that a shallower one did, so that the order is always the same.
     const lowest = found.at(-1)?.score ?? Number.POSITIVE_INFINITY;
-    const others = ranked.filter(({ n: rowId }) => !seen.has(rowId));
+    const others = ranked.filter((each) => !seen.has(keyOf(each)));
     const accepted = yield* acceptRows(sql, scope, request, others, wanted - found.length);
     for (const each of accepted) found.push({ ...each, score: Math.min(each.score, lowest) });
     if (complete) break;
-    for (const { n: rowId } of others) seen.add(rowId);
+    for (const each of others) seen.add(keyOf(each));
   }
   return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
 }
@@ -68,53 +67,76 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
     // rest could not be among the best.
     const matches = found.sequences.map((sequence) => withUsual(sequence, sequence.others));
     const messages = messagesOf(matches);
-    const sessions = sessionsOf(messages);
-    const forked = new Set(found.forked ?? (yield* forkedOf(sql, sessions, range?.sessionId)));
-    const branches = yield* branchesOf(sql, messages, forked, range?.sessionId);
-    const around = { sessionOf, branchOf: branches === null ? null : (rowId: number) => branches.get(rowId) };
-    return { ranked: rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain, best }), complete };
+    const { sessions } = found;
+    const placeOf = (number: number) => placeIn(sessions, number);
+    const forked = new Set(found.forked ?? (yield* forkedOf(sql, sessions, messages)));
+    const branches = yield* branchesOf(sql, messages, forked, placeOf, range?.sessionId);
+    const around = { sessionOf, branchOf: branches === null ? null : (number: number) => branches.get(number) };
+    const ranked = rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain, best });
+    return { ranked: sessions === null ? ranked : ranked.map((each) => ({ ...each, ...placeOf(each.n) })), complete };
   };
 }
 
-// The sessions of messages in ascending order.
+// The row that has a number in a ranking.
+function placeIn(sessions: readonly NumberedSession[] | null, number: number): RowPlace {
+  if (sessions === null) return { n: number };
+  const { id, no } = sessions[sessionOf(number) - 1] as NumberedSession;
+  return { n: no * SPAN + (number % SPAN), sessionId: id };
+}
+
+// The numbers of the sessions of messages in ascending order.
 function sessionsOf(messages: Float64Array): number[] {
   const sessions: number[] = [];
-  for (const rowId of messages) {
-    const sessionNumber = sessionOf(rowId);
+  for (const number of messages) {
+    const sessionNumber = sessionOf(number);
     if (sessionNumber !== sessions.at(-1)) sessions.push(sessionNumber);
   }
   return sessions;
 }
 
-// Those of the sessions that have several branches.
+// Those of the sessions that have several branches, by their numbers.
 function* forkedOf(
   sql: Dialect,
-  sessions: readonly number[],
-  sessionId: string | null | undefined,
+  sessions: readonly NumberedSession[] | null,
+  messages: Float64Array,
 ): Operation<readonly number[]> {
-  if (sessions.length === 0) return [];
-  const own = typeof sessionId === "string" ? rowsOf(sql, sessionId, 0) : null;
+  if (messages.length === 0) return [];
+  const numbers = sessionsOf(messages);
+  // A join of many sessions would be planned as one with all branches of the store.
+  const query =
+    sessions === null
+      ? `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.no = s.lo) IS NOT NULL`
+      : `SELECT DISTINCT s.lo FROM ${sql.segmentTable} AS s JOIN assistant_branches b ON b.session_id = s.owner`;
+  const idOf = (number: number) => (sessions === null ? [] : [sessions[number - 1]?.id]);
   const found = yield* column<number>(
-    // A join of many sessions would be planned as one with all branches of the store.
-    sql.isSpread && own === null
-      ? `SELECT s.lo FROM ${sql.segmentTable} AS s JOIN assistant_branches b ON b.no = s.lo`
-      : `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b
-       WHERE ${own === null ? "" : ownOf(own, "b")}b.no = s.lo) IS NOT NULL`,
-    JSON.stringify(sessions.map((sessionNumber) => [0, sessionNumber, sessionNumber])),
-    ...(own?.ids ?? []),
+    query,
+    JSON.stringify(numbers.map((number) => [0, number, number, ...idOf(number)])),
   );
   return found.map(Number);
 }
 
-// The branches of messages of those sessions; null where there is none. A branch that goes on is found by where it began.
+// The branches of messages of those sessions, by their numbers; null where there is none. A branch that goes on is found by where it began.
 function* branchesOf(
   sql: Dialect,
   messages: Float64Array,
   forked: ReadonlySet<number>,
+  placeOf: (number: number) => RowPlace,
   sessionId: string | null | undefined,
 ): Operation<ReadonlyMap<number, number> | null> {
   if (forked.size === 0) return null;
-  const among = Array.from(messages).filter((rowId) => forked.has(sessionOf(rowId)));
-  const rows = yield* findRows<{ n: number; branch: number }>(sql, among, "m.n AS n, m.branch AS branch", sessionId);
-  return new Map([...rows.values()].map(({ n: rowId, branch }) => [rowId, branch]));
+  const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
+  const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
+  const rows = yield* findRows<BranchOfRow>(sql, among.map(placeOf), columns, sessionId);
+  const branches = new Map<number, number>();
+  for (const number of among) {
+    const row = rows.get(keyOf(placeOf(number)));
+    if (row !== undefined) branches.set(number, row.branch);
+  }
+  return branches;
+}
+
+interface BranchOfRow {
+  readonly n: number;
+  readonly session_id: string;
+  readonly branch: number;
 }

@@ -2,7 +2,7 @@ import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
 import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
 import { APPEND_ALL } from "../append-all.js";
-import { APPEND, NUMBER } from "../functions.js";
+import { APPEND, UNIQUE_NUMBER } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
@@ -75,7 +75,7 @@ const DEFINITIONS: readonly string[] = [
   PRIMARY KEY (no, branch)
 )`,
   "CREATE SEQUENCE IF NOT EXISTS assistant_session_no",
-  NUMBER,
+  UNIQUE_NUMBER,
   // As version 12 makes it: tables that are spread over servers take no change of an identity, nor of a primary key.
   `CREATE TABLE IF NOT EXISTS assistant_sessions (
   no BIGINT NOT NULL DEFAULT assistant_number() UNIQUE,

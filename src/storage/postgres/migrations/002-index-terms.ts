@@ -1,4 +1,4 @@
-import { markAllUnindexed } from "../../operations/search/index-rows.js";
+import { run } from "../../engine/operation.js";
 import type { PostgresMigration } from "../migration.js";
 import { PATH } from "../path.js";
 
@@ -14,5 +14,5 @@ export const indexTerms: PostgresMigration = {
   ADD COLUMN IF NOT EXISTS reindex_entries BIGINT`,
     PATH,
   ],
-  rows: markAllUnindexed,
+  rows: () => run("UPDATE assistant_schema SET reindex_messages = 0, reindex_entries = 0"),
 };

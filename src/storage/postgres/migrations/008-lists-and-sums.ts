@@ -29,10 +29,10 @@ export const addListsAndSums: PostgresMigration = {
   *rows() {
     yield* run(
       `UPDATE assistant_sessions SET updated_at = newest.created_at FROM (
-         SELECT s.no, (SELECT m.created_at FROM assistant_messages m
-                       WHERE m.n BETWEEN s.no * ${SPAN} AND s.no * ${SPAN} + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1) AS created_at
+         SELECT s.id, (SELECT m.created_at FROM assistant_messages m WHERE m.session_id = s.id
+                       AND m.n BETWEEN s.no * ${SPAN} AND s.no * ${SPAN} + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1) AS created_at
          FROM assistant_sessions s) AS newest
-       WHERE newest.no = assistant_sessions.no AND newest.created_at > assistant_sessions.updated_at`,
+       WHERE newest.id = assistant_sessions.id AND newest.created_at > assistant_sessions.updated_at`,
     );
   },
 };

@@ -36,12 +36,14 @@ const unregistered = (number: string) => `(
 
 const ofNumber = [registered("d.no"), unregistered("d.no")];
 
+// True where an index on row ids does not name the session. One with more columns stays: an owner may put a tenant before them.
+const isNumbered = (table: string) =>
+  `NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('${table}_n') AND i.indnatts > 1)`;
+
 // Makes an index on row ids one that begins or ends with the session.
 function index(table: string, columns: string): string {
   return `DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = '${table}'::regclass AND c.relname = '${table}_n' AND i.indnatts = 2)
-  THEN
+  IF ${isNumbered(table)} THEN
     DROP INDEX IF EXISTS ${table}_n;
     CREATE UNIQUE INDEX ${table}_n ON ${table} (${columns});
   END IF;
@@ -56,16 +58,16 @@ export const nameSessions: PostgresMigration = {
   definitions: [
     // It needs the index that is made anew.
     `DO $$ BEGIN
-  IF to_regclass('assistant_vectors') IS NOT NULL THEN
+  IF to_regclass('assistant_vectors') IS NOT NULL AND ${isNumbered("assistant_messages")} THEN
     ALTER TABLE assistant_vectors DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;
   END IF;
 END $$`,
     nameSession("assistant_branches", ofNumber),
-    primaryKey("assistant_branches", "no, branch, session_id"),
+    primaryKey("assistant_branches", "session_id, branch"),
     nameSession("assistant_media", ofNumber),
-    primaryKey("assistant_media", "no, hash, part, session_id"),
+    primaryKey("assistant_media", "session_id, hash, part"),
     nameSession("assistant_media_refs", ofNumber),
-    primaryKey("assistant_media_refs", "no, n, hash, session_id"),
+    primaryKey("assistant_media_refs", "session_id, n, hash"),
     nameSession(
       "assistant_fts",
       [registered(`d.n / ${SPAN}`), "m.session_id FROM assistant_messages m WHERE m.n = d.n AND d.session_id IS NULL"],

@@ -1,4 +1,4 @@
-import { APPEND, EDITED, NUMBER } from "../functions.js";
+import { APPEND, EDITED, UNIQUE_NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { PATH } from "../path.js";
 
@@ -42,7 +42,7 @@ END $$`;
 export const keySessions: PostgresMigration = {
   definitions: [
     "CREATE SEQUENCE IF NOT EXISTS assistant_session_no",
-    NUMBER,
+    UNIQUE_NUMBER,
     KEY_SESSIONS,
     `DO $$ BEGIN
   IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'assistant_sessions'::regclass AND tgname = 'assistant_sessions_before_insert') THEN

@@ -14,6 +14,7 @@ import { keySessions } from "./012-keys-by-session.js";
 import { appendAsOne } from "./013-appends-as-one.js";
 import { readRecentAsOne } from "./014-recent.js";
 import { findMatches } from "./015-matches.js";
+import { shareNumbers } from "./016-shared-numbers.js";
 import { insertPlainly } from "./017-plain-inserts.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
@@ -33,5 +34,6 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   appendAsOne,
   readRecentAsOne,
   findMatches,
+  shareNumbers,
   insertPlainly,
 ];

@@ -7,7 +7,7 @@ export function* createTables(sql: Dialect): Operation<void> {
   yield* setAsideAgentsTables(sql);
   for (const table of TABLES) yield* run(table);
   // The search index is no version's: `keepIndex` makes it of the rows.
-  yield* upgradeAgentsTables({ ...sql, search: null });
+  yield* upgradeAgentsTables({ ...sql, search: null, countsSessions: false });
 }
 
 const TABLES = [
@@ -47,7 +47,7 @@ const TABLES = [
      tokens INTEGER NOT NULL,
      UNIQUE (session_id, id)
    )`,
-  // AUTOINCREMENT: the number of a deleted session is not given to another one.
+  // AUTOINCREMENT: until version 9 the number of a deleted session was not given to another one.
   `CREATE TABLE IF NOT EXISTS assistant_sessions (
      no INTEGER PRIMARY KEY AUTOINCREMENT,
      id TEXT NOT NULL UNIQUE,

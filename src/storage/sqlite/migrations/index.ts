@@ -7,6 +7,7 @@ import { createVersions } from "./005-versions.js";
 import { addChangesAndUsage } from "./006-changes-and-usage.js";
 import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
+import { reuseNumbers } from "./009-reused-numbers.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const SQLITE_MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const SQLITE_MIGRATIONS: readonly Migration[] = [
   addChangesAndUsage,
   addEntryValues,
   addListsAndSums,
+  reuseNumbers,
 ];
