@@ -171,9 +171,16 @@ describeCitus("rows spread by session on Citus", (cluster) => {
   it("are mended where index rows, references to media and summaries name another session", async () => {
     const { schema, store } = await spread();
     const session = Session.create(store).forSession("one");
-    await session.appendAll([textMessage("a", "green apples"), imageMessage("b", 1), textMessage("c", "red pears")]);
+    // Session "two" has a first row in the index, so "one" has none.
+    const said = [
+      textMessage("0", "?"),
+      textMessage("a", "green apples"),
+      imageMessage("b", 1),
+      textMessage("c", "red pears"),
+    ];
+    await session.appendAll(said);
     await session.addCompaction("They spoke of fruit.", "a", "b");
-    await say(store, "two", "a", "blue plums");
+    await say(store, "two", "other", "blue plums");
     for (const [table, rule, other] of [
       ["fts", "index", "two"],
       ["media_refs", "media", "two"],
@@ -187,7 +194,7 @@ describeCitus("rows spread by session on Citus", (cluster) => {
       expect([table, (await store.check?.())?.problems]).toEqual([table, []]);
     }
     expect((await store.search("apples", { limit: 5 })).map(({ sessionId }) => sessionId)).toEqual(["one"]);
-    expect((await session.getHistory()).map(({ id }) => id)).toHaveLength(2);
+    expect((await session.getHistory()).map(({ id }) => id)).toHaveLength(3);
     expect(await session.getMessage("b")).toEqual(imageMessage("b", 1));
     await store.close();
   });

@@ -86,11 +86,13 @@ interface WaitingRow extends ContentRow {
   readonly parent: string | null;
 }
 
-// Where the parent's rows may be on another server, see `findTwin`.
-const COLUMNS = (sql: Dialect, embedder: number) =>
-  `m.n AS n, m.session_id AS session_id, m.content AS content, ${
-    sql.isSpread ? "NULL" : twinOf(sql, embedder)
-  } AS twin, (SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id = m.session_id) AS parent`;
+const PARENT = "(SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id = m.session_id)";
+
+// Where the parent's rows may be on another server, see `findTwin`: a statement that locks rows names no other table there.
+const COLUMNS = (sql: Dialect, embedder: number) => {
+  const [twin, parent] = sql.isSpread ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
+  return `m.n AS n, m.session_id AS session_id, m.content AS content, ${twin} AS twin, ${parent} AS parent`;
+};
 
 const twinOf = (sql: Dialect, embedder: number) => `(
   SELECT v.n FROM assistant_sessions s
@@ -158,8 +160,12 @@ export function* findOldOf(
 }
 
 // Of a message in a fork. Its session names the one whose rows are looked at.
-function* findTwin({ n: rowId, session_id, content, parent }: WaitingRow, embedder: number): Operation<number | null> {
-  if (parent === null) return null;
+function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: number): Operation<Twin | null> {
+  const [parent] = yield* column<string | null>(
+    "SELECT parent_session_id FROM assistant_sessions WHERE id = ?",
+    session_id,
+  );
+  if (parent === null || parent === undefined) return null;
   const [id] = yield* column<string>(
     "SELECT id FROM assistant_messages WHERE session_id = ? AND n = ?",
     session_id,
@@ -170,23 +176,21 @@ function* findTwin({ n: rowId, session_id, content, parent }: WaitingRow, embedd
      WHERE p.session_id = ? AND p.id = ? AND p.content = ? AND v.embedder = ? AND v.vector IS NOT NULL`,
     ...[parent, id ?? "", content, embedder],
   );
-  return twin ?? null;
+  return twin === undefined ? null : { n: twin, sessionId: parent };
 }
 
 function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): Operation<Waiting[]> {
   const found: Waiting[] = [];
   for (const row of rows) {
     const text = yield* textToEmbed(sql, row.session_id, row);
-    const twin = sql.isSpread ? yield* findTwin(row, embedder) : row.twin;
-    const { parent } = row;
-    found.push({
-      sessionId: row.session_id,
-      n: row.n,
-      text,
-      twin: twin === null || parent === null ? null : { n: twin, sessionId: parent },
-    });
+    const twin = sql.isSpread ? yield* findTwin(row, embedder) : twinIn(row);
+    found.push({ sessionId: row.session_id, n: row.n, text, twin });
   }
   return found;
+}
+
+function twinIn({ twin, parent }: WaitingRow): Twin | null {
+  return twin === null || parent === null ? null : { n: twin, sessionId: parent };
 }
 
 /** What is embedded of a message: "" of one that has no text, or cannot be read. */

@@ -58,7 +58,7 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
           ]
         : ["d.n BETWEEN ? AND ?", [first.n, last.n]];
     yield* run(
-      `DELETE FROM ${table} d WHERE ${within} AND d.session_id || ' ' || d.n <> ALL (?::text::text[])`,
+      `DELETE FROM ${table} d WHERE ${within} AND d.session_id || ' ' || d.n::text <> ALL (?::text::text[])`,
       ...bounds,
       arrayLiteral(rows.map((row) => nameOf(row.session, row.n))),
     );

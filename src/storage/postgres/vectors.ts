@@ -94,7 +94,8 @@ export const postgresVectors: VectorDialect = {
   decode: numbersOfArray,
   *findSimilarity() {
     const found = yield* first<{ has: boolean }>("SELECT to_regtype('vector') IS NOT NULL AS has");
-    return found?.has ? "-(v.vector::vector <#> ?::text::real[]::vector)" : null;
+    // In a subquery, so that the text is read once and not for each row.
+    return found?.has ? "-(v.vector::vector <#> (SELECT ?::text::real[]::vector))" : null;
   },
   signs: {
     alike: `(bit_count(v.signs & ${SIGNS}) - bit_count(v.signs & ${SIGNS})) / sqrt(greatest(1, bit_count(v.signs)))`,
