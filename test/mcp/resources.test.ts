@@ -67,7 +67,7 @@ describe("resources", () => {
     await call(client, "remember", { title: "tea", text: "black" });
     await store.session("b1").update(say("m1", "user", "Edited."));
     await vi.waitFor(() => expect(told.toSorted()).toEqual(uris.toSorted()), { timeout: 30_000, interval: 50 });
-    await expect(client.subscribeResource({ uri: "file:///x" })).rejects.toThrow("no id");
+    await expect(client.subscribeResource({ uri: "file:///x" })).rejects.toThrow("is not an id");
   });
 });
 
