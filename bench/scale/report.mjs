@@ -11,20 +11,29 @@ const PUBLISHED = fileURLToPath(new URL("../../docs/scaling", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/scaling.md", import.meta.url));
 const [OPENING, CLOSING] = ["<!-- curves -->", "<!-- /curves -->"];
 
-/** Prints the curves, and writes them; with `publish` where the page shows them. */
-export function report(curves, publish) {
-  const made = `On ${new Date().toISOString().slice(0, 10)}: Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}.`;
-  const table = `${tableOf(curves)}\n\n${made}`;
-  console.log(`\n${table}`);
+/** Prints the curves, and writes them; with `publish` where the page shows them, beside those of stores that were not measured now. */
+export function report(measured, publish) {
   const folder = publish ? PUBLISHED : RESULTS;
+  const made = `on ${new Date().toISOString().slice(0, 10)} with Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}`;
+  const found = measured.map((curve) => ({ ...curve, made }));
+  const kept = (publish ? published() : []).filter(({ store }) => !found.some((curve) => curve.store === store));
+  const curves = [...kept, ...found].sort((a, b) => STORES.indexOf(a.store) - STORES.indexOf(b.store));
+  const table = `${tableOf(curves)}\n\n${whenOf(curves)}`;
+  console.log(`\n${table}`);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "curves.json"), `${JSON.stringify({ made, curves }, undefined, 1)}\n`);
+  writeFileSync(join(folder, "curves.json"), `${JSON.stringify(curves, undefined, 1)}\n`);
   writeFileSync(join(folder, "curves.svg"), drawCurves(curves));
   if (!publish) return;
   const page = readFileSync(PAGE, "utf8");
   const [head, tail] = [page.indexOf(OPENING) + OPENING.length, page.indexOf(CLOSING)];
   writeFileSync(PAGE, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
 }
+
+const published = () => JSON.parse(readFileSync(join(PUBLISHED, "curves.json"), "utf8"));
+
+const whenOf = (curves) => [...new Set(curves.map(({ store, made }) => `${store}: ${made}.`))].join(" ");
+
+const STORES = ["SQLite", "Postgres"];
 
 /** What growth is told against: below that, everything is in the cache. */
 const BASE = 10_000;
