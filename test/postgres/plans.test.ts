@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
-import { SessionManager } from "../../src/session.js";
+import { Session, SessionManager, type SessionMessage } from "../../src/session.js";
 import { SPAN } from "../../src/storage/operations/row-id.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
@@ -112,5 +112,51 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
       expect({ query, count: olds.length }).toEqual({ query, count: query.includes("quokka") ? 19 : 20 });
     }
     await close();
+  });
+
+  it("whose plans were made while it was empty, reads no more rows as a session grows", async () => {
+    const url = await server.createDatabase();
+    const client = new pg.Client(url);
+    await client.connect();
+    const session = Session.create(postgres(client, { prepare: true })).forSession("long");
+    const fresh = (count: number) => Array.from({ length: count }, () => textMessage(crypto.randomUUID(), COMMON));
+    const [first, second] = fresh(2) as [SessionMessage, SessionMessage];
+    await session.appendMessage(first);
+    await session.appendMessage(second);
+    await client.query("ALTER TABLE assistant_messages SET (autovacuum_enabled = off)");
+    const calls: Record<string, () => Promise<unknown>> = {
+      "an append": () => session.appendMessage(fresh(1)[0] as SessionMessage),
+      "an append of what is there": () => session.appendMessage(first),
+      "an append below an old message": () => session.appendMessage(fresh(1)[0] as SessionMessage, first.id),
+      "a batch": () => session.appendAll(fresh(20)),
+      "the newest messages": () => session.getRecentHistory(0, { minMessages: 5 }),
+      "the history up to an old message": () => session.getHistory(second.id),
+      "a message": () => session.getMessage(second.id),
+      "an edit": () => session.updateMessage(second),
+    };
+    const readByIndex = async () => {
+      await client.query("SELECT pg_stat_force_next_flush()");
+      const { rows } = await client.query(
+        "SELECT sum(idx_tup_read)::int AS read FROM pg_stat_user_indexes WHERE relname = 'assistant_messages'",
+      );
+      return rows[0].read as number;
+    };
+    const rowsRead = async () => {
+      const found: Record<string, number> = {};
+      for (const [name, call] of Object.entries(calls)) {
+        const before = await readByIndex();
+        await call();
+        found[name] = (await readByIndex()) - before;
+      }
+      return found;
+    };
+    // Postgres keeps the plan of a statement's sixth run.
+    for (let run = 0; run < 6; run += 1) await rowsRead();
+    const short = await rowsRead();
+    for (let batch = 0; batch < 20; batch += 1) await session.appendAll(fresh(100));
+    const long = await rowsRead();
+    await client.end();
+    const more = Object.entries(long).filter(([name, rows]) => rows > (short[name] as number) + 20);
+    expect({ short, more }).toEqual({ short, more: [] });
   });
 });

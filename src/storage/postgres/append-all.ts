@@ -1,4 +1,5 @@
 import { SPAN } from "../operations/row-id.js";
+import { messageOf } from "./message-of.js";
 
 /** Fewer messages are appended one by one: to prepare a set takes as long as eight of them. */
 const AS_SET = 10;
@@ -37,7 +38,8 @@ BEGIN
     PERFORM assistant_lock(p_session);
     SELECT array_agg(g.id), coalesce(array_agg(g.id) FILTER (WHERE g.times > 1), '{}') INTO given, known
       FROM (SELECT x.id, count(*) AS times FROM json_to_recordset(p_messages::json) AS x (id TEXT) GROUP BY x.id) AS g;
-    known := known || ARRAY(SELECT t.id FROM assistant_messages t WHERE t.session_id = p_session AND t.id = ANY (given));
+    known := known || ARRAY(SELECT found.id FROM unnest(given) AS g (id) CROSS JOIN LATERAL (
+      SELECT t.id FROM ${messageOf("t", "id", "g.id")}) AS found);
   END IF;
   FOR m IN
     SELECT x.* FROM json_to_recordset(p_messages::json) AS x (attach TEXT, parent TEXT, id TEXT, role TEXT,

@@ -1,6 +1,7 @@
 import { MAX_NUMBER, SPAN } from "../operations/row-id.js";
 import { APPENDS_UNDATED } from "../operations/session-order.js";
 import { PARENT_NOT_FOUND, SESSION_LIMIT, SESSION_OWNED } from "./error.js";
+import { messageOf } from "./message-of.js";
 
 const LOCK_ID = (id: string) => `PERFORM pg_advisory_xact_lock(hashtextextended(${id}, 1))`;
 
@@ -99,12 +100,11 @@ BEGIN
     WHERE t.session_id = p_session AND t.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY t.n DESC LIMIT 1;
 
   -- No one else writes messages of the session now, so the insert below meets none of the same id.
-  PERFORM FROM assistant_messages t WHERE t.session_id = p_session AND t.id = p_id;
+  PERFORM FROM ${messageOf("t", "id", "p_id")};
   IF FOUND THEN
     IF leaf_n IS NOT NULL THEN
       newest_id := NULL;
-      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM assistant_messages t
-        WHERE t.session_id = p_session AND t.n = leaf_n;
+      SELECT t.n, t.id, t.total INTO newest_n, newest_id, newest_total FROM ${messageOf("t", "n", "leaf_n")};
     END IF;
     RETURN json_build_array(0, newest_id,
       CASE WHEN newest_id IS NULL THEN 0 WHEN newest_n <= stale_n THEN NULL ELSE newest_total END)::TEXT;
@@ -120,19 +120,18 @@ BEGIN
     new_branch := newest_branch;
   ELSE
     IF p_attach = 'leaf' THEN
-      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
-        WHERE t.session_id = p_session AND t.n = leaf_n;
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM ${messageOf("t", "n", "leaf_n")};
     ELSIF p_attach = 'message' THEN
-      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM assistant_messages t
-        WHERE t.session_id = p_session AND t.id = p_parent;
+      SELECT t.n, t.id, t.branch, t.total INTO parent_n, parent_id, parent_branch, parent_total FROM ${messageOf("t", "id", "p_parent")};
       IF NOT FOUND THEN
         RAISE EXCEPTION 'parent not found' USING ERRCODE = '${PARENT_NOT_FOUND}', DETAIL = p_parent;
       END IF;
     END IF;
     -- A message goes on with its parent's branch unless another message does so already.
-    IF parent_n IS NOT NULL AND NOT EXISTS (
-      SELECT FROM assistant_messages t
-        WHERE t.session_id = p_session AND t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch)
+    IF parent_n IS NOT NULL AND (
+      SELECT t.n FROM assistant_messages t
+        WHERE t.session_id = p_session AND t.n BETWEEN parent_n + 1 AND newest_n AND t.branch = parent_branch
+        ORDER BY t.n LIMIT 1) IS NULL
     THEN
       new_branch := parent_branch;
     ELSE

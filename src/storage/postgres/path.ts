@@ -1,5 +1,6 @@
 import { MARK } from "../../model/codec.js";
 import { SPAN } from "../operations/row-id.js";
+import { messageOf } from "./message-of.js";
 
 /** What `assistant_path` and `assistant_recent` read first, with the rows that they begin with. */
 const VIEW_VARIABLES = `  session RECORD;
@@ -13,9 +14,9 @@ const FIND_VIEW = `  SELECT s.no, s.leaf, s.skills, s.user_id INTO session FROM 
   lowest := session.no * ${SPAN};
   numbered := session.skills IS NOT NULL;
   IF p_leaf IS NOT NULL THEN
-    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.id = p_leaf;
+    SELECT m.n, m.branch INTO leaf FROM ${messageOf("m", "id", "p_leaf")};
   ELSIF session.leaf IS NOT NULL THEN
-    SELECT m.n, m.branch INTO leaf FROM assistant_messages m WHERE m.session_id = p_session AND m.n = session.leaf;
+    SELECT m.n, m.branch INTO leaf FROM ${messageOf("m", "n", "session.leaf")};
   ELSE
     SELECT m.n, m.branch INTO leaf FROM assistant_messages m
       WHERE m.session_id = p_session AND m.n BETWEEN lowest AND lowest + ${SPAN - 1} ORDER BY m.n DESC LIMIT 1;
@@ -45,7 +46,7 @@ const PIECES = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, k
         SELECT FROM chain s WHERE NOT s.known OR s.lo > s.hi OR (s.parent_branch IS NULL) <> (s.parent_n IS NULL)
         UNION ALL
         SELECT FROM assistant_compactions c LEFT JOIN LATERAL (
-          SELECT m.n FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m ON TRUE
+          SELECT m.n FROM ${messageOf("m", "n", "c.to_n")}) AS m ON TRUE
           WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1} AND (c.to_n IS NOT NULL OR c.from_n IS NOT NULL)
           AND (m.n IS NULL OR coalesce(c.from_n > c.to_n, TRUE) OR c.from_n < lowest)
       ), compactions AS (
@@ -53,7 +54,7 @@ const PIECES = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, k
         SELECT c.id, c.summary, c.from_n, int8range(c.from_n, c.to_n, '[]') AS range,
                row_number() OVER (ORDER BY c.n DESC) AS age
           FROM assistant_compactions c CROSS JOIN LATERAL (
-            SELECT m.n, m.branch FROM assistant_messages m WHERE m.session_id = p_session AND m.n = c.to_n OFFSET 0) AS m
+            SELECT m.n, m.branch FROM ${messageOf("m", "n", "c.to_n")}) AS m
           JOIN chain s ON s.branch = m.branch AND m.n BETWEEN s.lo AND s.hi
           WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1}
       ), chosen (age, covered, taken) AS (

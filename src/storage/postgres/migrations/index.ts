@@ -16,6 +16,7 @@ import { readRecentAsOne } from "./014-recent.js";
 import { findMatches } from "./015-matches.js";
 import { shareNumbers } from "./016-shared-numbers.js";
 import { insertPlainly } from "./017-plain-inserts.js";
+import { findByTheRightIndex } from "./018-by-the-right-index.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -36,4 +37,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   findMatches,
   shareNumbers,
   insertPlainly,
+  findByTheRightIndex,
 ];

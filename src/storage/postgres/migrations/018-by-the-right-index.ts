@@ -1,0 +1,7 @@
+import { APPEND_ALL } from "../append-all.js";
+import { APPEND } from "../functions.js";
+import type { PostgresMigration } from "../migration.js";
+import { PATH, RECENT } from "../path.js";
+
+/** Version 18. Functions find one message by the index that is made for it, also with a plan that is older than the rows. */
+export const findByTheRightIndex: PostgresMigration = { definitions: [APPEND, APPEND_ALL, PATH, RECENT] };
