@@ -1,11 +1,12 @@
-// npm run bench:postgres-size -- [--messages 1000,100000] [--rounds 15] [--postgres <url>]
+// npm run bench:postgres-size -- [--messages 1000,100000] [--rounds 15] [--postgres <url>] [--publish]
 //
 // What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query. The server is
 // one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was
-// loaded in databases `stemma_size_…`, and is asked for those first.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// loaded in databases `stemma_size_…`, and is asked for those first. --publish puts the table where docs/stores/postgres.md shows it.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { postgres } from "../../dist/postgres.js";
@@ -13,7 +14,7 @@ import { sqlite } from "../../dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
 import { bareQueries } from "./bare.mjs";
 import { load, operationsOf } from "./operations.mjs";
-import { printTable } from "./table.mjs";
+import { tableOf } from "./table.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "15" },
     postgres: { type: "string" },
     only: { type: "string", default: "" },
+    publish: { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds);
@@ -36,11 +38,22 @@ await admin.connect();
 try {
   const figures = [];
   for (const size of sizes) figures.push(await measureSize(size));
-  printTable(sizes, figures);
+  const made = `${rounds} rounds on ${new Date().toISOString().slice(0, 10)}: Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}.`;
+  const table = `${tableOf(sizes, figures)}\n\n${made}`;
+  console.log(`\n${table}`);
+  if (values.publish) publish(table);
 } finally {
   await admin.end();
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
+}
+
+function publish(table) {
+  const path = fileURLToPath(new URL("../../docs/stores/postgres.md", import.meta.url));
+  const page = readFileSync(path, "utf8");
+  const [opening, closing] = ["<!-- size -->", "<!-- /size -->"];
+  const [head, tail] = [page.indexOf(opening) + opening.length, page.indexOf(closing)];
+  writeFileSync(path, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
 }
 
 async function measureSize(size) {
