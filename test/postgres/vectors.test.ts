@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
+import { postgresVectors } from "../../src/storage/postgres/vectors.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { describeServer } from "./server.js";
 
@@ -56,6 +57,18 @@ describe("vectors in Postgres", () => {
     expect(statements.some((sql) => sql.includes("<#>"))).toBe(true);
     await inMemory.close();
     await inEngine.close();
+  });
+
+  it("keep every number as it is", async () => {
+    const bits = Uint32Array.from({ length: 4000 }, (_, index) => Math.imul(index + 1, 2_654_435_761));
+    const numbers = [...new Float32Array(bits.buffer), 2 ** -149, 3.4028234663852886e38, 1 / 3, 16777217].filter(
+      Number.isFinite,
+    );
+    const vector = Float32Array.from(numbers);
+    const { bound, read, encode, decode } = postgresVectors;
+    const select = `SELECT ${read} AS vector FROM (SELECT ${bound.replace("?", "$1")} AS vector) v`;
+    const { rows } = await database.query<{ vector: string }>(select, [encode(vector)]);
+    expect(decode(rows[0]?.vector)).toEqual(vector);
   });
 
   it("have tables that the script makes too, which may be run again", async () => {
