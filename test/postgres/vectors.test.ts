@@ -138,6 +138,35 @@ describeServer("vectors in Postgres without pgvector", (server) => {
     await pool.end();
   });
 
+  it("are told apart by signs that a prepared statement reads once, and not for each row", async () => {
+    const client = new pg.Client(await server.createDatabase());
+    await client.connect();
+    const sent: { text: string; values: unknown[] }[] = [];
+    const recording = new Proxy(client, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (name === "query") sent.push(given[0] as { text: string; values: unknown[] });
+          return value.apply(target, given);
+        };
+      },
+    });
+    const store = postgres(recording).withEmbedder(embedder);
+    await Session.create(store).appendAll(messages);
+    await store.embeddings.flush();
+    await Session.create(store).search("restaurnat");
+    await store.close();
+    const { text = "", values = [] } = sent.find((each) => each.text?.includes("bit_count")) ?? {};
+    await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE likely AS ${text}`);
+    const given = values.map((value) => client.escapeLiteral(String(value))).join(", ");
+    const { rows } = await client.query(`EXPLAIN EXECUTE likely (${given})`);
+    const key = rows.map((row) => row["QUERY PLAN"]).find((line) => line.includes("bit_count"));
+    expect(key).toContain("signs");
+    expect(key).not.toContain("bit varying");
+    await client.end();
+  });
+
   it("of version 1 are given their signs, and keep their numbers", async () => {
     const url = await server.createDatabase();
     const before = postgres(url).withEmbedder(embedder);

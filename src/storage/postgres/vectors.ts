@@ -71,7 +71,8 @@ $$`,
 /** What `createTables` and what follows it run, as a script for a console. */
 export const VECTOR_TABLES: readonly string[] = [...TABLES, NO_MODEL];
 
-const SIGNS = "?::text::bit varying";
+// In a subquery, as the vector below: the plan that a server keeps of a prepared statement reads the text of a value wherever it stands.
+const SIGNS = "(SELECT ?::text::bit varying)";
 
 /** Vectors as arrays of 32-bit floats, which pgvector compares where the database has it. */
 export const postgresVectors: VectorDialect = {
