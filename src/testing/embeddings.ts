@@ -2,7 +2,7 @@
 import { copyStore } from "../copy/copy-store.js";
 import { exportStore } from "../copy/export-store.js";
 import { jsonl } from "../copy/jsonl.js";
-import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings/contract.js";
+import type { EmbeddableStore, EmbeddedStore, Embedder, EmbedFunction } from "../storage/embeddings/contract.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";
 import { collect, forkedTree, idsOf, message, numbered } from "./samples.js";
@@ -225,6 +225,45 @@ export const embeddings = defineTopic("embeddings", (it) => {
     await session.appendAll([message("e", "weather"), message("f", "restaurant")]);
     await store.embeddings.flush();
     expect(await found()).toEqual(["f"]);
+  });
+
+  it("gives no message the vector of a text that was changed while the model worked", NEEDS, async (workspace) => {
+    const { watch, embedder } = watched({ batchSize: 200 });
+    let meanwhile = async () => {};
+    const { embed: made } = embedder as { embed: EmbedFunction };
+    const slow: EmbedFunction = async (texts, options) => {
+      const vectors = await made(texts, options);
+      const change = meanwhile;
+      meanwhile = async () => {};
+      await change();
+      return vectors;
+    };
+    const { session, sessionOf, manager, store } = await embed(workspace, { ...embedder, embed: slow } as Embedder);
+    const found = async (query: string) => idsOf(await manager.search(query, { limit: 200 })).sort();
+    const [ids, others] = [numbered("m", 80), numbered("o", 30)];
+    const [first, edited, deleted] = [others[0], ids[40], ids[60]] as [string, string, string];
+    await session.appendAll(ids.map((id) => message(id, "restaurant")));
+    await sessionOf("other").appendAll(others.map((id) => message(id, "restaurants")));
+    meanwhile = async () => {
+      await session.updateMessage(message(edited, "umbrella"));
+      await session.deleteMessages([deleted]);
+      await sessionOf("other").updateMessage(message(first, "umbrella"));
+      await session.appendMessage(message("late", "restaurante"));
+    };
+    await store.embeddings.flush();
+    expect(await store.embeddings.backlog()).toBe(0);
+    expect(await found("umbrela")).toEqual([edited, first]);
+    expect((await found("restaurnat")).length).toBe(80 + 30 + 1 - 3);
+    const again = ids.slice(0, 35);
+    const [twice] = again.splice(30, 1) as [string];
+    // Those that have a vector already.
+    for (const id of [...again, twice]) await session.updateMessage(message(id, "weather"));
+    meanwhile = async () => void (await session.updateMessage(message(twice, "telescope")));
+    await store.embeddings.flush();
+    expect(await store.embeddings.backlog()).toBe(0);
+    expect(await found("telescop")).toEqual([twice]);
+    expect(await found("wether")).toEqual(again);
+    expect(watch.texts.filter((text) => text === "telescope").length).toBe(1);
   });
 
   it("keeps right what is changed through a store without the embedder", NEEDS, async (workspace) => {

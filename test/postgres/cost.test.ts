@@ -2,6 +2,7 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { type RecentHistory, Session, SessionManager } from "../../src/session.js";
+import { hashingEmbedder } from "../../src/testing.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
@@ -143,6 +144,19 @@ describeServer("on Postgres", (server) => {
         within: query === "nothing" ? 4 : 5,
       });
     }
+    await close();
+  });
+
+  it("a flush of an embedder writes 25 vectors of a session with a statement, and takes few others", async () => {
+    const { client, session, count, close } = await counting();
+    const embedded = postgres(client).withEmbedder({ ...hashingEmbedder({ dimensions: 16 }), batchSize: 500 });
+    await session.appendMessage(textMessage("first"));
+    await embedded.embeddings.flush();
+    await session.appendAll(Array.from({ length: 110 }, (_, index) => textMessage(`m${index}`)));
+    expect(await count(() => embedded.embeddings.flush())).toBeLessThan(40);
+    const writes = client.statements.filter((sql) => /^\s*(?:INSERT|UPDATE|DELETE)/.test(sql));
+    expect(writes.map((sql) => /INTO (\w+)/.exec(sql)?.[1])).toEqual(Array(5).fill("assistant_vectors"));
+    await embedded.close();
     await close();
   });
 });

@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
+import { postgresVectors } from "../../src/storage/postgres/vectors.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { describeServer } from "./server.js";
 
@@ -56,6 +57,18 @@ describe("vectors in Postgres", () => {
     expect(statements.some((sql) => sql.includes("<#>"))).toBe(true);
     await inMemory.close();
     await inEngine.close();
+  });
+
+  it("keep every number as it is", async () => {
+    const bits = Uint32Array.from({ length: 4000 }, (_, index) => Math.imul(index + 1, 2_654_435_761));
+    const numbers = [...new Float32Array(bits.buffer), 2 ** -149, 3.4028234663852886e38, 1 / 3, 16777217].filter(
+      Number.isFinite,
+    );
+    const vector = Float32Array.from(numbers);
+    const { bound, read, encode, decode } = postgresVectors;
+    const select = `SELECT ${read} AS vector FROM (SELECT ${bound.replace("?", "$1")} AS vector) v`;
+    const { rows } = await database.query<{ vector: string }>(select, [encode(vector)]);
+    expect(decode(rows[0]?.vector)).toEqual(vector);
   });
 
   it("have tables that the script makes too, which may be run again", async () => {
@@ -123,6 +136,35 @@ describeServer("vectors in Postgres without pgvector", (server) => {
     expect(read).toBeLessThanOrEqual(700);
     await store.close();
     await pool.end();
+  });
+
+  it("are told apart by signs that a prepared statement reads once, and not for each row", async () => {
+    const client = new pg.Client(await server.createDatabase());
+    await client.connect();
+    const sent: { text: string; values: unknown[] }[] = [];
+    const recording = new Proxy(client, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (name === "query") sent.push(given[0] as { text: string; values: unknown[] });
+          return value.apply(target, given);
+        };
+      },
+    });
+    const store = postgres(recording).withEmbedder(embedder);
+    await Session.create(store).appendAll(messages);
+    await store.embeddings.flush();
+    await Session.create(store).search("restaurnat");
+    await store.close();
+    const { text = "", values = [] } = sent.find((each) => each.text?.includes("bit_count")) ?? {};
+    await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE likely AS ${text}`);
+    const given = values.map((value) => client.escapeLiteral(String(value))).join(", ");
+    const { rows } = await client.query(`EXPLAIN EXECUTE likely (${given})`);
+    const key = rows.map((row) => row["QUERY PLAN"]).find((line) => line.includes("bit_count"));
+    expect(key).toContain("signs");
+    expect(key).not.toContain("bit varying");
+    await client.end();
   });
 
   it("of version 1 are given their signs, and keep their numbers", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { hashingEmbedder } from "../../src/testing.js";
 import { textMessage } from "../helpers/messages.js";
 import { openDatabase } from "./databases.js";
 import { dumpTables, failingClient } from "./file-target.js";
@@ -212,5 +213,23 @@ describe("an agent that can broadcast", () => {
     told.length = 0;
     await Session.create(agent).forSession("without a threshold").appendMessage(textMessage("a"));
     expect(told).toEqual([{ ...idle, tokenEstimate: 8, tokenThreshold: null }]);
+  });
+});
+
+describe("a flush of an embedder", () => {
+  it("writes 25 vectors with a statement, and deletes only those that are made anew", async () => {
+    const { store, statements, count } = counting();
+    const session = Session.create(store);
+    const embedder = { ...hashingEmbedder({ dimensions: 16 }), batchSize: 500 };
+    await session.appendAll(Array.from({ length: 110 }, (_, index) => textMessage(`m${index}`)));
+    const flush = async (id: string) => {
+      const embedded = store.withEmbedder({ ...embedder, id });
+      await count(() => embedded.embeddings.flush());
+      expect(await embedded.embeddings.backlog()).toBe(0);
+      const startsWith = (start: string) => statements.filter((sql) => sql.startsWith(start)).length;
+      return [startsWith("INSERT INTO assistant_vectors"), startsWith("DELETE FROM assistant_vectors")];
+    };
+    expect(await flush("first")).toEqual([5, 0]);
+    expect(await flush("second")).toEqual([5, 5]);
   });
 });

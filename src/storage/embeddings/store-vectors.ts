@@ -1,5 +1,5 @@
 import type { Dialect } from "../engine/dialect.js";
-import { count, first, type Operation, run } from "../engine/operation.js";
+import { count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
 import { findNew, findOldOf, type Twin, type Waiting, waitingKey } from "./backlog.js";
@@ -26,28 +26,32 @@ export function* storeVectors(
   const results = new Map(embedded.map((result) => [waitingKey(result), result]));
   const old = yield* findOldOf(sql, embedder, embedded, lock);
   const wasOld = new Set(old.map(waitingKey));
-  const counts = new Map<string, { readonly rows: SessionRows; count: number }>();
+  const sessions = new Map<string, { readonly rows: SessionRows; readonly given: Embedded[] }>();
   for (const result of results.values()) {
-    if (wasOld.has(waitingKey(result))) continue;
     const { n: rowId, sessionId } = result;
-    const known = counts.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), count: 0 };
-    known.count += 1;
-    counts.set(sessionId, known);
+    const known = sessions.get(sessionId) ?? { rows: rowsOf(sql, sessionId, sessionOf(rowId)), given: [] };
+    known.given.push(result);
+    sessions.set(sessionId, known);
   }
-  const fresh: Waiting[] = [];
-  for (const { rows, count: few } of counts.values()) {
-    fresh.push(...(yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)));
-  }
-  // A session's messages after one that has no row yet wait with it.
-  const gaps = new Set<string>();
-  for (const waiting of fresh) {
-    const result = results.get(waitingKey(waiting));
-    if (result?.text !== waiting.text) gaps.add(waiting.sessionId);
-    else if (!gaps.has(waiting.sessionId)) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
-  }
-  for (const waiting of old) {
-    const result = results.get(waitingKey(waiting));
-    if (result?.text === waiting.text) yield* writeVector(sql, dialect, embedder, result, waiting.twin);
+  for (const { rows, given } of sessions.values()) {
+    const replacing: Result[] = [];
+    for (const waiting of old) {
+      const result = results.get(waitingKey(waiting));
+      if (waiting.sessionId !== rows.id || result?.text !== waiting.text) continue;
+      replacing.push({ ...result, present: waiting.twin });
+    }
+    yield* deleteVectors(rows, replacing);
+    yield* insertVectors(sql, dialect, embedder, rows, replacing);
+    const few = given.filter((result) => !wasOld.has(waitingKey(result))).length;
+    if (few === 0) continue;
+    const fresh: Result[] = [];
+    for (const waiting of yield* findNew(sql, embedder, rows, yield* findSeen(rows), few, lock)) {
+      const result = results.get(waitingKey(waiting));
+      // A session's messages after one that has no row yet wait with it.
+      if (result?.text !== waiting.text) break;
+      fresh.push({ ...result, present: waiting.twin });
+    }
+    yield* insertVectors(sql, dialect, embedder, rows, fresh);
   }
   return embedder;
 }
@@ -57,29 +61,63 @@ function* findSeen({ own, ids, no }: SessionRows): Operation<number> {
   return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(no), ceilingOf(no)))?.seen);
 }
 
-// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed. `present` is the
-// twin that the message has now.
-function* writeVector(
+/** What was found out about a message, and the twin that it has now. */
+interface Result extends Embedded {
+  readonly present: Twin | null;
+}
+
+/** Engines bind at least a hundred values to a statement: four for each row. */
+const ROWS_AT_ONCE = 25;
+
+// A row is written anew, with a number of its own: those who keep vectors in memory see by it what changed.
+function* deleteVectors({ own, ids }: SessionRows, results: readonly Result[]): Operation<void> {
+  for (const some of chunksOf(results)) {
+    const marks = some.map(() => "?").join(", ");
+    yield* run(
+      `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`,
+      ...ids,
+      ...some.map(({ n: rowId }) => rowId),
+    );
+  }
+}
+
+// Of messages of one session, none of which has a row.
+function* insertVectors(
   sql: Dialect,
   dialect: VectorDialect,
   embedder: number,
-  { sessionId, n: rowId, twin, vector }: Embedded,
-  present: Twin | null,
+  session: SessionRows,
+  results: readonly Result[],
 ): Operation<void> {
-  const { own, ids, column: named, mark } = rowsOf(sql, sessionId, sessionOf(rowId));
-  yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, rowId);
-  if (twin !== null && present !== null) {
-    const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
-    const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
-      SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
-    if ((yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0) return;
+  const { ids, column: named, mark } = session;
+  const rows: SqlValue[][] = [];
+  for (const result of results) {
+    const { n: rowId, twin, vector } = result;
+    if (yield* copyVector(sql, embedder, session, result)) continue;
+    const isKnown = twin === null && vector !== "refused";
+    const encoded = isKnown && vector !== null ? dialect.encode(vector) : null;
+    rows.push([...ids, rowId, isKnown ? embedder : 0, encoded]);
   }
-  const isKnown = twin === null && vector !== "refused";
-  yield* run(
-    `INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES (${mark}?, ?, ${dialect.bound})`,
-    ...ids,
-    rowId,
-    isKnown ? embedder : 0,
-    isKnown && vector !== null ? dialect.encode(vector) : null,
-  );
+  for (const some of chunksOf(rows)) {
+    const values = some.map(() => `(${mark}?, ?, ${dialect.bound})`).join(", ");
+    yield* run(`INSERT INTO assistant_vectors (${named}n, embedder, vector) VALUES ${values}`, ...some.flat());
+  }
+}
+
+// Writes the vector of the twin. False where there is none.
+function* copyVector(
+  sql: Dialect,
+  embedder: number,
+  { ids, column: named, mark }: SessionRows,
+  { n: rowId, twin, present }: Result,
+): Operation<boolean> {
+  if (twin === null || present === null) return false;
+  const source = rowsOf(sql, present.sessionId, sessionOf(present.n));
+  const copy = `INSERT INTO assistant_vectors (${named}n, embedder, vector)
+    SELECT ${mark}?, v.embedder, v.vector FROM assistant_vectors v WHERE ${ownOf(source, "v")}v.n = ? AND v.embedder = ?`;
+  return (yield* count(copy, [...ids, rowId, ...source.ids, present.n, embedder])) > 0;
+}
+
+function* chunksOf<T>(items: readonly T[]): Generator<T[]> {
+  for (let start = 0; start < items.length; start += ROWS_AT_ONCE) yield items.slice(start, start + ROWS_AT_ONCE);
 }
