@@ -55,9 +55,7 @@ export function postgresTarget(
   };
   const emptySchema = async () => {
     const schema = free.pop();
-    if (schema === undefined) return nextSchema();
-    await emptyTables(database(), schema);
-    return schema;
+    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : nextSchema();
   };
   return {
     name,
@@ -83,23 +81,16 @@ export function postgresTarget(
   };
 }
 
-async function emptyTables({ query }: TestDatabase, schema: string): Promise<void> {
+// False for one that cannot be used again: what an embedder's first use makes is to be made anew.
+async function emptyTables({ query }: TestDatabase, schema: string): Promise<boolean> {
   const tables = await tablesOf(query, schema);
-  const emptied = tables.filter((name) => !["assistant_schema", ...OF_VECTORS].includes(name));
-  // One statement each, so that it is one round trip.
-  if (OF_VECTORS.some((name) => tables.includes(name))) await query(`DO $$ BEGIN ${dropVectors(schema)} END $$`);
-  const deletes = emptied.map((name) => `DELETE FROM ${schema}.${name};`);
-  if (deletes.length > 0) await query(`DO $$ BEGIN ${deletes.join(" ")} END $$`);
+  if (tables.includes("assistant_embedder")) return false;
+  const emptied = tables.filter((name) => name !== "assistant_schema");
+  if (emptied.length === 0) return true;
+  // One statement, so that it is one round trip.
+  await query(`DO $$ BEGIN ${emptied.map((name) => `DELETE FROM ${schema}.${name};`).join(" ")} END $$`);
+  return true;
 }
-
-const OF_VECTORS = ["assistant_vectors", "assistant_embedder"];
-
-// What an embedder's first use makes is to be made anew.
-const dropVectors = (schema: string) => `
-  DROP TABLE IF EXISTS ${OF_VECTORS.map((table) => `${schema}.${table}`).join(", ")};
-  DROP FUNCTION IF EXISTS ${schema}.assistant_vector_signs(REAL[]);
-  ALTER TABLE ${schema}.assistant_schema DROP COLUMN IF EXISTS vectors;
-`;
 
 async function tablesOf(query: TestDatabase["query"], schema: string): Promise<string[]> {
   const rows = await query(
