@@ -20,6 +20,8 @@ const UNSPACED = `[[${SCRIPTS.join("")}々〆ー]&&[${IN_WORDS}]]`;
 const MAX_PIECE = 10_000;
 const AT_ONCE = `{1,${MAX_PIECE}}`;
 const TOKEN = new RegExp(`${UNSPACED}${AT_ONCE}|[[${IN_WORDS}]--${UNSPACED}]${AT_ONCE}`, "gv");
+// The same, but for each character of an unspaced script by itself.
+const WORD = new RegExp(`${UNSPACED}|[[${IN_WORDS}]--${UNSPACED}]${AT_ONCE}`, "gv");
 const BETWEEN_WORDS = new RegExp(`[^${IN_WORDS}]`, "v");
 const UNSPACED_RUN = new RegExp(`^${UNSPACED}`, "v");
 const HAS_UNSPACED = new RegExp(UNSPACED, "v");
@@ -122,6 +124,8 @@ export function words(text: string): string[] {
 }
 
 function apart(piece: string): string[] {
+  const found = piece.match(WORD) ?? [];
+  if (!found.some(({ length }) => length >= MAX_PIECE)) return found;
   return tokensOf(piece).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
 }
 

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import Database from "libsql";
 import { afterAll } from "vitest";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
 import { describeStore } from "../describe-store.js";
+import { makeFastFolder } from "../helpers/fast-folder.js";
 import { failingClient, fileTarget } from "../store/file-target.js";
 
-const folder = mkdtempSync(join(tmpdir(), "stemma-libsql-"));
+const folder = makeFastFolder();
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

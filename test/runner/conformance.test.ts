@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import {
@@ -12,8 +11,9 @@ import {
 import type { Store } from "../../src/storage/contract.js";
 import type { StoreTarget } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
+import { makeFastFolder } from "../helpers/fast-folder.js";
 
-const folder = mkdtempSync(join(tmpdir(), "stemma-storages-"));
+const folder = makeFastFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let folders = 0;
 

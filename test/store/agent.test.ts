@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
 import { storeOf } from "../../src/storage/store-of.js";
 import { describeStore } from "../describe-store.js";
+import { makeFastFolder } from "../helpers/fast-folder.js";
 import { openDatabase } from "./databases.js";
 import { failingClient, fileTarget } from "./file-target.js";
 
-const folder = mkdtempSync(join(tmpdir(), "stemma-"));
+const folder = makeFastFolder();
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
