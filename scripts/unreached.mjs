@@ -1,0 +1,12 @@
+// Fails if a file of `src` was reached by no test of the coverage run before; files of nothing but types have no statements.
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+
+const { total: _total, ...files } = JSON.parse(readFileSync("coverage/coverage-summary.json", "utf8"));
+const unreached = Object.entries(files)
+  .filter(([, { statements }]) => statements.total > 0 && statements.covered === 0)
+  .map(([file]) => relative(process.cwd(), file));
+if (unreached.length > 0) {
+  console.error(`No quick test reaches:\n${unreached.map((file) => `  ${file}`).join("\n")}`);
+  process.exitCode = 1;
+}
