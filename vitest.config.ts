@@ -36,7 +36,7 @@ const BESIDE = [
   "test/adapters/*.test.ts",
   "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
   "test/cli/{backup,copy}.test.ts",
-  "test/formats/{archives,find-and-watch,formats}.test.ts",
+  "test/formats/{archives,find-and-watch,formats,pieces}.test.ts",
   "test/langgraph/{saver,store}.test.ts",
   "test/mcp/{hostile,http,imported-projects,install,resources,scope,tools}.test.ts",
   "test/postgres/documents.test.ts",
