@@ -55,9 +55,7 @@ export function postgresTarget(
   };
   const emptySchema = async () => {
     const schema = free.pop();
-    if (schema === undefined) return nextSchema();
-    await emptyTables(database(), schema);
-    return schema;
+    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : nextSchema();
   };
   return {
     name,
@@ -83,34 +81,16 @@ export function postgresTarget(
   };
 }
 
-async function emptyTables({ query }: TestDatabase, schema: string): Promise<void> {
+// False for one that cannot be used again: what an embedder's first use makes is to be made anew, and the embedder may still be at work on its connection.
+async function emptyTables({ query }: TestDatabase, schema: string): Promise<boolean> {
   const tables = await tablesOf(query, schema);
-  const emptied = tables.filter((name) => !["assistant_schema", ...OF_VECTORS].includes(name));
-  const drops = OF_VECTORS.some((name) => tables.includes(name)) ? dropVectors(schema) : "";
-  const deletes = emptied.map((name) => `DELETE FROM ${schema}.${name};`).join(" ");
-  if (drops + deletes === "") return;
-  // One statement, so that it is one round trip. A case may have left a store open whose embedder is at work.
-  await repeatingDeadlocks(() => query(`DO $$ BEGIN ${drops} ${deletes} END $$`));
+  if (tables.includes("assistant_embedder")) return false;
+  const emptied = tables.filter((name) => name !== "assistant_schema");
+  if (emptied.length === 0) return true;
+  // One statement, so that it is one round trip.
+  await query(`DO $$ BEGIN ${emptied.map((name) => `DELETE FROM ${schema}.${name};`).join(" ")} END $$`);
+  return true;
 }
-
-async function repeatingDeadlocks(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return void (await work());
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== "40P01" || attempt === 5) throw error;
-    }
-  }
-}
-
-const OF_VECTORS = ["assistant_vectors", "assistant_embedder"];
-
-// What an embedder's first use makes is to be made anew.
-const dropVectors = (schema: string) => `
-  DROP TABLE IF EXISTS ${OF_VECTORS.map((table) => `${schema}.${table}`).join(", ")};
-  DROP FUNCTION IF EXISTS ${schema}.assistant_vector_signs(REAL[]);
-  ALTER TABLE ${schema}.assistant_schema DROP COLUMN IF EXISTS vectors;
-`;
 
 async function tablesOf(query: TestDatabase["query"], schema: string): Promise<string[]> {
   const rows = await query(
