@@ -75,13 +75,14 @@ const engines = {
   exclude: [QUICK, BESIDE, ALONE, ...Object.values(SLOW)].flat(),
 };
 
-/** What the tests of the other projects run in a browser, in workerd or as a program, where nobody counts the lines. */
+/** What the tests of the other projects run in a browser, in workerd, as a program or in a suite of LangGraph, where nobody counts the lines. */
 const OUT_OF_PROCESS = [
   "src/cli/{io,load-variables,main}.ts",
   "src/cli/chat/{chat,command,earlier-messages,model-failure,turn}.ts",
   "src/cli/chat/{slash,terminal}/**",
   "src/cli/mcp/serve-stdio.ts",
   "src/durable-object.ts",
+  "src/langgraph/saver/delta-history.ts",
   "src/studio/page/*.ts",
   "src/studio/page/{context,conversation,hooks}/**",
   "src/studio/page/lanes/{path-lanes,use-tree}.ts",
