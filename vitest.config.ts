@@ -31,7 +31,7 @@ const QUICK = [
   "test/upgrade/!(half-done).test.ts",
 ];
 
-/** The rest of what runs in the process, for the other packages and programs that it works with: with it, coverage sees all of src. */
+/** Other tests that run in the process: of adapters, formats and servers. Coverage looks at them as well. */
 const BESIDE = [
   "test/adapters/*.test.ts",
   "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
@@ -75,16 +75,20 @@ const engines = {
   exclude: [QUICK, BESIDE, ALONE, ...Object.values(SLOW)].flat(),
 };
 
-/** What the tests of the other projects run in a browser, in workerd, as a program or in a suite of LangGraph, where nobody counts the lines. */
+/** What only the other projects run: in a browser, in workerd, as a program, or in a suite of LangGraph. Coverage does not look there. */
 const OUT_OF_PROCESS = [
   "src/cli/{io,load-variables,main}.ts",
   "src/cli/chat/{chat,command,earlier-messages,model-failure,turn}.ts",
-  "src/cli/chat/{slash,terminal}/**",
+  "src/cli/chat/slash/{branches,compact,context,registry,search,sessions,tree,usage}.ts",
+  "src/cli/chat/terminal/{completion,keeping-terminal,line-terminal,open-terminal,prompt-editor,prompt-history}.ts",
+  "src/cli/chat/terminal/{screen-terminal,screen,styled-terminal,working-line}.ts",
   "src/cli/mcp/serve-stdio.ts",
   "src/durable-object.ts",
   "src/langgraph/saver/delta-history.ts",
-  "src/studio/page/*.ts",
-  "src/studio/page/{context,conversation,hooks}/**",
+  "src/studio/page/{api-client,clipboard,info,keyboard,location}.ts",
+  "src/studio/page/context/words.ts",
+  "src/studio/page/conversation/{scroll-place,use-conversation}.ts",
+  "src/studio/page/hooks/use-{change,debounced,pages,reload-on,resource,theme}.ts",
   "src/studio/page/lanes/{path-lanes,use-tree}.ts",
 ];
 
@@ -142,7 +146,7 @@ export default defineConfig({
       include: ["src/**/*.ts"],
       exclude: OUT_OF_PROCESS,
       reporter: ["text-summary", "json-summary", "html"],
-      // A little below what was measured: 91, 84, 89 and 93 per cent.
+      // A little below what was measured: 92, 84, 91 and 94 per cent.
       thresholds: { statements: 90, branches: 82, functions: 88, lines: 91 },
     },
     sequence: { sequencer: LongestFirst },

@@ -3,15 +3,16 @@
 // What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query. The server is
 // one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was
 // loaded in databases `stemma_size_…`, and is asked for those first. --publish puts the table where docs/stores/postgres.md shows it.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { postgres } from "../../dist/postgres.js";
 import { sqlite } from "../../dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
+import { replaceSection } from "../publish.mjs";
+import { machine } from "../report.mjs";
 import { bareQueries } from "./bare.mjs";
 import { load, operationsOf } from "./operations.mjs";
 import { tableOf } from "./table.mjs";
@@ -38,22 +39,15 @@ await admin.connect();
 try {
   const figures = [];
   for (const size of sizes) figures.push(await measureSize(size));
-  const made = `${rounds} rounds on ${new Date().toISOString().slice(0, 10)}: Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}.`;
-  const table = `${tableOf(sizes, figures)}\n\n${made}`;
-  console.log(`\n${table}`);
-  if (values.publish) publish(table);
+  const { date, node, cpu } = machine();
+  const made = `Medians of ${rounds} rounds on ${date}: Node ${node}, ${cpu}, load ${loadavg()[0].toFixed(1)} at the end.`;
+  const table = tableOf(sizes, figures);
+  console.log(`\n${table}\n\n${made}`);
+  if (values.publish) replaceSection("docs/stores/postgres.md", "size", [table, made]);
 } finally {
   await admin.end();
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
-}
-
-function publish(table) {
-  const path = fileURLToPath(new URL("../../docs/stores/postgres.md", import.meta.url));
-  const page = readFileSync(path, "utf8");
-  const [opening, closing] = ["<!-- size -->", "<!-- /size -->"];
-  const [head, tail] = [page.indexOf(opening) + opening.length, page.indexOf(closing)];
-  writeFileSync(path, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
 }
 
 async function measureSize(size) {

@@ -1,32 +1,29 @@
 // The curves as a table of Markdown, as JSON and as a plot.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { show } from "../cells.mjs";
+import { replaceSection } from "../publish.mjs";
+import { machine } from "../report.mjs";
 import { drawCurves, shortOf } from "./plot.mjs";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
 const PUBLISHED = fileURLToPath(new URL("../../docs/scaling", import.meta.url));
-const PAGE = fileURLToPath(new URL("../../docs/scaling.md", import.meta.url));
-const [OPENING, CLOSING] = ["<!-- curves -->", "<!-- /curves -->"];
 
 /** Prints the curves, and writes them; with `publish` where the page shows them, beside those of stores that were not measured now. */
 export function report(measured, publish) {
   const folder = publish ? PUBLISHED : RESULTS;
-  const made = `on ${new Date().toISOString().slice(0, 10)} with Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}`;
+  const { date, node, cpu } = machine();
+  const made = `on ${date} with Node ${node}, ${cpu}`;
   const found = measured.map((curve) => ({ ...curve, made }));
   const kept = (publish ? published() : []).filter(({ store }) => !found.some((curve) => curve.store === store));
   const curves = [...kept, ...found].sort((a, b) => STORES.indexOf(a.store) - STORES.indexOf(b.store));
-  const table = `${tableOf(curves)}\n\n${whenOf(curves)}`;
-  console.log(`\n${table}`);
+  const table = tableOf(curves);
+  console.log(`\n${table}\n\n${whenOf(curves)}`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "curves.json"), `${JSON.stringify(curves, undefined, 1)}\n`);
   writeFileSync(join(folder, "curves.svg"), drawCurves(curves));
-  if (!publish) return;
-  const page = readFileSync(PAGE, "utf8");
-  const [head, tail] = [page.indexOf(OPENING) + OPENING.length, page.indexOf(CLOSING)];
-  writeFileSync(PAGE, `${page.slice(0, head)}\n${table}\n${page.slice(tail)}`);
+  if (publish) replaceSection("docs/scaling.md", "curves", [table, whenOf(curves)]);
 }
 
 const published = () => JSON.parse(readFileSync(join(PUBLISHED, "curves.json"), "utf8"));

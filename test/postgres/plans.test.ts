@@ -1,6 +1,7 @@
 import pg from "pg";
+import postgresJs from "postgres";
 import { expect, it } from "vitest";
-import { postgres } from "../../src/postgres.js";
+import { type PostgresSource, postgres } from "../../src/postgres.js";
 import { Session, SessionManager, type SessionMessage } from "../../src/session.js";
 import { SPAN } from "../../src/storage/operations/row-id.js";
 import { textMessage } from "../helpers/messages.js";
@@ -8,6 +9,7 @@ import { describeServer } from "./server.js";
 
 const SESSIONS = 1_000;
 const MESSAGES = 20;
+const FLUSH = "SELECT pg_stat_force_next_flush()";
 const COMMON = "The weather was fine that day";
 
 describeServer("on Postgres, with 20,000 messages", (server) => {
@@ -113,17 +115,32 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
     }
     await close();
   });
+});
 
-  it("whose plans were made while it was empty, reads no more rows as a session grows", async () => {
+describeServer("on Postgres, calls that were planned while the database was empty", (server) => {
+  const CLIENTS: Record<
+    string,
+    (url: string) => { source: PostgresSource; flush(): Promise<unknown>; end(): Promise<void> }
+  > = {
+    "a pool of pg that prepares": (url) => {
+      const pool = new pg.Pool({ connectionString: url, max: 1 });
+      return { source: pool, flush: () => pool.query(FLUSH), end: () => pool.end() };
+    },
+    "postgres.js": (url) => {
+      const sql = postgresJs(url, { max: 1, onnotice: () => {} });
+      return { source: sql as unknown as PostgresSource, flush: () => sql.unsafe(FLUSH), end: () => sql.end() };
+    },
+  };
+
+  it.each(Object.entries(CLIENTS))("read no more rows as a session grows, on %s", async (_, connect) => {
     const url = await server.createDatabase();
-    const client = new pg.Client(url);
-    await client.connect();
-    const session = Session.create(postgres(client, { prepare: true })).forSession("long");
+    const { source, flush, end } = connect(url);
+    const session = Session.create(postgres(source, { prepare: true })).forSession("long");
     const fresh = (count: number) => Array.from({ length: count }, () => textMessage(crypto.randomUUID(), COMMON));
     const [first, second] = fresh(2) as [SessionMessage, SessionMessage];
     await session.appendMessage(first);
     await session.appendMessage(second);
-    await client.query("ALTER TABLE assistant_messages SET (autovacuum_enabled = off)");
+    await server.query(url, "ALTER TABLE assistant_messages SET (autovacuum_enabled = off)");
     const calls: Record<string, () => Promise<unknown>> = {
       "an append": () => session.appendMessage(fresh(1)[0] as SessionMessage),
       "an append of what is there": () => session.appendMessage(first),
@@ -132,14 +149,18 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
       "the newest messages": () => session.getRecentHistory(0, { minMessages: 5 }),
       "the history up to an old message": () => session.getHistory(second.id),
       "a message": () => session.getMessage(second.id),
+      "its parent": () => session.getParent(second.id),
       "an edit": () => session.updateMessage(second),
+      "a delete": async () => session.deleteMessages([(await session.getLatestLeaf())?.id ?? ""]),
     };
-    const readByIndex = async () => {
-      await client.query("SELECT pg_stat_force_next_flush()");
-      const { rows } = await client.query(
+    // What a connection did is counted within a second, or when the server is asked to.
+    const readByIndex = async (): Promise<number> => {
+      await flush();
+      const [row] = await server.query(
+        url,
         "SELECT sum(idx_tup_read)::int AS read FROM pg_stat_user_indexes WHERE relname = 'assistant_messages'",
       );
-      return rows[0].read as number;
+      return row?.read as number;
     };
     const rowsRead = async () => {
       const found: Record<string, number> = {};
@@ -155,7 +176,7 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
     const short = await rowsRead();
     for (let batch = 0; batch < 20; batch += 1) await session.appendAll(fresh(100));
     const long = await rowsRead();
-    await client.end();
+    await end();
     const more = Object.entries(long).filter(([name, rows]) => rows > (short[name] as number) + 20);
     expect({ short, more }).toEqual({ short, more: [] });
   });

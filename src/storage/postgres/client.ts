@@ -252,6 +252,9 @@ interface PostgresJsShape {
   begin<T>(characteristics: string, work: (sql: PostgresJsShape) => Promise<T>): Promise<T>;
 }
 
+// A prepared statement would keep the plan that it got while the tables were empty.
+const PLANNED_ANEW = "set_config('plan_cache_mode', 'force_custom_plan', true)";
+
 function postgresJsDriver(sql: PostgresJsShape, prepare = true): PostgresDriver {
   // Prepared, it need not ask for the types of the values each time; a client made with `prepare: false` does not.
   const queryOn =
@@ -266,7 +269,7 @@ function postgresJsDriver(sql: PostgresJsShape, prepare = true): PostgresDriver 
     transaction: (characteristics, work) =>
       sql.begin(characteristics, async (connection) => {
         // Sent together with what follows, whose failure would be this one's too.
-        const set = Promise.allSettled([connection.unsafe(SETTINGS, [], {}).execute()]);
+        const set = Promise.allSettled([connection.unsafe(`${SETTINGS}, ${PLANNED_ANEW}`, [], {}).execute()]);
         const result = await work(queryOn(connection));
         await set;
         return result;
