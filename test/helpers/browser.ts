@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type Page, type Request } from "playwright-core";
 
 const CHROMIUM = process.env.STEMMA_CHROMIUM || "/usr/bin/chromium";
 
@@ -12,4 +12,20 @@ export function hasChromium(): boolean {
 
 export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+/** Goes to an address, and waits until what it asks its server for is there and drawn. Sooner than "networkidle", which waits half a second more. */
+export async function visit(page: Page, address: string): Promise<void> {
+  const underWay = new Set<Request>();
+  const begin = (request: Request) => underWay.add(request);
+  const end = (request: Request) => underWay.delete(request);
+  page.on("request", begin).on("requestfinished", end).on("requestfailed", end);
+  await page.goto(address, { waitUntil: "load" });
+  // What is drawn may ask for more.
+  for (let quiet = 0; quiet < 2; quiet = underWay.size === 0 ? quiet + 1 : 0) await twoFrames(page);
+  page.off("request", begin).off("requestfinished", end).off("requestfailed", end);
+}
+
+function twoFrames(page: Page): Promise<unknown> {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }

@@ -22,9 +22,11 @@ const LIMIT = 250;
 
 describe.skipIf(!existsSync(join(ROOT, "dist/index.js")))("a cold import of the built package", () => {
   it.each(ENTRY_POINTS.map(({ specifier }) => specifier))("of %s takes little", (specifier) => {
-    const times = Array.from({ length: 5 }, () => measure(specifier)).sort((a, b) => a - b);
+    const times: number[] = [];
+    // Once is enough where nothing disturbs it.
+    while (times.length < 5 && !times.some((time) => time < LIMIT)) times.push(measure(specifier));
     console.log(`${specifier}: ${times.map((time) => time.toFixed(0)).join(", ")} ms of CPU`);
-    expect(times[0]).toBeLessThan(LIMIT);
+    expect(Math.min(...times)).toBeLessThan(LIMIT);
   });
 });
 

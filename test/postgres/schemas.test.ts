@@ -85,8 +85,7 @@ describeServer("schemas", (server) => {
     it.each(script.map((_, index) => index + 1).filter((done) => done % 4 === 3 || done === script.length))(
       "are completed after %i statements, with nothing lost",
       async (done) => {
-        await server.query(url, `${DOCUMENTS}; ${DATA}`);
-        for (const statement of script.slice(0, done)) await server.query(url, statement);
+        await server.query(url, [DOCUMENTS, DATA, ...script.slice(0, done)].join(";\n"));
         const session = Session.create(open()).forSession("s");
         await session.appendMessage(textMessage("b", "green pears"));
         expect(await session.getHistory()).toEqual([textMessage("a", "red apples"), textMessage("b", "green pears")]);

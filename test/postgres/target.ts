@@ -1,6 +1,7 @@
 import { type PostgresSource, postgres } from "../../src/postgres.js";
 import type { Store } from "../../src/storage/contract.js";
 import type { StoreTarget } from "../../src/testing.js";
+import { Places } from "./places.js";
 
 /** A client as a user opens one, and a way past the store to what it holds. */
 export interface TestDatabase {
@@ -10,7 +11,7 @@ export interface TestDatabase {
   query(sql: string): Promise<Record<string, unknown>[]>;
 }
 
-let schemas = 0;
+let count = 0;
 
 export interface TargetOptions {
   /** Gives the name of a new schema. */
@@ -26,58 +27,29 @@ export function postgresTarget(
   name: string,
   database: () => TestDatabase,
   {
-    nextSchema = () => `s${process.pid}_${++schemas}`,
+    nextSchema = () => `s${process.pid}_${++count}`,
     openStore = (source, schema) => postgres(source, { schema }),
     damaging = (sql) => sql,
   }: TargetOptions = {},
 ): StoreTarget {
-  const schemaOf = new WeakMap<Store, string>();
-  const openStores = new Map<string, number>();
-  /** Schemas whose stores were all closed: emptying their tables is a hundred times faster than making new ones. */
-  const free: string[] = [];
-
-  const open = (source: PostgresSource, schema: string): Store => {
-    const store = openStore(source, schema);
-    schemaOf.set(store, schema);
-    openStores.set(schema, (openStores.get(schema) ?? 0) + 1);
-    const { close } = store;
-    let isOpen = true;
-    return Object.assign(store, {
-      close: async () => {
-        await close();
-        if (!isOpen) return;
-        isOpen = false;
-        const others = (openStores.get(schema) ?? 1) - 1;
-        openStores.set(schema, others);
-        if (others === 0) free.push(schema);
-      },
-    });
-  };
-  const emptySchema = async () => {
-    const schema = free.pop();
-    return schema !== undefined && (await emptyTables(database(), schema)) ? schema : nextSchema();
-  };
+  const schemas = new Places(nextSchema, (schema) => emptyTables(database(), schema));
+  const open = (source: PostgresSource, schema: string) => schemas.hold(openStore(source, schema), schema);
   return {
     name,
-    open: async () => open(database().source, await emptySchema()),
-    reopen: (store) => {
-      const schema = schemaOf.get(store) as string;
-      const index = free.indexOf(schema);
-      if (index >= 0) free.splice(index, 1);
-      return open(database().source, schema);
-    },
+    open: async () => open(database().source, await schemas.take()),
+    reopen: (store) => open(database().source, schemas.of(store)),
     corrupt: async (store, sessionId, messageId) => {
       await database().query(
-        `UPDATE ${schemaOf.get(store)}.assistant_messages SET content = left(content, 10)
+        `UPDATE ${schemas.of(store)}.assistant_messages SET content = left(content, 10)
          WHERE session_id = '${sessionId}' AND id = '${messageId}'`,
       );
     },
     damage: async (store, sql) => {
-      const qualified = sql.replace(/\b(?:assistant|cf_agents)_\w+/g, (table) => `${schemaOf.get(store)}.${table}`);
+      const qualified = sql.replace(/\b(?:assistant|cf_agents)_\w+/g, (table) => `${schemas.of(store)}.${table}`);
       await database().query(damaging(qualified));
     },
-    openWithFaults: async (before) => open(database().failing(before), await emptySchema()),
-    dump: (store) => dumpSchema(database(), schemaOf.get(store) as string),
+    openWithFaults: async (before) => open(database().failing(before), await schemas.take()),
+    dump: (store) => dumpSchema(database(), schemas.of(store)),
   };
 }
 

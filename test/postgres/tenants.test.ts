@@ -1,5 +1,5 @@
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresSource, postgres, schemaSql } from "../../src/postgres.js";
 import { AgentSearchProvider, type Session, SessionManager } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
@@ -8,7 +8,8 @@ import { expectError } from "../../src/testing/assert.js";
 import { hashingEmbedder, type StoreTarget } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
-import { openPool } from "./databases.js";
+import { type OpenDatabase, openPool } from "./databases.js";
+import { Places } from "./places.js";
 import { POLICIES } from "./policies.js";
 import { describeOwnServer, type RunningServer } from "./server.js";
 
@@ -33,42 +34,57 @@ describeOwnServer("row-level security", (server) => {
   }, 60_000);
 
   describe("under the conformance suite", () => {
-    const tenantOf = new WeakMap<Store, string>();
-    const pools: { close(): Promise<void> }[] = [];
-    let count = 0;
-    const keep = (store: Store, tenant: string): Store => {
-      tenantOf.set(store, tenant);
-      return store;
-    };
-    const openAs = (tenant: string) => keep(postgres(tenants.urlOf(tenant)), tenant);
-    const openFailing = (tenant: string, before: (statement: string) => void): Store => {
-      const pool = openPool(tenants.urlOf(tenant));
+    /** A tenant, and the pool whose connections are theirs. */
+    interface Tenant {
+      readonly name: string;
+      readonly pool: OpenDatabase;
+    }
+    const pools: OpenDatabase[] = [];
+    const openTenant = (): Tenant => {
+      const name = `t${pools.length}`;
+      const pool = openPool(tenants.urlOf(name));
       pools.push(pool);
-      return keep(postgres(pool.failing(before) as PostgresSource), tenant);
+      return { name, pool };
     };
-    // A server has a hundred connections, and each case of faults a pool of its own.
-    afterEach(async () => {
-      for (const pool of pools.splice(0)) await pool.close();
+    const remove = async ({ name }: Tenant) => {
+      const all = TENANT_TABLES.map((table) => `DELETE FROM ${table} WHERE tenant = '${name}';`);
+      await owner.query(`DO $$ BEGIN ${all.join(" ")} END $$`);
+      return true;
+    };
+    const places = new Places(openTenant, remove);
+    let owner: OpenDatabase;
+    beforeAll(() => {
+      owner = openPool(tenants.url);
+    });
+    afterAll(async () => {
+      for (const pool of [owner, ...pools]) await pool?.close();
     });
 
+    const open = (source: PostgresSource, tenant: Tenant, prepare = true) =>
+      places.hold(postgres(source, { prepare }), tenant);
     const target: StoreTarget = {
       name: "Postgres with row-level security",
-      open: () => openAs(`t${++count}`),
-      reopen: (store) => openAs(tenantOf.get(store) as string),
+      open: async () => {
+        const tenant = await places.take();
+        return open(tenant.pool.source, tenant);
+      },
+      reopen: (store) => open(places.of(store).pool.source, places.of(store)),
       corrupt: async (store, sessionId, messageId) => {
-        await server.query(
-          tenants.url,
+        await owner.query(
           `UPDATE assistant_messages SET content = left(content, 10)
-           WHERE tenant = '${tenantOf.get(store)}' AND session_id = '${sessionId}' AND id = '${messageId}'`,
+           WHERE tenant = '${places.of(store).name}' AND session_id = '${sessionId}' AND id = '${messageId}'`,
         );
       },
-      openWithFaults: (before) => openFailing(`t${++count}`, before),
+      openWithFaults: async (before) => {
+        const tenant = await places.take();
+        return open(tenant.pool.failing(before), tenant, false);
+      },
       dump: async (store) => {
         const all = TENANT_TABLES.map(
           (name) =>
-            `SELECT '${name}' AS name, to_jsonb(t)::text AS row FROM ${name} t WHERE tenant = '${tenantOf.get(store)}'`,
+            `SELECT '${name}' AS name, to_jsonb(t)::text AS row FROM ${name} t WHERE tenant = '${places.of(store).name}'`,
         );
-        return server.query(tenants.url, `${all.join(" UNION ALL ")} ORDER BY 1, 2`);
+        return owner.query(`${all.join(" UNION ALL ")} ORDER BY 1, 2`);
       },
     };
     describeStore("tenants", target);

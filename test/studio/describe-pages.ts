@@ -42,13 +42,22 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
     let served: ServedStudio;
     let server: RunningServer;
     let browser: Browser;
+    /** Goes from one of the pages to the next. */
+    let page: Page;
     const faults: string[] = [];
 
-    async function visit(path: string): Promise<Page> {
+    const at = (path: string) => `http://127.0.0.1:${server.port}/debug${path}`;
+
+    async function blank(): Promise<Page> {
       const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-      page.on("pageerror", ({ message }) => faults.push(`${path}: ${message}`));
-      page.on("console", (message) => message.type() === "error" && faults.push(`${path}: ${message.text()}`));
-      await page.goto(`http://127.0.0.1:${server.port}/debug${path}`);
+      page.on("pageerror", ({ message }) => faults.push(`${page.url()}: ${message}`));
+      page.on("console", (message) => message.type() === "error" && faults.push(`${page.url()}: ${message.text()}`));
+      return page;
+    }
+
+    async function visit(path: string): Promise<Page> {
+      const page = await blank();
+      await page.goto(at(path));
       return page;
     }
 
@@ -56,6 +65,7 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
       served = await open();
       server = await serveNode(served.studio, { host: "127.0.0.1", port: 0 });
       browser = await startChromium();
+      page = await blank();
     }, 120_000);
     afterAll(async () => {
       await browser?.close();
@@ -64,11 +74,10 @@ export function describePages(name: string, open: () => Promise<ServedStudio>): 
     }, 60_000);
 
     it.each(PAGES)("shows %s", async (path, texts) => {
-      const page = await visit(path);
+      await page.goto(at(path));
       for (const text of texts) {
         await expect.poll(() => page.locator("main").innerText(), { timeout: 20_000 }).toContain(text);
       }
-      await page.close();
       expect(faults).toEqual([]);
     });
 

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { hasChromium, startChromium } from "../helpers/browser.js";
+import { hasChromium, startChromium, visit } from "../helpers/browser.js";
 import { servePage } from "./page-server.js";
 import { WORLDS, type World } from "./page-world.js";
 
@@ -30,11 +30,16 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     return served;
   }
 
-  async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
+  async function blank(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
-    page.on("pageerror", (error) => faults.push(`${address}: ${error.message}`));
-    await page.goto(address, { waitUntil: "networkidle" });
+    page.on("pageerror", (error) => faults.push(`${page.url()}: ${error.message}`));
+    return page;
+  }
+
+  async function open(address: string): Promise<Page> {
+    const page = await blank();
+    await visit(page, address);
     return page;
   }
 
@@ -53,16 +58,17 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     "shows every page of %s data at three widths",
     async (name) => {
       const { home } = await serve(WORLDS[name]);
+      const page = await blank();
       for (const path of PAGES) {
-        const page = await open(home + path);
+        await visit(page, home + path);
         expect(await page.locator("main").innerText(), path).not.toBe("");
         for (const width of [1440, 768, 390]) {
           await page.setViewportSize({ width, height: 800 });
           const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
           expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0);
         }
-        await page.context().close();
       }
+      await page.context().close();
       expect(faults).toEqual([]);
     },
     240_000,
@@ -70,28 +76,30 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
 
   it("runs nothing of what a message, a title or an id holds, even without a policy", async () => {
     const { home } = await serve(WORLDS.monstrous);
+    const page = await blank({ bypassCSP: true });
     for (const path of PAGES) {
-      const page = await open(home + path, { bypassCSP: true });
+      await visit(page, home + path);
       for (const fold of (await page.locator(".fold > summary").all()).slice(0, 8)) await fold.click();
       expect(await page.evaluate(() => Reflect.get(window, "hacked")), path).toBeUndefined();
       expect(await page.locator("a[href^='javascript'], a[href^='data'], iframe, main script").count(), path).toBe(0);
-      await page.context().close();
     }
+    await page.context().close();
   }, 120_000);
 
   it.each(["light", "dark"] as const)(
     "has nothing that axe finds serious, in the %s theme",
     async (colorScheme) => {
       const { home } = await serve(WORLDS.ordinary);
+      const page = await blank({ colorScheme, bypassCSP: true });
       for (const path of PAGES) {
-        const page = await open(home + path, { colorScheme, bypassCSP: true });
+        await visit(page, home + path);
         await page.evaluate(`${axe.source};0`);
         const found: string[] = await page.evaluate(`axe.run().then(({ violations }) => violations
         .filter(({ impact }) => impact === "serious" || impact === "critical")
         .map(({ id, nodes }) => id + ": " + nodes[0].html))`);
         expect(found, path).toEqual([]);
-        await page.context().close();
       }
+      await page.context().close();
     },
     240_000,
   );
@@ -135,7 +143,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     await page.keyboard.press("Enter");
     await page.waitForSelector(".session-page");
     expect(new URL(page.url()).searchParams.get("id")).toBe("session-1");
-    await page.goto(`${home}/session?id=session-7&at=m59`, { waitUntil: "networkidle" });
+    await visit(page, `${home}/session?id=session-7&at=m59`);
     await page.locator("[data-message=m59]").focus();
     await page.keyboard.press("ArrowRight");
     await page.waitForURL(/at=m59-b/);
@@ -180,7 +188,7 @@ describe.skipIf(!hasChromium())("the studio's page in Chromium (needs /usr/bin/c
     expect(posts).toEqual([]);
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await expect.poll(() => posts).toEqual([["delete-messages", { id: "session-7", messageIds: ["m62"] }]]);
-    await page.goto(`${home}/memory?session=session-7&label=tasks`, { waitUntil: "networkidle" });
+    await visit(page, `${home}/memory?session=session-7&label=tasks`);
     await page.getByRole("button", { name: "Edit" }).click();
     await page.locator("textarea").fill("mine");
     await page.getByRole("button", { name: "Save" }).click();

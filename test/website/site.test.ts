@@ -45,9 +45,9 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
   async function open(path: string, width = 1200): Promise<Page> {
     const page = await context.newPage();
     await page.setViewportSize({ width, height: 900 });
-    page.on("pageerror", (error) => failures.push(`${path}: ${error.message}`));
+    page.on("pageerror", (error) => failures.push(`${page.url()}: ${error.message}`));
     page.on("response", (response) => {
-      if (response.status() >= 400) failures.push(`${path}: ${response.status()} for ${response.url()}`);
+      if (response.status() >= 400) failures.push(`${page.url()}: ${response.status()} for ${response.url()}`);
     });
     await page.goto(home + path, { waitUntil: "load" });
     return page;
@@ -66,16 +66,17 @@ describe.skipIf(!hasChromium())("the built site in Chromium (needs /usr/bin/chro
   });
 
   it("shows every page of the guide with its title, its code and its tables, at every width", async () => {
+    const page = await open("/");
     for (const { link } of GUIDE.flatMap(({ items }) => items)) {
-      const page = await open(link);
+      await page.goto(home + link, { waitUntil: "load" });
       expect([link, await page.locator("main h1").count()]).toEqual([link, 1]);
       for (const width of [1200, 768, 390]) {
         await page.setViewportSize({ width, height: 900 });
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         expect([link, width, Math.max(overflow, 0)]).toEqual([link, width, 0]);
       }
-      await page.close();
     }
+    await page.close();
     expect(failures).toEqual([]);
   }, 300_000);
 

@@ -17,18 +17,27 @@ export function* runNextMigration(
   migrations: readonly Migration[],
   recorded: number,
 ): Operation<boolean> {
-  if (recorded > migrations.length) {
-    const message = `The database has version ${recorded} of the tables; this program knows ${migrations.length}. Upgrade stemma.`;
-    throw new StemmaError("DATABASE_TOO_NEW", { version: recorded, known: migrations.length }, message);
-  }
+  assertKnown(recorded, migrations.length);
   const migration = migrations[recorded];
   if (migration === undefined) return false;
   yield* migration(sql);
+  yield* recordVersion(recorded, recorded + 1);
+  return true;
+}
+
+/** Errors: `DATABASE_TOO_NEW`. */
+export function assertKnown(version: number, known: number): void {
+  if (version <= known) return;
+  const message = `The database has version ${version} of the tables; this program knows ${known}. Upgrade stemma.`;
+  throw new StemmaError("DATABASE_TOO_NEW", { version, known }, message);
+}
+
+/** Writes that the tables, recorded as `before` (0: not at all), are of this version. */
+export function* recordVersion(before: number, version: number): Operation<void> {
   // One row, whose other columns stay: every program that opens the database reads all of the table.
   const record =
-    recorded === 0
+    before === 0
       ? "INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)"
-      : `UPDATE assistant_schema SET version = ?, applied_at = ? WHERE version = ${recorded}`;
-  yield* run(record, recorded + 1, new Date().toISOString());
-  return true;
+      : `UPDATE assistant_schema SET version = ?, applied_at = ? WHERE version = ${before}`;
+  yield* run(record, version, new Date().toISOString());
 }

@@ -1,6 +1,5 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "../engine/dialect.js";
-import type { Migration } from "../engine/migrations.js";
 import { first, type Operation, run } from "../engine/operation.js";
 import { qualify, quoteIdentifier, TABLES } from "./names.js";
 
@@ -28,18 +27,44 @@ export function statementsOf({ definitions }: PostgresMigration, version: number
 
 export const createSchema = (schema: string) => `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(schema)}`;
 
-/** What brings the tables to a version. Errors: `MIGRATION_REQUIRED`. */
-export function toMigration(migration: PostgresMigration, version: number, schema: string | null): Migration {
-  return function* (sql) {
-    if ((yield* definedVersion(schema)) < version) {
-      yield* assertMayMigrate(schema);
-      // Otherwise a client may print a notice for each thing that is there already.
-      yield* run("SET LOCAL client_min_messages = warning");
-      if (schema !== null) yield* run(createSchema(schema));
-      for (const statement of statementsOf(migration, version)) yield* run(statement);
-    }
-    yield* migration.rows?.(sql, schema) ?? [];
-  };
+/**
+ * Brings the tables to the next version, and gives the version that they have then: a later one, where nothing is left to do
+ * for it. Errors: `MIGRATION_REQUIRED`.
+ */
+export function* migrateNext(
+  sql: Dialect,
+  migrations: readonly PostgresMigration[],
+  recorded: number,
+  schema: string | null,
+): Operation<number> {
+  // From nothing, the definitions of all versions are made at once, as by the printed script.
+  const wanted = recorded === 0 ? migrations.length : recorded + 1;
+  const defined = Math.max(recorded, yield* definedVersion(schema));
+  if (defined < wanted) {
+    yield* assertMayMigrate(schema);
+    const missing = migrations
+      .slice(defined, wanted)
+      .flatMap((migration, index) => statementsOf(migration, defined + index + 1));
+    yield* run(asOneStatement(schema === null ? missing : [createSchema(schema), ...missing], schema));
+  }
+  yield* migrations[recorded]?.rows?.(sql, schema) ?? [];
+  const last = Math.min(Math.max(defined, wanted), migrations.length);
+  let version = recorded + 1;
+  while (version < last && migrations[version]?.rows === undefined) version += 1;
+  return version;
+}
+
+/** Many statements in one round trip: of a new database's some hundred, each would be one. */
+function asOneStatement(statements: readonly string[], schema: string | null): string {
+  let tag = "$definition$";
+  while (statements.some((statement) => statement.includes(tag)) || schema?.includes(tag)) tag = `$_${tag.slice(1)}`;
+  const outer = `$all_${tag.slice(1)}`;
+  const lines = [
+    // Otherwise a client may print a notice for each thing that is there already.
+    "SET LOCAL client_min_messages = warning",
+    ...statements,
+  ].map((statement) => `EXECUTE ${tag}${statement}${tag};`);
+  return `DO ${outer} BEGIN\n${lines.join("\n")}\nEND ${outer}`;
 }
 
 // The version up to which a script has run already, or 0: definitions that were recorded are not asked for.

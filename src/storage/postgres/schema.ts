@@ -1,8 +1,8 @@
 import type { Dialect } from "../engine/dialect.js";
-import { runNextMigration } from "../engine/migrations.js";
+import { assertKnown, recordVersion } from "../engine/migrations.js";
 import { first, type Operation, run } from "../engine/operation.js";
 import { type Marks, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
-import { assertMayMigrate, createSchema, type PostgresMigration, statementsOf, toMigration } from "./migration.js";
+import { assertMayMigrate, createSchema, migrateNext, type PostgresMigration, statementsOf } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";
 import type { Placement } from "./placement.js";
@@ -46,8 +46,11 @@ export function* migratePostgres(
 ): Operation<boolean> {
   const { version, isReadOnly } = yield* lockVersion(schema);
   if (isReadOnly && version < migrations.length) yield* assertMayMigrate(schema);
-  const all = migrations.map((migration, index) => toMigration(migration, index + 1, schema));
-  if (yield* runNextMigration(sql, all, version)) return false;
+  assertKnown(version, migrations.length);
+  if (version < migrations.length) {
+    yield* recordVersion(version, yield* migrateNext(sql, migrations, version, schema));
+    return false;
+  }
   if (spreads) yield* spreadTables(placement);
   placement.isSpread = (yield* first<Pick<State, "spread">>(`SELECT ${IS_SPREAD}`))?.spread === true;
   return yield* reindexSome(sql, postgresSearch(placement));

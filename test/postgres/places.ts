@@ -1,0 +1,51 @@
+import type { Store } from "../../src/storage/contract.js";
+
+/**
+ * Where the stores of cases are: a schema or a tenant for each case. One whose stores were all closed is emptied and used again,
+ * which is a hundred times faster than a new one.
+ */
+export class Places<Place> {
+  readonly #placeOf = new WeakMap<Store, Place>();
+  readonly #openStores = new Map<Place, number>();
+  readonly #free: Place[] = [];
+
+  /** `empty` gives false for a place that cannot be used again. */
+  constructor(
+    private readonly make: () => Place,
+    private readonly empty: (place: Place) => Promise<boolean>,
+  ) {}
+
+  /** One that holds nothing, and that no other case uses. */
+  async take(): Promise<Place> {
+    const place = this.#free.pop();
+    return place !== undefined && (await this.empty(place)) ? place : this.make();
+  }
+
+  /** Takes a store down as one of this place, until it is closed. */
+  hold(store: Store, place: Place): Store {
+    this.#placeOf.set(store, place);
+    this.#openStores.set(place, (this.#openStores.get(place) ?? 0) + 1);
+    const index = this.#free.indexOf(place);
+    if (index >= 0) this.#free.splice(index, 1);
+    const { close } = store;
+    let isOpen = true;
+    return Object.assign(store, {
+      close: async () => {
+        await close();
+        if (isOpen) this.#release(place);
+        isOpen = false;
+      },
+    });
+  }
+
+  /** Where a store is that was held, closed or not. */
+  of(store: Store): Place {
+    return this.#placeOf.get(store) as Place;
+  }
+
+  #release(place: Place): void {
+    const others = (this.#openStores.get(place) ?? 1) - 1;
+    this.#openStores.set(place, others);
+    if (others === 0) this.#free.push(place);
+  }
+}
