@@ -21,8 +21,8 @@ export function cellsOf(row) {
     target === undefined
       ? ""
       : target.atLeast === undefined
-        ? `≤ ${target.atMost}${unit}`
-        : `≥ ${target.atLeast}${unit}`;
+        ? `≤ ${target.atMost}${unit}`
+        : `≥ ${target.atLeast}${unit}`;
   const measured = row.values.length === 1 && unit === "" ? `${median}` : show(median, unit);
   return [verdictOf(row) ?? "", goal, measured, spreadOf(row, unit), against ? `${work}, vs ${against}` : work];
 }

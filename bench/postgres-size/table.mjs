@@ -10,9 +10,9 @@ const HEAD = [
   "Fresh",
   "After `ANALYZE`",
   "SQLite",
-  `÷ SQLite, ≤ ${AT_MOST.sqlite}`,
-  `÷ bare query, ≤ ${AT_MOST.bare}`,
-  `÷ smallest, ≤ ${AT_MOST.smallest}`,
+  `÷ SQLite, ≤ ${AT_MOST.sqlite}`,
+  `÷ bare query, ≤ ${AT_MOST.bare}`,
+  `÷ smallest, ≤ ${AT_MOST.smallest}`,
 ];
 
 /** A row for each operation and size. Ratios are of the slower one, with statistics or without; in bold is what misses its goal. */

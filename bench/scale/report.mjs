@@ -47,6 +47,6 @@ function tableOf(curves) {
     const growth = ratio === null ? "–" : ratio > AT_MOST ? `**${show(ratio, "×")}**` : show(ratio, "×");
     return line([`${store}: ${work}`, ...cells.map((point) => (point ? show(point.median, "") : "–")), growth]);
   });
-  const head = ["Milliseconds, medians", ...sizes.map(shortOf), `largest ÷ ${shortOf(BASE)}, ≤ ${AT_MOST}×`];
+  const head = ["Milliseconds, medians", ...sizes.map(shortOf), `largest ÷ ${shortOf(BASE)}, ≤ ${AT_MOST}×`];
   return [line(head), `| --- |${" --: |".repeat(sizes.length + 1)}`, ...rows].join("\n");
 }

@@ -38,6 +38,15 @@ describeServer("on Postgres", (server) => {
     return { client, session, count, close: () => client.end() };
   }
 
+  it("a new database is made in few statements, however many versions its tables have had", async () => {
+    const client = new CountingClient(await server.createDatabase());
+    await client.connect();
+    await postgres(client, { schema: "fresh" }).migrate();
+    console.log(`the tables of a new database: ${client.statements.length} statements`);
+    expect(client.statements.length).toBeLessThan(80);
+    await client.end();
+  });
+
   it("an append is one statement, whatever the length of the history and with everything configured", async () => {
     const { session, count, close } = await counting();
     await session.appendMessage(textMessage("first"));

@@ -9,10 +9,17 @@ import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { repairMedia } from "./repair-media.js";
 import { type Bone, mendParents, readBones, writeTree } from "./repair-tree.js";
 import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
-import { faultsOf, MADE_UP_ID, readBranches, readSummaries, type SessionRecord, type SummaryRow } from "./session.js";
+import {
+  faultsOf,
+  MADE_UP_ID,
+  type RegisteredSession,
+  readBranches,
+  readSummaries,
+  type SummaryRow,
+} from "./session.js";
 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
-export function* repairSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
+export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
   const rows = rowsOf(sql, session.id, session.no);
   yield* repairRecord(rows, session);
   if (found.has("content") || found.has("media")) yield* repairMedia(sql, rows);
@@ -36,7 +43,7 @@ export function* repairSession(sql: Dialect, session: SessionRecord, found: Find
   yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
 }
 
-function* repairRecord({ registered, ids, no }: SessionRows, session: SessionRecord): Operation<void> {
+function* repairRecord({ registered, ids, no }: SessionRows, session: RegisteredSession): Operation<void> {
   const set = (column: string, value: SqlValue) =>
     run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, no);
   for (const column of faultsOf(session)) {

@@ -14,7 +14,7 @@ import { type ScannedMessage, scanMessages } from "./scan.js";
 import { type BranchRow, TreeCheck } from "./tree.js";
 
 /** A row of `assistant_sessions`. */
-export interface SessionRecord {
+export interface RegisteredSession {
   readonly no: number;
   readonly id: string;
   readonly name: string;
@@ -46,7 +46,7 @@ export interface SummaryRow extends CompactionRow {
 }
 
 /** Holds everything that is kept by a session's number against the rules. */
-export function* checkSession(sql: Dialect, session: SessionRecord, found: Findings): Operation<void> {
+export function* checkSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {
   const { id } = session;
   const rows = rowsOf(sql, id, session.no);
   found.count("assistant_sessions", 1);
@@ -85,7 +85,7 @@ export function* checkSession(sql: Dialect, session: SessionRecord, found: Findi
   }
 }
 
-function* checkLength(sql: Dialect, session: SessionRecord, tree: TreeCheck, found: Findings): Operation<void> {
+function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck, found: Findings): Operation<void> {
   if (session.counted_to === null) return;
   const place = tree.passed.get(session.counted_to);
   const lengths = place === undefined ? null : yield* countTo(sql, rowsOf(sql, session.id, session.no), place);
@@ -106,7 +106,7 @@ export function readSummaries({ own, ids, no }: SessionRows): Operation<SummaryR
 }
 
 /** What is wrong with the fields of a registry row, by their columns. */
-export function faultsOf(session: SessionRecord): string[] {
+export function faultsOf(session: RegisteredSession): string[] {
   const { no: sessionNumber, leaf, stale, skills } = session;
   const isOwn = (rowId: number) => Number.isSafeInteger(rowId) && sessionOf(rowId) === sessionNumber;
   const rules: Record<string, boolean> = {
@@ -135,7 +135,7 @@ export function faultsOf(session: SessionRecord): string[] {
   return Object.keys(rules).filter((column) => !rules[column]);
 }
 
-function checkRecord(session: SessionRecord, found: Findings): void {
+function checkRecord(session: RegisteredSession, found: Findings): void {
   for (const column of faultsOf(session)) {
     found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
   }

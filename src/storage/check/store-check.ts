@@ -14,7 +14,7 @@ import { checkIndex } from "./index-check.js";
 import { checkPlaces, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./places.js";
 import { RECORDS } from "./records.js";
 import { repairSession } from "./repair-session.js";
-import { checkSession, type SessionRecord } from "./session.js";
+import { checkSession, type RegisteredSession } from "./session.js";
 import { checkUnregistered, repairUnregistered } from "./unregistered.js";
 import { USAGE } from "./usage.js";
 import { checkVectors, repairVectors } from "./vectors.js";
@@ -112,12 +112,12 @@ async function checkSessions(run: CheckRun): Promise<void> {
   }
 }
 
-type SessionName = Pick<SessionRecord, "no" | "id">;
+type SessionName = Pick<RegisteredSession, "no" | "id">;
 
 // Its number finds a session whose id is damaged; whoever has the number since is another one.
-function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<SessionRecord | undefined> {
+function* findRecord({ namesSessions }: Dialect, { no, id }: SessionName): Operation<RegisteredSession | undefined> {
   const [where, value] = namesSessions ? ["id = ?", id] : ["no = ?", no];
-  const found = yield* first<SessionRecord>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
+  const found = yield* first<RegisteredSession>(`SELECT * FROM assistant_sessions WHERE ${where}`, value);
   return String(found?.id) === String(id) ? found : undefined;
 }
 

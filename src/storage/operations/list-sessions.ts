@@ -12,12 +12,12 @@ import {
   ordersOf,
   parseCursor,
 } from "./session-order.js";
-import { type SessionRecord, sessionInfo, sessionsWhere } from "./sessions.js";
+import { type ListedSession, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
 /** With what the rows are read in the order of. */
-type Listed = SessionRecord & {
+type Listed = ListedSession & {
   readonly place?: number;
   readonly place_at?: string;
   readonly place_registered: number;

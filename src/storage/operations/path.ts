@@ -17,7 +17,8 @@ export interface Segment {
   readonly hi: number;
 }
 
-export interface CompactionRow {
+/** What a path shows of a compaction. */
+export interface SpanCompaction {
   readonly id: string;
   readonly summary: string;
   readonly from_n: number;
@@ -26,7 +27,7 @@ export interface CompactionRow {
 }
 
 /** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
-export type PathSpan = { readonly range: Segment } | { readonly compaction: CompactionRow };
+export type PathSpan = { readonly range: Segment } | { readonly compaction: SpanCompaction };
 
 // UNION, not UNION ALL: damaged rows may make a circle.
 const chainOf = (rows: SessionRows) => `
@@ -93,7 +94,7 @@ export function* visibleSpans(
 ): Operation<PathSpan[]> {
   const { no: sessionNumber } = rows;
   const segments = yield* findSegments(rows, leaf, onCorrupt);
-  const compactions = yield* all<CompactionRow & { branch: number | null }>(
+  const compactions = yield* all<SpanCompaction & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens,
        (SELECT m.branch FROM assistant_messages m WHERE ${ownOf(rows, "m")}m.n = c.to_n) AS branch
      FROM assistant_compactions c WHERE ${ownOf(rows, "c")}c.n BETWEEN ? AND ? ORDER BY c.n`,
@@ -122,7 +123,7 @@ export function* visibleSpans(
 }
 
 // Replaces what compactions cover; both lists are in the order of the path.
-function cover(segments: readonly Segment[], compactions: readonly CompactionRow[]): PathSpan[] {
+function cover(segments: readonly Segment[], compactions: readonly SpanCompaction[]): PathSpan[] {
   const spans: PathSpan[] = [];
   let next = 0;
   for (const { branch, lo, hi } of segments) {
@@ -182,7 +183,7 @@ export function selectRanges(
 }
 
 /** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one compaction. */
-export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | CompactionRow> {
+export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | SpanCompaction> {
   let portion: Segment[] = [];
   let left = rows;
   for (const span of spans) {

@@ -33,7 +33,7 @@ export const sessionsWhere = (own: string, condition: string, more: Readonly<Rec
 };
 
 /** A row of `sessionsWhere`. */
-export type SessionRecord = Omit<SessionInfo, "metadata"> & {
+export type ListedSession = Omit<SessionInfo, "metadata"> & {
   readonly no: number;
   readonly metadata: string | null;
 };
@@ -68,7 +68,7 @@ export function* createSession(sql: Dialect, session: NewSession): Operation<Ses
 
 /** See `SessionRegistry.get`. */
 export function* readSession(sql: Dialect, id: string, userId?: string): Operation<SessionInfo | null> {
-  const row = yield* first<SessionRecord>(sessionsWhere(ownOf(sql, "m"), "s.id = ?"), ...idsOf(sql, id), id);
+  const row = yield* first<ListedSession>(sessionsWhere(ownOf(sql, "m"), "s.id = ?"), ...idsOf(sql, id), id);
   return row === undefined || (userId !== undefined && row.user_id !== userId) ? null : sessionInfo(row);
 }
 
@@ -205,7 +205,7 @@ function storedForm(metadata: SessionMetadata): string | null {
 }
 
 /** A row as the registry gives it. */
-export function sessionInfo(row: SessionRecord): SessionInfo {
+export function sessionInfo(row: ListedSession): SessionInfo {
   const { no: _no, ...info } = row;
   return {
     ...info,
