@@ -45,7 +45,7 @@ export function* migrateNext(
     const missing = migrations
       .slice(defined, wanted)
       .flatMap((migration, index) => statementsOf(migration, defined + index + 1));
-    yield* run(asOneStatement(schema === null ? missing : [createSchema(schema), ...missing], schema));
+    yield* define(schema === null ? missing : [createSchema(schema), ...missing], schema);
   }
   yield* migrations[recorded]?.rows?.(sql, schema) ?? [];
   const last = Math.min(Math.max(defined, wanted), migrations.length);
@@ -54,16 +54,22 @@ export function* migrateNext(
   return version;
 }
 
-/** Many statements in one round trip: of a new database's some hundred, each would be one. */
-function asOneStatement(statements: readonly string[], schema: string | null): string {
+/** Runs definitions in one round trip: of a new database's some hundred, each would be one. */
+function* define(definitions: readonly string[], schema: string | null): Operation<void> {
+  // Otherwise a client may print a notice for each thing that is there already.
+  const statements = ["SET LOCAL client_min_messages = warning", ...definitions];
+  // Citus does not spread a schema, and its tables, that a block makes.
+  const row = yield* first<{ citus: boolean }>(
+    "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus",
+  );
+  for (const statement of row?.citus ? statements : [asBlock(statements, schema)]) yield* run(statement);
+}
+
+function asBlock(statements: readonly string[], schema: string | null): string {
   let tag = "$definition$";
   while (statements.some((statement) => statement.includes(tag)) || schema?.includes(tag)) tag = `$_${tag.slice(1)}`;
   const outer = `$all_${tag.slice(1)}`;
-  const lines = [
-    // Otherwise a client may print a notice for each thing that is there already.
-    "SET LOCAL client_min_messages = warning",
-    ...statements,
-  ].map((statement) => `EXECUTE ${tag}${statement}${tag};`);
+  const lines = statements.map((statement) => `EXECUTE ${tag}${statement}${tag};`);
   return `DO ${outer} BEGIN\n${lines.join("\n")}\nEND ${outer}`;
 }
 
