@@ -21,7 +21,7 @@ export class Places<Place> {
     return place !== undefined && (await this.empty(place)) ? place : this.make();
   }
 
-  /** Takes a store down as one of this place, until it is closed. */
+  /** Notes that a store is open in a place. Once all stores of a place are closed, another case gets it. */
   hold(store: Store, place: Place): Store {
     this.#placeOf.set(store, place);
     this.#openStores.set(place, (this.#openStores.get(place) ?? 0) + 1);

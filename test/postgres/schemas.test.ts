@@ -35,6 +35,9 @@ describeServer("schemas", (server) => {
     "assistant_messages",
     "$1",
     "select",
+    // The tags of the block that makes a new database.
+    "$definition$",
+    "$block_definition$",
     " Zoë 漢字 ",
     "x".repeat(63),
   ];

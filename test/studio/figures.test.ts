@@ -7,7 +7,7 @@ import { type RunningServer, serveNode } from "../../src/cli/http/node-server.js
 import { SessionManager } from "../../src/manager/session-manager.js";
 import { sqlite } from "../../src/sqlite.js";
 import { createStudio } from "../../src/studio/create-studio.js";
-import { hasChromium, startChromium, visit } from "../helpers/browser.js";
+import { hasChromium, startChromium } from "../helpers/browser.js";
 import { textMessage } from "../helpers/messages.js";
 import { ROOT } from "../package/manifest.js";
 import { fillShowcase } from "./showcase.js";
@@ -59,7 +59,7 @@ describe.runIf(process.env.STEMMA_RECORD && hasChromium())("the figures and pict
 
   it.each(Object.entries(PICTURES))("makes %s", async (file, { path, colorScheme }) => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 760 }, colorScheme });
-    await visit(page, home() + path);
+    await page.goto(home() + path, { waitUntil: "networkidle" });
     await page.screenshot({ path: join(IMAGES, file) });
     await page.close();
   });

@@ -54,7 +54,7 @@ export function* migrateNext(
   return version;
 }
 
-/** Runs definitions in one round trip: of a new database's some hundred, each would be one. */
+/** Runs definitions: a new database has more than a hundred of them, and they take one round trip. */
 function* define(definitions: readonly string[], schema: string | null): Operation<void> {
   // Otherwise a client may print a notice for each thing that is there already.
   const statements = ["SET LOCAL client_min_messages = warning", ...definitions];
@@ -65,12 +65,12 @@ function* define(definitions: readonly string[], schema: string | null): Operati
   for (const statement of row?.citus ? statements : [asBlock(statements, schema)]) yield* run(statement);
 }
 
+// What stands in a block, and the name of the schema that gets into it, must not hold its tags.
 function asBlock(statements: readonly string[], schema: string | null): string {
-  let tag = "$definition$";
-  while (statements.some((statement) => statement.includes(tag)) || schema?.includes(tag)) tag = `$_${tag.slice(1)}`;
-  const outer = `$all_${tag.slice(1)}`;
-  const lines = statements.map((statement) => `EXECUTE ${tag}${statement}${tag};`);
-  return `DO ${outer} BEGIN\n${lines.join("\n")}\nEND ${outer}`;
+  let word = "definition";
+  while ([...statements, schema ?? ""].some((text) => text.includes(word))) word = `_${word}`;
+  const lines = statements.map((statement) => `EXECUTE $${word}$${statement}$${word}$;`);
+  return `DO $block_${word}$ BEGIN\n${lines.join("\n")}\nEND $block_${word}$`;
 }
 
 // The version up to which a script has run already, or 0: definitions that were recorded are not asked for.
