@@ -13,7 +13,7 @@ import {
 import { verify } from "../verify.mjs";
 
 /** As many matches as a search scores at first of the rarest word; of each other one `FEWEST`. */
-export const DEPTH = 500;
+export const DEPTH = 250;
 /** As many as a search gives; both put only these in order. */
 export const BEST = 20;
 const MESSAGES_OF_A_SESSION = 2 ** 28;

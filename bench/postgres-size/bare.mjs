@@ -2,7 +2,7 @@
 import { documentTermsOf, QUERIES } from "./corpus.mjs";
 
 /** So many matches a search scores at first: `FIRST_DEPTH` in src/storage/operations/search/search.ts. */
-const CANDIDATES = 500;
+const CANDIDATES = 250;
 
 /** The median of such a statement for each query, in milliseconds. */
 export async function bareQueries(pool, timed) {

@@ -12,6 +12,9 @@ import type { VectorDialect } from "./vectors.js";
 /** The messages of a range that are most alike to a query, each above `least`; `words` are the best ones by words. */
 export type FindNearest = (range: Scope["range"], limit: number, words: readonly Ranked[]) => Operation<ByMeaning>;
 
+/** Two rankings meet further down than one is read: each is read so many times as deep. */
+const AS_DEEP = 2;
+
 /** Ranks by words and by vectors together. */
 export function rankByBoth(
   byWords: RankMessages,
@@ -19,7 +22,8 @@ export function rankByBoth(
   weights: { readonly words: number; readonly vectors: number },
   explain = false,
 ): RankMessages {
-  return function* (range, depth) {
+  return function* (range, first) {
+    const depth = first * AS_DEEP;
     const words = yield* byWords(range, depth);
     const near = yield* findNearest(range, depth, words.ranked);
     const fused = fuseRankings(words.ranked, near, weights);

@@ -12,7 +12,7 @@ export interface Numbering {
   /** The first has the number 1. */
   readonly sessions: readonly NumberedSession[];
   numberOf(rowId: number, session: string): number;
-  /** Those of rows whose session has a number, ascending. */
+  /** Those of rows whose session has a number, ascending, each once. */
   numbersOf(rows: FoundRows): number[];
 }
 
@@ -39,6 +39,7 @@ export function numberSessions(lists: readonly FoundRows[]): Numbering {
           const session = rows.sessions[index] as string;
           return find(rowId, session) === undefined ? [] : [numberOf(rowId, session)];
         })
-        .sort((a, b) => a - b),
+        .sort((a, b) => a - b)
+        .filter((number, index, all) => number !== all[index - 1]),
   };
 }

@@ -2,7 +2,7 @@ import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
 import { SPAN } from "../operations/row-id.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 
-/** How many documents are counted, and their lengths averaged: of more the newest. */
+/** How many documents are counted, and their lengths averaged, in a session or a small table: of more the newest. */
 const SAMPLED = 1_000;
 
 /** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
@@ -12,19 +12,30 @@ const FEW = 5_000;
 export const MANY = 2_000;
 
 /** From so many matches, or more, is estimated how many rows hold what very many do. */
-const ESTIMATED_FROM = 100;
+const ESTIMATED_FROM = 50;
 
-/** So many rows, which stand all over the table, tell which words surely are in more rows than `most`, by this factor. */
+/** Rows whose numbers are in one part of so many, or in parts side by side, may stand near each other. */
+const PART = 4 * NEAR;
+
+/**
+ * So many rows, which stand all over the table, tell how many there are, and which words surely are in more of them than
+ * `most`, by this factor. Each is the second one of its page: the first is longer than most, since it had no room on the page before.
+ */
 const PROBED = 128;
 const SURELY = 1.5;
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 
+/** What a row takes. A table that was just filled has no statistics. Long terms stand outside their rows. */
+const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
+
 const BLOCK = "current_setting('block_size')::BIGINT";
 
 /**
  * `assistant_matches` gives as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
- * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a sequence is, is measured in these rows: others have no part in it.
+ * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a
+ * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
+ * any match.
  *
  * Where `most` rows or more hold a sequence, those that the index gives first are not the newest. Then the newest rows are
  * looked at one after the other, until enough of them hold it; how often they do tells how many hold it in all. A word that
@@ -50,6 +61,8 @@ DECLARE
   total FLOAT8;
   mean FLOAT8;
   width FLOAT8;
+  probed BIGINT := 0;
+  holding BIGINT[];
   highest BIGINT;
   bytes BIGINT;
   is_few BOOLEAN;
@@ -74,36 +87,47 @@ DECLARE
   all_found BIGINT[] := '{}';
   all_found_in TEXT[] := '{}';
   all_found_at TID[] := '{}';
-  shown_at TID[] := '{}';
-  all_shown BIGINT[] := '{}';
-  all_shown_in TEXT[] := '{}';
+  chosen INTEGER[] := '{}';
+  chosen_at TID[] := '{}';
+  forked TEXT[];
   shown JSON[] := array_fill(NULL::JSON, ARRAY[amount]);
   beside INTEGER[] := '{}';
   nearby INTEGER[] := '{}';
   others JSON[] := shown;
   answer RECORD;
 BEGIN
-  SELECT count(*), avg(d.length), avg(44 + least(d.width, 2000)), max(d.n) INTO total, mean, width, highest FROM (
-    SELECT d.n, d.length, pg_column_size(d.terms) AS width FROM assistant_fts d
-    WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
-  IF total = 0 THEN RETURN NULL; END IF;
-  IF total = ${SAMPLED} THEN
-    -- A table that was just filled has no statistics. Long terms stand outside their rows.
-    bytes := pg_relation_size('assistant_fts'::regclass);
-    total := greatest(total, floor(0.5 + ${own === "" ? "" : "least(highest - lo, "}bytes / width${own === "" ? "" : ")"}));
+  bytes := pg_relation_size('assistant_fts'::regclass);
+  IF p_lo IS NULL AND bytes >= ${PROBED} * ${BLOCK} THEN
+    found_at := ARRAY(SELECT format('(%s,2)', bytes / ${BLOCK} * k / ${PROBED})::TID FROM generate_series(0, ${PROBED - 1}) AS k);
+    WITH probe AS MATERIALIZED (
+      SELECT d.terms, d.length, ${WIDTH} AS width FROM assistant_fts d WHERE d.ctid = ANY (found_at)),
+    sought AS MATERIALIZED (
+      SELECT s.i, s.terms::TEXT[] AS terms FROM unnest(sequences) WITH ORDINALITY AS s (terms, i))
+    SELECT p.rows, p.length, p.width, holding.counts INTO probed, mean, width, holding
+      FROM (SELECT count(*) AS rows, avg(p.length) AS length, avg(p.width) AS width FROM probe p) AS p, (
+        SELECT array_agg((SELECT count(*) FROM probe p WHERE s.terms[1] = ANY (p.terms)) ORDER BY s.i) AS counts
+        FROM sought s) AS holding;
+  END IF;
+  IF probed * 2 >= ${PROBED} THEN
+    total := floor(0.5 + bytes / width);
+  ELSE
+    holding := NULL;
+    SELECT count(*), avg(d.length), avg(d.width), max(d.n) INTO total, mean, width, highest FROM (
+      SELECT d.n, d.length, ${WIDTH} AS width FROM assistant_fts d
+      WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
+    IF total = 0 THEN RETURN NULL; END IF;
+    IF total = ${SAMPLED} THEN
+      total := greatest(total, floor(0.5 + ${own === "" ? "" : "least(highest - lo, "}bytes / width${own === "" ? "" : ")"}));
+    END IF;
   END IF;
   is_few := p_lo IS NOT NULL AND total <= ${FEW};
   most := greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / amount * total)));
   newest := ceil(2 * p_limit * total / most);
-  IF p_lo IS NULL AND total > ${SURELY} * most THEN
-    found_at := ARRAY(SELECT format('(%s,1)', bytes / ${BLOCK} * k / ${PROBED})::TID FROM generate_series(0, ${PROBED - 1}) AS k);
-    WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (found_at)),
-    wanted AS MATERIALIZED (
-      SELECT s.i, s.terms::TEXT[] AS terms FROM unnest(sequences) WITH ORDINALITY AS s (terms, i))
-    SELECT array_agg(cardinality(w.terms) = 1 AND p.holding * bytes > ${SURELY} * most * p.width ORDER BY w.i) INTO is_surely
-      FROM wanted w CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE w.terms[1] = ANY (p.terms)) AS holding, sum(44 + least(pg_column_size(p.terms), 2000)) AS width
-        FROM probe p) AS p;
+  IF holding IS NOT NULL AND total > ${SURELY} * most THEN
+    FOR i IN 1 .. amount LOOP
+      wanted := sequences[i];
+      is_surely[i] := cardinality(wanted) = 1 AND holding[i] * total > ${SURELY} * most * probed;
+    END LOOP;
   END IF;
 
   WHILE FALSE = ANY (is_known) LOOP
@@ -176,22 +200,15 @@ BEGIN
     places := greatest(p_limit - rarer, CASE WHEN rank <= ${RAREST} THEN ${FEWEST} ELSE 0 END);
     rarer := rarer + documents[i];
     CONTINUE WHEN places = 0;
-    wanted := sequences[i];
-    word := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
-    found_at := all_found_at[starts[i] : ends[i]];
-    IF cardinality(found_at) > places THEN
-      found_at := ARRAY(SELECT d.at FROM unnest(all_found[starts[i] : ends[i]], found_at) AS d (n, at) ORDER BY d.n DESC LIMIT places);
+    scored[i] := least(places, ends[i] - starts[i] + 1);
+    chosen := chosen || array_fill(i, ARRAY[scored[i]::INTEGER]);
+    IF scored[i] = ends[i] - starts[i] + 1 THEN
+      chosen_at := chosen_at || all_found_at[starts[i] : ends[i]];
+    ELSE
+      chosen_at := chosen_at || ARRAY(
+        SELECT d.at FROM unnest(all_found[starts[i] : ends[i]], all_found_at[starts[i] : ends[i]]) AS d (n, at)
+        ORDER BY d.n DESC LIMIT places);
     END IF;
-    scored[i] := cardinality(found_at);
-    SELECT array_agg(d.n) AS numbers, array_agg(d.length) AS lengths, array_agg(d.times) AS times,
-      array_agg(d.session_id) AS sessions INTO answer FROM (
-      SELECT d.n, d.session_id, d.length, CASE WHEN word IS NULL THEN ${TIMES_OF_PHRASE} ELSE cardinality(array_positions(d.terms, word)) END AS times
-      FROM (SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at) OFFSET 0) AS d
-      ORDER BY d.n) AS d;
-    shown_at := shown_at || found_at;
-    all_shown := all_shown || answer.numbers;
-    all_shown_in := all_shown_in || answer.sessions;
-    shown[i] := json_build_array(answer.numbers, answer.sessions, answer.lengths, answer.times);
   END LOOP;
 
   IF (SELECT count(*) FROM unnest(scored) AS s (scored) WHERE s.scored > 0) > 1 THEN
@@ -201,30 +218,42 @@ BEGIN
       ELSE nearby := nearby || i;
       END IF;
     END LOOP;
-    FOR answer IN
-      WITH near AS MATERIALIZED (
-        SELECT DISTINCT s.n + k AS n, s.session_id FROM unnest(all_shown, all_shown_in) AS s (n, session_id),
-          generate_series(-${NEAR}, ${NEAR}) AS k)
-      SELECT b.i, array_agg(f.n) AS numbers, array_agg(f.session_id) AS sessions FROM unnest(nearby) AS b (i)
-        CROSS JOIN LATERAL unnest(all_found[starts[b.i] : ends[b.i]], all_found_in[starts[b.i] : ends[b.i]]) AS f (n, session_id)
-        JOIN near ON near.n = f.n AND near.session_id = f.session_id GROUP BY b.i
-    LOOP
-      others[answer.i] := json_build_array(answer.numbers, answer.sessions);
-    END LOOP;
-    FOR answer IN
-      WITH own AS MATERIALIZED (SELECT d.n, d.session_id, d.terms FROM assistant_fts d WHERE ${own}d.ctid = ANY (shown_at))
-      SELECT b.i, o.numbers, o.sessions FROM unnest(beside) AS b (i) CROSS JOIN LATERAL (
-        SELECT sequences[b.i]::TEXT[] AS wanted OFFSET 0) AS w CROSS JOIN LATERAL (
-        SELECT array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions FROM own d
-        WHERE CASE cardinality(w.wanted) WHEN 1 THEN w.wanted[1] = ANY (d.terms)
-          ELSE d.terms @> w.wanted AND ${timesOfPhrase("w.wanted")} > 0 END) AS o
-    LOOP
-      others[answer.i] := json_build_array(answer.numbers, answer.sessions);
-    END LOOP;
   END IF;
-  RETURN json_build_object('total', total, 'mean', mean, 'documents', documents, 'scored', shown, 'others', others, 'forked', ARRAY(
-    SELECT s.session_id FROM (SELECT DISTINCT s.session_id FROM unnest(all_shown_in) AS s (session_id)) AS s
-    WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.session_id = s.session_id) IS NOT NULL));
+  FOR answer IN
+    WITH sought AS MATERIALIZED (
+      SELECT s.i, s.wanted, CASE cardinality(s.wanted) WHEN 1 THEN s.wanted[1] END AS word FROM (
+        SELECT s.i, s.terms::TEXT[] AS wanted FROM unnest(sequences) WITH ORDINALITY AS s (terms, i) OFFSET 0) AS s),
+    own AS MATERIALIZED (
+      SELECT c.i, d.n, d.session_id, d.length, d.terms FROM unnest(chosen, chosen_at) AS c (i, at) CROSS JOIN LATERAL (
+        SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE ${own}d.ctid = c.at OFFSET 0) AS d),
+    parts AS MATERIALIZED (
+      SELECT DISTINCT o.session_id, (o.n + k) / ${PART} AS part FROM own o, unnest(ARRAY[-${NEAR}, ${NEAR}]) AS k WHERE nearby <> '{}')
+    SELECT 'shown' AS what, d.i, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.length) AS lengths,
+        array_agg(d.times) AS times FROM (
+      SELECT d.i, d.n, d.session_id, d.length,
+        CASE WHEN w.word IS NULL THEN ${timesOfPhrase("w.wanted")} ELSE cardinality(array_positions(d.terms, w.word)) END AS times
+      FROM own d JOIN sought w ON w.i = d.i) AS d GROUP BY d.i
+    UNION ALL
+    SELECT 'others', d.i, array_agg(d.n), array_agg(d.session_id), NULL, NULL FROM (
+      SELECT b.i, d.n, d.session_id FROM unnest(beside) AS b (i) JOIN sought w ON w.i = b.i CROSS JOIN own d
+        WHERE CASE WHEN w.word IS NOT NULL THEN w.word = ANY (d.terms)
+          ELSE d.terms @> w.wanted AND ${timesOfPhrase("w.wanted")} > 0 END
+      UNION ALL
+      SELECT b.i, f.n, f.session_id FROM unnest(nearby) AS b (i)
+        CROSS JOIN LATERAL unnest(all_found[starts[b.i] : ends[b.i]], all_found_in[starts[b.i] : ends[b.i]]) AS f (n, session_id)
+        JOIN parts p ON p.part = f.n / ${PART} AND p.session_id = f.session_id) AS d GROUP BY d.i
+    UNION ALL
+    SELECT 'forked', 0, NULL, array_agg(s.session_id), NULL, NULL FROM (SELECT DISTINCT o.session_id FROM own o) AS s
+      WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.session_id = s.session_id) IS NOT NULL
+  LOOP
+    CASE answer.what
+      WHEN 'shown' THEN shown[answer.i] := json_build_array(answer.numbers, answer.sessions, answer.lengths, answer.times);
+      WHEN 'others' THEN others[answer.i] := json_build_array(answer.numbers, answer.sessions);
+      ELSE forked := answer.sessions;
+    END CASE;
+  END LOOP;
+  RETURN json_build_object('total', total, 'mean', mean, 'documents', documents, 'scored', shown, 'others', others,
+    'forked', coalesce(forked, '{}'));
 END $$`;
 
 export const MATCHES = matches("assistant_matches", "", "");

@@ -10,7 +10,7 @@ import { readHits } from "./search-hits.js";
 import { acceptRows, findRows, narrows, openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
-const FIRST_DEPTH = 500;
+const FIRST_DEPTH = 250;
 const DEEPER = 5;
 
 /** The engine's search. Errors: `SEARCH_UNAVAILABLE`. */

@@ -17,6 +17,7 @@ import { findMatches } from "./015-matches.js";
 import { shareNumbers } from "./016-shared-numbers.js";
 import { insertPlainly } from "./017-plain-inserts.js";
 import { findByTheRightIndex } from "./018-by-the-right-index.js";
+import { searchLess } from "./019-search-less.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -38,4 +39,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   shareNumbers,
   insertPlainly,
   findByTheRightIndex,
+  searchLess,
 ];
