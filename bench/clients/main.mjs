@@ -4,13 +4,13 @@
 // function of the database that only inserts, into the documented table; its call is a prepared statement, so stemma runs with
 // prepared statements too, and without. Clients are connections of one process. With --fsync the server waits for the disk.
 import { parseArgs } from "node:util";
-import pg from "pg";
 import { postgres } from "../../dist/postgres.js";
 import { SessionManager } from "../../dist/session.js";
 import { show } from "../cells.mjs";
 import { startServer } from "../postgres-server.mjs";
-import { appendAtOnce, median, messageOf } from "./at-once.mjs";
+import { median } from "./at-once.mjs";
 import { startBare } from "./bare.mjs";
+import { appendInTurns } from "./in-turns.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -44,38 +44,7 @@ try {
 }
 
 async function measure(clients, sessions) {
-  const schema = `clients_${clients}_${sessions}`;
-  const pools = [];
-  const sides = {};
-  try {
-    for (const [index, [side, start]] of Object.entries(SIDES).entries()) {
-      const options = `-c search_path=${schema}_${index}`;
-      // Connections stay while others have their turn.
-      const pool = new pg.Pool({ connectionString: server.url, max: clients, options, idleTimeoutMillis: 0 });
-      // Where `end()` resolves before the server knows of it, stopping the server is an error to a connection.
-      pool.on("error", () => {});
-      pools.push(pool);
-      await pool.query(`CREATE SCHEMA ${schema}_${index}`);
-      sides[side] = await start(pool);
-    }
-    await compare(clients, sessions, sides);
-  } finally {
-    for (const pool of pools) await pool.end();
-  }
-}
-
-async function compare(clients, sessions, sides) {
-  for (const append of Object.values(sides)) {
-    for (let index = 0; index < sessions; index += 1) await append(`s${index}`, messageOf("first"));
-  }
-  const runs = Object.fromEntries(Object.keys(sides).map((side) => [side, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    const order = Object.entries(sides);
-    const turned = [...order.slice(round % order.length), ...order.slice(0, round % order.length)];
-    for (const [side, append] of turned) {
-      runs[side].push(await appendAtOnce(append, { clients, sessions, seconds, name: `${side}-${round}` }));
-    }
-  }
+  const runs = await appendInTurns({ url: server.url, sides: SIDES, clients, sessions, seconds, rounds });
   const bareRate = median(runs[BARE].map(({ rate }) => rate));
   for (const [side, found] of Object.entries(runs)) {
     const of = (key) => median(found.map((run) => run[key]));

@@ -1,5 +1,6 @@
 import { measureAppend, measureBatch } from "./append.mjs";
 import { measureBundle } from "./bundle.mjs";
+import { measureClients } from "./clients.mjs";
 import { measureDurableObject } from "./durable-object.mjs";
 import { measureHistory, measureRecent } from "./history.mjs";
 import { measurePeers } from "./peers.mjs";
@@ -23,6 +24,7 @@ export const FAMILIES = {
   size: measureSize,
   peers: measurePeers,
   postgres: measurePostgres,
+  clients: measureClients,
   "durable-object": measureDurableObject,
   bundle: measureBundle,
 };
