@@ -99,6 +99,23 @@ describeServer("on Postgres, with 20,000 messages", (server) => {
     await close();
   });
 
+  it("a search knows about how many messages there are, also where half of them were deleted since", async () => {
+    const { url, close } = await filled();
+    const estimate = async () => {
+      const call = `SELECT assistant_matches(NULL, NULL, '{"{quokka}"}', 250)::json->>'total' AS total`;
+      return Number((await server.query(url, call))[0]?.total) / (SESSIONS * MESSAGES);
+    };
+    expect(Math.abs((await estimate()) - 1)).toBeLessThan(0.15);
+    await server.query(url, "DELETE FROM assistant_fts WHERE n % 20 < 10");
+    const [left] = await server.query(url, "SELECT count(*)::int AS left FROM assistant_fts");
+    const share = Number(left?.left) / (SESSIONS * MESSAGES);
+    expect(Math.abs((await estimate()) - share)).toBeLessThan(0.15);
+    // So few are left that it looks at the newest instead.
+    await server.query(url, `DELETE FROM assistant_fts WHERE n < ${990 * SPAN}`);
+    expect((await SessionManager.create(postgres(url)).search("weather", { limit: 20 })).length).toBeGreaterThan(15);
+    await close();
+  });
+
   it("a search finds what very many old messages hold, and no new one", async () => {
     const { url, close } = await filled();
     await server.query(

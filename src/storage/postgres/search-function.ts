@@ -108,8 +108,9 @@ BEGIN
         SELECT array_agg((SELECT count(*) FROM probe p WHERE s.terms[1] = ANY (p.terms)) ORDER BY s.i) AS counts
         FROM sought s) AS holding;
   END IF;
-  IF probed * 2 >= ${PROBED} THEN
-    total := floor(0.5 + bytes / width);
+  IF probed * 4 >= ${PROBED} THEN
+    -- Some of them may be deleted, or of another tenant.
+    total := floor(0.5 + bytes / width * probed / ${PROBED});
   ELSE
     holding := NULL;
     SELECT count(*), avg(d.length), avg(d.width), max(d.n) INTO total, mean, width, highest FROM (
