@@ -48,6 +48,7 @@ const matches = (
   name: string,
   session: string,
   own: string,
+  rows: string,
 ) => `CREATE OR REPLACE FUNCTION ${name}(${session}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_limit BIGINT)
 RETURNS TEXT LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
@@ -118,7 +119,7 @@ BEGIN
       WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
     IF total = 0 THEN RETURN NULL; END IF;
     IF total = ${SAMPLED} THEN
-      total := greatest(total, floor(0.5 + ${own === "" ? "" : "least(highest - lo, "}bytes / width${own === "" ? "" : ")"}));
+      total := greatest(total, floor(0.5 + ${rows}));
     END IF;
   END IF;
   is_few := p_lo IS NOT NULL AND total <= ${FEW};
@@ -257,8 +258,14 @@ BEGIN
     'forked', coalesce(forked, '{}'));
 END $$`;
 
-export const MATCHES = matches("assistant_matches", "", "");
-export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", "d.session_id = p_session AND ");
+const OWN = "d.session_id = p_session AND ";
+
+// Rows of a session have numbers that follow each other.
+const OF_SESSION = `least(bytes / width, highest - (
+        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN lo AND hi ORDER BY d.n LIMIT 1))`;
+
+export const MATCHES = matches("assistant_matches", "", "", "bytes / width");
+export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", OWN, OF_SESSION);
 
 /** `assistant_hits` gives the rows of messages by their sessions and numbers: see `FoundRow`. */
 export const HITS = `CREATE OR REPLACE FUNCTION assistant_hits(p_sessions TEXT, p_numbers TEXT)

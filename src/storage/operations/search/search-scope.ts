@@ -29,8 +29,8 @@ export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scop
   const { sessionIds } = request;
   const isLeftOut = sessionIds?.includes(sessionId) === false;
   if (leafId === undefined) {
-    const rows = isLeftOut ? null : yield* findSessionRows(sql, sessionId);
-    return rows === null ? null : { range: rangeOf(rows), sessions: null, path: null };
+    const range = isLeftOut ? null : yield* rangeIn(sql, sessionId);
+    return range === null ? null : { range, sessions: null, path: null };
   }
   const found = yield* findLeaf(sql, sessionId, leafId ?? undefined);
   if (found === null || isLeftOut) return null;
@@ -62,6 +62,13 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
 }
 
 type NumberedTuple = [no: number, id: string];
+
+// Rows that name their session are found by it.
+function* rangeIn(sql: Dialect, sessionId: string): Operation<RowRange> {
+  if (sql.namesSessions) return { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId };
+  const rows = yield* findSessionRows(sql, sessionId);
+  return rows === null ? null : rangeOf(rows);
+}
 
 const rangeOf = ({ id, no }: SessionRows): RowRange => ({ lo: floorOf(no), hi: ceilingOf(no), sessionId: id });
 
