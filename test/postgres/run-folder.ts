@@ -1,8 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { makeFastFolder } from "../helpers/fast-folder.js";
 
 const VARIABLE = "STEMMA_TEST_RUN";
+
+/** What the files of all tests take at once, and some more. */
+const ROOM = 2 ** 33;
 
 /** What is written down in the folder of a server that serves the whole run. */
 export interface SharedServer {
@@ -18,10 +21,14 @@ export function runFolder(): string {
   return folder;
 }
 
-/** Global setup of vitest: makes the folder, and afterwards stops what was started in it. */
+/** Global setup of vitest: makes the folder, in which all temporary files of the run are, and afterwards stops what was started in it. */
 export default function setup(): () => Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "stemma-run-"));
+  const folder = makeFastFolder(ROOM);
   process.env[VARIABLE] = folder;
+  process.env.TMPDIR = join(folder, "tmp");
+  mkdirSync(process.env.TMPDIR);
+  // Servers that do not run as root reach their own folders in it.
+  for (const each of [folder, process.env.TMPDIR]) chmodSync(each, 0o711);
   return async () => {
     const servers = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
       file.endsWith("server.json"),
