@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeFastFolder } from "../helpers/fast-folder.js";
 
@@ -30,12 +30,10 @@ export default function setup(): () => Promise<void> {
   // Servers that do not run as root reach their own folders in it.
   for (const each of [folder, process.env.TMPDIR]) chmodSync(each, 0o711);
   return async () => {
-    const servers = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
-      file.endsWith("server.json"),
-    );
-    await Promise.all(
-      servers.map((file) => stop(JSON.parse(readFileSync(join(folder, file), "utf8")) as SharedServer)),
-    );
+    const records = readdirSync(folder)
+      .map((name) => join(folder, name, "server.json"))
+      .filter((file) => existsSync(file));
+    await Promise.all(records.map((file) => stop(JSON.parse(readFileSync(file, "utf8")) as SharedServer)));
     rmSync(folder, { recursive: true, force: true });
   };
 }
