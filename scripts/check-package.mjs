@@ -85,10 +85,9 @@ try {
   const others = ["agent", "ai-sdk", "react", "openai-agents", "langchain", "langgraph", "mcp"];
   const own = specifiers.filter((specifier) => !others.includes(specifier.slice("stemma/".length)));
   // TypeScript lets CommonJS require a module only where it knows that Node can: nodenext.
-  for (const [module, moduleResolution, name] of [
+  for (const [module, moduleResolution, ...names] of [
     ["node16", "node16", "sample.mts"],
-    ["nodenext", "nodenext", "sample.mts"],
-    ["nodenext", "nodenext", "sample.cts"],
+    ["nodenext", "nodenext", "sample.mts", "sample.cts"],
     ["esnext", "bundler", "sample.mts"],
   ]) {
     for (const [entries, skipLibCheck] of [
@@ -104,11 +103,11 @@ try {
         types: [],
         target: "es2022",
       };
-      file(name, sample(entries));
-      file("tsconfig.json", JSON.stringify({ compilerOptions, files: [name] }));
+      for (const name of names) file(name, sample(entries));
+      file("tsconfig.json", JSON.stringify({ compilerOptions, files: names }));
       run(tsc, ["--project", "tsconfig.json"], { cwd: folder });
     }
-    console.log(`Types of ${name} under ${moduleResolution}: as they should be`);
+    console.log(`Types of ${names.join(" and ")} under ${moduleResolution}: as they should be`);
   }
 
   const stemma = (args, input) => run("npx", ["--no", "--", "stemma", ...args], { cwd: folder, input });
