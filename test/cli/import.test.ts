@@ -198,7 +198,7 @@ describe("stemma import", () => {
     expect(out).toBe(
       "two.json: 2 sessions, 2 of 2 messages added\nlarge.json: 300 sessions, 1,500 of 1,500 messages added\n",
     );
-    expect(stripVTControlCharacters(err)).toMatch(/\r█*░* +\d+ % large\.json: \d+ sessions?, \d+ messages/);
+    expect(stripVTControlCharacters(err)).toMatch(/\r█*░* +\d+ % large\.json: \d+ sessions?, [\d,]+ messages/);
     expect(err.endsWith("\r\u001b[K")).toBe(true);
     expect((await stemma.run("import", large)).err).toBe("");
   });
