@@ -1,67 +1,52 @@
-// One program: the chat as a process, which each test starts and talks to.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+// One chat in the process of its test, on streams that take the place of the process's.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { registerChat } from "../../src/cli/chat/command.js";
+import { processIo } from "../../src/cli/io.js";
+import { runCli } from "../../src/cli/run.js";
 import { AgentContextProvider, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
-import { bundle } from "./bundle.js";
+import { replaceStreams } from "../helpers/replaced-streams.js";
 import { openaiServer } from "./model-servers.js";
 
-let program: string;
+const OUTSIDE = process.cwd();
+
 let folder: string;
 let db: string;
-const children: ChildProcess[] = [];
 
-beforeAll(async () => {
-  program = join(await bundle("chat", ["test/runner/chat-main.ts"]), "chat-main.mjs");
-});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "stemma-chat-"));
   db = join(folder, "chat.db");
+  // Skills are looked for there.
+  process.chdir(folder);
+  for (const name of ["STEMMA_MODEL", "STEMMA_BASE_URL", "STEMMA_SKILLS", "OPENAI_API_KEY"]) vi.stubEnv(name, "");
+  vi.stubEnv("STEMMA_USER", "ada");
 });
 afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
+  process.chdir(OUTSIDE);
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(...options: string[]) {
-  const env = {
-    ...process.env,
-    STEMMA_MODEL: "",
-    STEMMA_BASE_URL: "",
-    STEMMA_SKILLS: "",
-    OPENAI_API_KEY: "",
-    STEMMA_USER: "ada",
-  };
-  const child = spawn(process.execPath, [program, "chat", "--db", db, ...options], { cwd: folder, env });
-  children.push(child);
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
-  return {
-    child,
-    ended,
-    output: () => output,
-    /** Waits until this was printed. */
-    async shows(text: string): Promise<void> {
-      for (let attempt = 0; attempt < 400 && !output.includes(text); attempt += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
-      expect(output).toContain(text);
-    },
-  };
+/** Runs a command line on this input. */
+async function stemma(argv: readonly string[], input = ""): Promise<{ output: string; code: number }> {
+  const streams = replaceStreams();
+  try {
+    streams.type(input);
+    streams.end();
+    const code = await runCli(["--db", db, ...argv], processIo(), { version: "1.2.3", before: [registerChat] });
+    return { output: streams.output(), code: code || Number(process.exitCode ?? 0) };
+  } finally {
+    process.exitCode = undefined;
+    streams.restore();
+  }
 }
 
 /** Runs a chat on these lines. */
-async function chat(lines: string[], ...options: string[]): Promise<{ output: string; code: number | null }> {
-  const run = start(...options);
-  run.child.stdin.end(`${lines.join("\n")}\n`);
-  const code = await run.ended;
-  return { output: run.output(), code };
+function chat(lines: readonly string[], ...options: string[]): Promise<{ output: string; code: number }> {
+  return stemma(["chat", ...options], `${lines.join("\n")}\n`);
 }
 
 describe("without a model", () => {
@@ -299,35 +284,16 @@ describe("with a model", () => {
     expect(await asked(server.url)).toContain(`${origin} does not know the model "nosuch" (try pulling it first).`);
     expect(await asked(server.url)).toContain(`${origin} refused the key (Incorrect API key provided).`);
     await server.close();
-    const unknown = start("--model", "nosuch");
-    unknown.child.stdin.end();
-    expect(await unknown.ended).toBe(1);
-    expect(unknown.output()).toContain("write provider/model (anthropic/nosuch)");
-    expect(unknown.output()).toContain("--base-url");
+    const unknown = await chat([], "--model", "nosuch");
+    expect(unknown.code).toBe(1);
+    expect(unknown.output).toContain("write provider/model (anthropic/nosuch)");
+    expect(unknown.output).toContain("--base-url");
   });
 
   it("says what to set for a model that needs a key", async () => {
-    const run = start("--model", "openai/gpt-5");
-    run.child.stdin.end();
-    expect(await run.ended).not.toBe(0);
-    expect(run.output()).toContain("OPENAI_API_KEY");
-  });
-
-  it("ends a turn at Ctrl-C with a valid history, and the chat at the second", async () => {
-    const hanging = await hangingServer();
-    const run = start("--model", "m", "--base-url", hanging.url);
-    run.child.stdin.write("Tell me a story\n");
-    await run.shows("Once upon");
-    run.child.kill("SIGINT");
-    await run.shows("(aborted; what was finished is kept)");
-    run.child.kill("SIGINT");
-    expect(await run.ended).toBe(130);
-    hanging.close();
-    const server = await openaiServer({ say: "The end." });
-    const { output } = await chat(["Go on"], "--model", "m", "--base-url", server.url);
-    expect(output).toContain("The last turn was interrupted");
-    expect(messagesOf(server.requests[0]).map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
-    await server.close();
+    const { output, code } = await chat([], "--model", "openai/gpt-5");
+    expect(code).not.toBe(0);
+    expect(output).toContain("OPENAI_API_KEY");
   });
 
   it("goes on with an imported session whose last call has no answer", async () => {
@@ -338,7 +304,7 @@ describe("with a model", () => {
       { role: "assistant", content: null, tool_calls: [call] },
     ];
     writeFileSync(file, JSON.stringify({ messages }));
-    execFileSync(process.execPath, [program, "import", file, "--db", db, "--session", "imported"]);
+    await stemma(["import", file, "--session", "imported"]);
     const server = await openaiServer({ say: "Never mind, then." });
     const options = ["--session", "imported", "--model", "m", "--base-url", server.url];
     const { output, code } = await chat(["And now?"], ...options);
@@ -357,21 +323,6 @@ describe("with a model", () => {
     expect(history[1]).toMatchObject({ parts: [{ state: "output-error" }], metadata: { interrupted: "killed" } });
     await store.close();
   });
-
-  it("goes on after kill -9 in the middle of an answer", async () => {
-    const hanging = await hangingServer();
-    const run = start("--model", "m", "--base-url", hanging.url);
-    run.child.stdin.write("Tell me a story\n");
-    await run.shows("Once upon");
-    run.child.kill("SIGKILL");
-    await run.ended;
-    hanging.close();
-    const server = await openaiServer({ say: "The end." });
-    const { output } = await chat(["/retry"], "--model", "m", "--base-url", server.url);
-    expect(output).toContain("The last turn was interrupted");
-    expect(output).toContain("The end.");
-    await server.close();
-  });
 });
 
 type Request = Record<string, unknown> | undefined;
@@ -383,29 +334,4 @@ function messagesOf(request: Request): { role: string }[] {
 function toolsOf(request: Request): string[] {
   const { tools } = (request ?? { tools: [] }) as { tools: { function: { name: string } }[] };
   return tools.map((tool) => tool.function.name);
-}
-
-/** A server that begins an answer and never ends it. */
-async function hangingServer(): Promise<{ url: string; close(): void }> {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    const delta = { role: "assistant", content: "Once upon a time" };
-    const chunk = {
-      id: "c",
-      object: "chat.completion.chunk",
-      created: 1,
-      model: "m",
-      choices: [{ index: 0, delta, finish_reason: null }],
-    };
-    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
 }

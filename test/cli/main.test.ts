@@ -1,0 +1,17 @@
+import { expect, it, vi } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { replaceStreams } from "../helpers/replaced-streams.js";
+
+// The module runs the command line of its process, once.
+it("runs the command line of the process", async () => {
+  const streams = replaceStreams();
+  const argv = process.argv;
+  try {
+    process.argv = ["node", "stemma", "--version"];
+    await import("../../src/cli/main.js");
+    await vi.waitFor(() => expect(streams.output()).toBe(`${manifest.version}\n`));
+  } finally {
+    process.argv = argv;
+    streams.restore();
+  }
+});
