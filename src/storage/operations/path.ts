@@ -29,13 +29,13 @@ export interface SpanCompaction {
 /** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
 export type PathSpan = { readonly range: Segment } | { readonly compaction: SpanCompaction };
 
-// UNION, not UNION ALL: damaged rows may make a circle.
+// Each branch begins before those that come from it; damaged rows that say otherwise may make a circle.
 const chainOf = (rows: SessionRows) => `
   WITH RECURSIVE chain (branch, lo, parent_branch, parent_n) AS (
     SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?
-    UNION
+    UNION ALL
     SELECT b.branch, b.lo, b.parent_branch, b.parent_n
-    FROM chain c JOIN assistant_branches b ON ${ownOf(rows, "b")}b.no = ? AND b.branch = c.parent_branch
+    FROM chain c JOIN assistant_branches b ON ${ownOf(rows, "b")}b.no = ? AND b.branch = c.parent_branch AND b.lo < c.lo
   )
   SELECT branch, lo, parent_branch, parent_n FROM chain`;
 
