@@ -1,3 +1,5 @@
+import { perObject } from "../once.js";
+
 /** A compaction under way. */
 export interface CompactionRun<T> {
   readonly sessionId: string;
@@ -9,7 +11,7 @@ export interface CompactionRun<T> {
 }
 
 // By what several session objects have in common: the store, or the provider.
-const underWay = new WeakMap<object, Set<CompactionRun<unknown>>>();
+const underWay = perObject((_owner: object) => new Set<CompactionRun<unknown>>());
 
 /** The compactions of one session that are under way in this process, whichever object began them. */
 export class CompactionRuns<T> {
@@ -17,9 +19,7 @@ export class CompactionRuns<T> {
   readonly #sessionId: string;
 
   constructor(owner: object, sessionId: string) {
-    const all = underWay.get(owner) ?? new Set();
-    underWay.set(owner, all);
-    this.#all = all as Set<CompactionRun<T>>;
+    this.#all = underWay(owner) as Set<CompactionRun<T>>;
     this.#sessionId = sessionId;
   }
 

@@ -1,4 +1,5 @@
 import { plainCopy } from "../model/plain-copy.js";
+import { once } from "../once.js";
 
 /** Runs a call on what it is for, once that is there, with what was given as it was at the call. */
 export type HandOver<Target> = <Given, T>(
@@ -9,10 +10,15 @@ export type HandOver<Target> = <Given, T>(
 /** Code that is loaded with the first call that needs it. Calls reach it in the order in which they are made. */
 export class LoadedLater<Code> {
   #code: Code | null = null;
-  #loading: Promise<Code> | null = null;
   #waiting = 0;
+  readonly #load: () => Promise<Code>;
 
-  constructor(private readonly load: () => Promise<Code>) {}
+  constructor(load: () => Promise<Code>) {
+    this.#load = once(async () => {
+      this.#code = await load();
+      return this.#code;
+    });
+  }
 
   /**
    * What `use` gives for the code and for what was given, as that is now. Where the code is there and nobody waits, `use` runs
@@ -27,22 +33,11 @@ export class LoadedLater<Code> {
     let code: Code;
     try {
       // Those who wait for one promise go on in the order in which they came.
-      this.#loading ??= this.#load();
-      code = await this.#loading;
+      code = await this.#load();
     } finally {
       this.#waiting -= 1;
     }
     return use(code, kept);
-  }
-
-  async #load(): Promise<Code> {
-    try {
-      this.#code = await this.load();
-      return this.#code;
-    } catch (error) {
-      this.#loading = null;
-      throw error;
-    }
   }
 }
 
