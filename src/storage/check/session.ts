@@ -5,6 +5,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { rowsOf, type SessionRows } from "../engine/session-rows.js";
 import type { CompactionRow } from "../operations/compactions.js";
+import { MADE_UP_ID } from "../operations/history.js";
 import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
 import type { SessionRow } from "../operations/session-head.js";
@@ -125,9 +126,6 @@ function checkRecord(session: RegisteredSession, found: Findings): void {
     found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
   }
 }
-
-/** Begins the ids that an upgrade gave to rows without one. */
-export const MADE_UP_ID = "agents-row-";
 
 function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {
   const report = (message: string) => found.add("fields", "assistant_messages", sessionId, String(row.id), message);

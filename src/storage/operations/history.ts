@@ -83,7 +83,7 @@ export function* openView(
 }
 
 /** Begins the ids that an upgrade gave to rows without one. */
-const MADE_UP_ID = "agents-row-";
+export const MADE_UP_ID = "agents-row-";
 
 // What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
 const ROWS_AT_ONCE = 1024;
