@@ -51,6 +51,21 @@ export function via<Target, Made>(handOver: HandOver<Target>, make: (target: Tar
     });
 }
 
+type Methods = Record<PropertyKey, (...given: unknown[]) => Promise<unknown>>;
+
+/** The methods of a target that have these names: each of them hands its call over. */
+export function methodsOf<Target, Name extends keyof Target>(
+  handOver: HandOver<Target>,
+  ...names: readonly Name[]
+): Pick<Target, Name> {
+  const methods = names.map((name) => {
+    const method = (...given: unknown[]) =>
+      handOver(given, (target, kept) => (target as Methods)[name]?.(...kept) as Promise<unknown>);
+    return [name, method];
+  });
+  return Object.fromEntries(methods);
+}
+
 /** The same for a call that gives values one by one. It reads what is there now, and not when it is first asked for a value. */
 export function valuesOf<Target, Given, T>(
   handOver: HandOver<Target>,
