@@ -1,5 +1,6 @@
+import { methodsOf, via } from "../storage/hand-over.js";
 import { sharedMethods } from "../storage/late-session.js";
-import { LoadedLater, methodsOf, via } from "../storage/loaded-later.js";
+import { LoadedLater } from "../storage/loaded-later.js";
 import type { SkillLog } from "../tools/access.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 

@@ -8,6 +8,7 @@ import { estimateMessageTokens } from "../model/tokens.js";
 import { invalidRange, leafMoved, noCompaction, noMessage, noParent, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
 import type { CompactionGuard, NewCompaction, SearchHit, StoredCompaction, TreeNode } from "../storage/contract.js";
+import { valuesIn } from "../storage/hand-over.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import type { ProviderSkillLog } from "./provider-skill-log.js";
 
@@ -116,16 +117,14 @@ export function providerBackend(
     message: reading(message),
     path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
     stream: ({ leafId, newestFirst = false, summaries, after } = {}) => {
-      const messages = queue.read("", async () => {
+      const messages = async () => {
         const path = await read(leafId, summaries);
         const ordered = newestFirst ? path.reverse() : path;
         const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);
         return ordered.slice(start);
-      });
-      // A failure is reported to the reader of the pages. There may be none.
-      messages.catch(() => {});
-      return streamOf(messages);
+      };
+      return valuesIn(queue.read("", messages));
     },
     recent: reading(async (maxBytes, { minMessages, leafId }) => {
       if (provider.getRecentHistory !== undefined) {
@@ -247,10 +246,6 @@ export function providerBackend(
       return (await provider.searchMessages(query, offset + limit)).slice(offset) as SearchHit[];
     }),
   };
-}
-
-async function* streamOf(messages: Promise<SessionMessage[]>): AsyncIterable<SessionMessage> {
-  yield* await messages;
 }
 
 function unsupported(what: string): StemmaError {

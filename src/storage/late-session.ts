@@ -1,5 +1,5 @@
 import type { SessionStore, Store } from "./contract.js";
-import { type HandOver, methodsOf, valuesOf, via } from "./loaded-later.js";
+import { type HandOver, methodsOf, valuesOf, via } from "./hand-over.js";
 import { assertSessionId } from "./session-id.js";
 
 /** What both a session of a store and one of a provider that a user wrote can do, but for its name. */

@@ -1,7 +1,7 @@
 import { confining } from "./confine.js";
 import type { Store } from "./contract.js";
+import { type HandOver, methodsOf, via } from "./hand-over.js";
 import { lateSession } from "./late-session.js";
-import { type HandOver, methodsOf, via } from "./loaded-later.js";
 
 /** What is known of a store before it is there. */
 export type StoreTraits = Required<Pick<Store, "name" | "capabilities" | "order" | "observeStatements">>;

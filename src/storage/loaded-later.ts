@@ -1,11 +1,6 @@
 import { plainCopy } from "../model/plain-copy.js";
 import { once } from "../once.js";
-
-/** Runs a call on what it is for, once that is there, with what was given as it was at the call. */
-export type HandOver<Target> = <Given, T>(
-  given: Given,
-  use: (target: Target, given: Given) => Promise<T>,
-) => Promise<T>;
+import type { HandOver } from "./hand-over.js";
 
 /** Code that is loaded with the first call that needs it. Calls reach it in the order in which they are made. */
 export class LoadedLater<Code> {
@@ -39,43 +34,4 @@ export class LoadedLater<Code> {
     }
     return use(code, kept);
   }
-}
-
-/** The same for what is made of the target, which is done once. */
-export function via<Target, Made>(handOver: HandOver<Target>, make: (target: Target) => Made): HandOver<Made> {
-  let made: Made | undefined;
-  return (given, use) =>
-    handOver(given, (target, kept) => {
-      made ??= make(target);
-      return use(made, kept);
-    });
-}
-
-type Methods = Record<PropertyKey, (...given: unknown[]) => Promise<unknown>>;
-
-/** The methods of a target that have these names: each of them hands its call over. */
-export function methodsOf<Target, Name extends keyof Target>(
-  handOver: HandOver<Target>,
-  ...names: readonly Name[]
-): Pick<Target, Name> {
-  const methods = names.map((name) => {
-    const method = (...given: unknown[]) =>
-      handOver(given, (target, kept) => (target as Methods)[name]?.(...kept) as Promise<unknown>);
-    return [name, method];
-  });
-  return Object.fromEntries(methods);
-}
-
-/** The same for a call that gives values one by one. It reads what is there now, and not when it is first asked for a value. */
-export function valuesOf<Target, Given, T>(
-  handOver: HandOver<Target>,
-  given: Given,
-  open: (target: Target, given: Given) => AsyncIterable<T>,
-): AsyncIterable<T> {
-  const opened = handOver(given, async (target, kept) => open(target, kept));
-  // Whoever iterates is told of a failure; perhaps nobody does.
-  opened.catch(() => {});
-  return (async function* () {
-    yield* await opened;
-  })();
 }
