@@ -3,7 +3,8 @@ import { assertEncodable } from "../model/codec.js";
 import { applyCompactions } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { searchableText, utf8Length } from "../model/text.js";
+import { jsonBytes, takeRecent } from "../model/recent-messages.js";
+import { searchableText } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { invalidRange, leafMoved, noCompaction, noMessage, noParent, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
@@ -131,16 +132,11 @@ export function providerBackend(
         const recent = await provider.getRecentHistory(leafId ?? null, maxBytes, minMessages);
         return { ...recent, messages: applyCompactions(recent.messages, await compactions()) };
       }
-      const messages = await history(leafId);
-      let start = messages.length;
-      let total = 0;
-      while (start > 0) {
-        const bytes = utf8Length(JSON.stringify(messages[start - 1]));
-        if (messages.length - start >= minMessages && total + bytes > maxBytes) break;
-        total += bytes;
-        start -= 1;
+      const { take, done } = takeRecent(maxBytes, minMessages);
+      for (const each of (await history(leafId)).toReversed()) {
+        if (!take(each, jsonBytes(each))) return done(true);
       }
-      return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
+      return done(false);
     }),
     rowStats: reading(async (leafId) => (await provider.getHistoryRowStats?.(leafId ?? null)) ?? null),
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
