@@ -194,13 +194,11 @@ export class EmbeddingIndexer {
   }
 
   async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
-    const { minSimilarity } = this.embedder;
-    const dialect = this.dialect;
-    if (similarity !== null) return nearestInEngine(this.open.sql, dialect, similarity, embedder, query, minSimilarity);
-    if (dialect.signs !== null)
-      return nearestBySigns(this.open.sql, dialect, dialect.signs, embedder, query, minSimilarity);
-    const memory = await this.#load(embedder, query.length);
-    return nearestInMemory(this.open.sql, dialect, memory, query, minSimilarity);
+    const { dialect } = this;
+    const wanted = { sql: this.open.sql, dialect, embedder, query, least: this.embedder.minSimilarity };
+    if (similarity !== null) return nearestInEngine(wanted, similarity);
+    if (dialect.signs !== null) return nearestBySigns(wanted, dialect.signs);
+    return nearestInMemory(wanted, await this.#load(embedder, query.length));
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {
