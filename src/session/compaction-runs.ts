@@ -16,11 +16,12 @@ const underWay = perObject((_owner: object) => new Set<CompactionRun<unknown>>()
 /** The compactions of one session that are under way in this process, whichever object began them. */
 export class CompactionRuns<T> {
   readonly #all: Set<CompactionRun<T>>;
-  readonly #sessionId: string;
 
-  constructor(owner: object, sessionId: string) {
+  constructor(
+    owner: object,
+    private readonly sessionId: string,
+  ) {
     this.#all = underWay(owner) as Set<CompactionRun<T>>;
-    this.#sessionId = sessionId;
   }
 
   get any(): boolean {
@@ -35,7 +36,7 @@ export class CompactionRuns<T> {
     const result = new Promise<T>((resolve) => {
       settle = resolve;
     });
-    const run: CompactionRun<T> = { sessionId: this.#sessionId, asked, leafId: null, result };
+    const run: CompactionRun<T> = { sessionId: this.sessionId, asked, leafId: null, result };
     this.#all.add(run);
     settle(work(run).finally(() => this.end(run)));
     return result;
@@ -52,6 +53,6 @@ export class CompactionRuns<T> {
   }
 
   #find(matches: (run: CompactionRun<T>) => boolean): CompactionRun<T> | undefined {
-    return [...this.#all].find((run) => run.sessionId === this.#sessionId && matches(run));
+    return [...this.#all].find((run) => run.sessionId === this.sessionId && matches(run));
   }
 }

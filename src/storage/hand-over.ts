@@ -38,11 +38,18 @@ export function valuesOf<Target, Given, T>(
   return valuesIn(handOver(given, async (target, kept) => open(target, kept)));
 }
 
-/** The values of what is there later. */
-export function valuesIn<T>(opened: Promise<AsyncIterable<T> | Iterable<T>>): AsyncIterable<T> {
+/** The values of what is there later; `onEnd` runs when there is no more, or nobody asks any more. */
+export function valuesIn<T>(
+  opened: Promise<AsyncIterable<T> | Iterable<T>>,
+  onEnd = async (): Promise<void> => {},
+): AsyncIterable<T> {
   // Whoever iterates is told of a failure; perhaps nobody does.
   opened.catch(() => {});
   return (async function* () {
-    yield* await opened;
+    try {
+      yield* await opened;
+    } finally {
+      await onEnd();
+    }
   })();
 }

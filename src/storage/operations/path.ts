@@ -76,13 +76,11 @@ export function* findSegments(
   if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(sessionNumber))) {
     const details = { sessionNumber, branch };
     reportDamage(onCorrupt, "", damaged(details, `Branch ${branch} of a path is not where its rows say it is.`));
-    // Those of its messages that say so themselves.
-    if (!segments.some((segment) => segment.branch === branch))
-      segments.push({ branch, lo: floorOf(sessionNumber), hi });
-    return segments.reverse();
+    // It may go round in a circle.
+    if (segments.some((segment) => segment.branch === branch)) branch = null;
   }
-  // The first branch of a session needs no row.
-  if (branch === 0) segments.push({ branch, lo: floorOf(sessionNumber), hi });
+  // The first branch of a session needs no row. Of one that is damaged, those of its messages that say so themselves.
+  if (branch !== null) segments.push({ branch, lo: floorOf(sessionNumber), hi });
   return segments.reverse();
 }
 

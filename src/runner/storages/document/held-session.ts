@@ -1,6 +1,6 @@
 import type { SessionMessage } from "../../../model/message.js";
 import type { SessionStore } from "../../../storage/contract.js";
-import { type HandOver, methodsOf } from "../../../storage/hand-over.js";
+import { type HandOver, methodsOf, valuesIn } from "../../../storage/hand-over.js";
 import type { HeldSessions } from "./held-sessions.js";
 
 /** A session that is held in memory: it is loaded before it is read, and saved after each write. */
@@ -12,10 +12,10 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
     held.retain(id);
-    const opened = held.read(id, async () => ({ items: open() }));
-    // A failure is reported to the reader of the pages. There may be none.
-    opened.catch(() => {});
-    return streamOf(opened, () => held.release(id));
+    return valuesIn(
+      held.read(id, async () => open()),
+      () => held.release(id),
+    );
   };
   return {
     id,
@@ -50,15 +50,4 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
     stream: (options) => streamed(() => session.stream(options)),
     messages: () => streamed(() => session.messages()),
   };
-}
-
-async function* streamOf<T>(
-  opened: Promise<{ items: AsyncIterable<T> }>,
-  onEnd: () => Promise<void>,
-): AsyncIterable<T> {
-  try {
-    yield* (await opened).items;
-  } finally {
-    await onEnd();
-  }
 }
