@@ -8,7 +8,7 @@ import type { Row } from "./storage/engine/operation.js";
 import { openSqlStore } from "./storage/sql-store.js";
 import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
-import { sqliteError } from "./storage/sqlite/client.js";
+import { tellingErrors } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
@@ -75,21 +75,14 @@ const VECTOR_BYTES = 16_000_000;
 
 function connect(storage: DurableObjectSqlStorage): SyncConnection {
   const { sql } = storage;
-  const attempt = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      throw sqliteError(error);
-    }
-  };
   return {
     kind: "sync",
-    query: (statement) => attempt(() => sql.exec(statement.sql, ...statement.values).toArray() as Row[]),
+    query: (statement) => tellingErrors(() => sql.exec(statement.sql, ...statement.values).toArray() as Row[]),
     column: (statement) =>
-      attempt(() => Array.from(sql.exec(statement.sql, ...statement.values).raw(), ([value]) => value)),
+      tellingErrors(() => Array.from(sql.exec(statement.sql, ...statement.values).raw(), ([value]) => value)),
     // RETURNING would count as a row read, and the cursor's own count takes in the rows of indexes.
     count: (statement) =>
-      attempt(() => {
+      tellingErrors(() => {
         sql.exec(statement.sql, ...statement.values).toArray();
         return Number([...sql.exec("SELECT changes()").raw()][0]?.[0]);
       }),

@@ -1,3 +1,5 @@
+import { perObject } from "./once.js";
+
 /** What a work holds of a queue: several `read` the same key at once, one that may `write` it is alone. */
 export interface Locks {
   readonly read?: readonly string[];
@@ -112,13 +114,5 @@ function finish<T>(run: () => Promise<T>, leave: () => void): Promise<T> {
   return done;
 }
 
-const queues = new WeakMap<object, Queue>();
-
 /** The queue of an object: the same each time, for whoever shares the object. */
-export function queueOf(owner: object): Queue {
-  const known = queues.get(owner);
-  if (known !== undefined) return known;
-  const queue = new Queue();
-  queues.set(owner, queue);
-  return queue;
-}
+export const queueOf = perObject((_owner: object) => new Queue());

@@ -33,18 +33,7 @@ export type { LearnBlock, LearnEdit, LearnEntry, LearnRequest } from "./learning
 export type { ExtractRequest, LearnFunction, LearnOptions } from "./learning/learn.js";
 export { createLearnFunction } from "./learning/learn.js";
 export type { TitleFunction } from "./learning/title.js";
-export type {
-  EraseOptions,
-  ErasureReceipt,
-  ManagedContextOptions,
-  NewSessionOptions,
-  ProviderForSession,
-  RetainOptions,
-  RetentionReceipt,
-  SessionListOptions,
-  SessionManagerOptions,
-  SessionUpdate,
-} from "./manager/options.js";
+export type * from "./manager/options.js";
 export { SessionManager } from "./manager/session-manager.js";
 export type { HistoryMessage, HistoryMessagePart, SessionMessage, SessionMessagePart } from "./model/message.js";
 export { AgentSessionProvider } from "./session/agent-session-provider.js";
@@ -58,16 +47,7 @@ export type {
   SessionStatusEvent,
   SessionTitleEvent,
 } from "./session/events.js";
-export type {
-  DocumentBlockOptions,
-  DocumentOf,
-  HasDocument,
-  HasTools,
-  ProvidedBlockOptions,
-  ToolsFor,
-  ToolsOf,
-  WiredBlockOptions,
-} from "./session/known-tools.js";
+export type * from "./session/known-tools.js";
 export type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions, SessionOptions } from "./session/options.js";
 export { PostgresSessionProvider } from "./session/postgres-session-provider.js";
 export type {
@@ -138,15 +118,7 @@ export type {
   VersionOptions,
   WriteOrigin,
 } from "./storage/contract.js";
-export type {
-  EmbeddableStore,
-  EmbeddedStore,
-  Embedder,
-  EmbedderOptions,
-  EmbeddingModel,
-  Embeddings,
-  EmbedFunction,
-} from "./storage/embeddings/contract.js";
+export type * from "./storage/embeddings/contract.js";
 export type { PgClientLike, PostgresClient, PostgresConnection } from "./storage/postgres/client.js";
 export type { SqlProvider } from "./storage/sqlite/sql-host.js";
 export type { SessionTool, SessionTools } from "./tools/tool.js";

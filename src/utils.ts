@@ -8,24 +8,4 @@ export {
   TOKENS_PER_MESSAGE,
   WORDS_TOKEN_MULTIPLIER,
 } from "./model/tokens.js";
-export {
-  alignBoundaryBackward,
-  alignBoundaryForward,
-  buildSummaryPrompt,
-  COMPACTION_PREFIX,
-  type CompactContext,
-  type CompactFunction,
-  type CompactOptions,
-  type CompactResult,
-  type CompactTokenCounter,
-  type ContextTokenCounter,
-  type CountedInput,
-  type CounterErrorHandler,
-  computeSummaryBudget,
-  createCompactFunction,
-  findTailCutByTokens,
-  findTailStart,
-  isCompactionMessage,
-  sanitizeToolPairs,
-  type TailOptions,
-} from "./utils/compaction-helpers.js";
+export * from "./utils/compaction-helpers.js";

@@ -1,4 +1,3 @@
-import { StemmaError } from "../errors.js";
 import { appendText } from "../model/text.js";
 import type { VersionOptions } from "../storage/contract.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
@@ -15,7 +14,7 @@ export async function writeEntry(
 ): Promise<void> {
   const { label, provider } = block;
   const { key, content, description } = entry;
-  if (!isKeyed(provider)) throw wrongKind(block, "holds one text without keys");
+  if (!isKeyed(provider)) throw block.refusal("holds one text without keys");
   if (!provider.set) throw block.readonlyError();
   block.assertBudget(content);
   const about = block.turns.isOwn
@@ -44,7 +43,7 @@ async function appendEntry(
   if (!isSkill(provider)) {
     // What is there already is not known here: the provider begins the new line.
     if (provider.append) return void (await block.turns.writing(() => append(content)));
-    throw wrongKind(block, "cannot append: its provider can neither append nor load. Use the action replace");
+    throw block.refusal("cannot append: its provider can neither append nor load. Use the action replace");
   }
   await block.turns.writing(async () => {
     const before = (await readProvider(label, "load", () => provider.load(key))) ?? "";
@@ -58,22 +57,18 @@ async function appendEntry(
 /** A whole document; null when there is none under this key. */
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
-  if (!isSkill(provider)) throw wrongKind(block, "has no documents to load");
+  if (!isSkill(provider)) throw block.refusal("has no documents to load");
   return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
-  if (!isSearchable(provider)) throw wrongKind(block, "cannot be searched");
+  if (!isSearchable(provider)) throw block.refusal("cannot be searched");
   return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 
 /** True when a line of a listing (`- key` or `- key: description`) shows this very key. */
 export function listsKey(listing: string, key: string): boolean {
   return listing.split("\n").some((line) => line === `- ${key}` || line.startsWith(`- ${key}: `));
-}
-
-function wrongKind({ label }: LiveBlock, what: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", { label }, `"${label}" ${what}.`);
 }

@@ -1,8 +1,9 @@
 import { StemmaError } from "../errors.js";
+import { once } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import { hostCallsOf } from "./host-calls.js";
 import type { WritableContextProvider, WriteOptions } from "./provider.js";
-import { callProvider, once, readProvider } from "./provider-call.js";
+import { callProvider, readProvider } from "./provider-call.js";
 
 /** How errors name the provider that keeps the prompt. */
 const NAME = "cached prompt";

@@ -1,3 +1,5 @@
+import { perObject } from "../once.js";
+
 /**
  * The callbacks of the host that are under way, by what they are called for. A call that may come from within such a
  * callback must not wait for it to end.
@@ -45,11 +47,5 @@ export class HostCalls {
   }
 }
 
-const calls = new WeakMap<object, HostCalls>();
-
 /** The callbacks that are under way for an object: the same each time. */
-export function hostCallsOf(owner: object): HostCalls {
-  const known = calls.get(owner) ?? new HostCalls();
-  calls.set(owner, known);
-  return known;
-}
+export const hostCallsOf = perObject((_owner: object) => new HostCalls());

@@ -167,7 +167,10 @@ export class LiveBlock {
   async append(text: string, options: VersionOptions = {}): Promise<ContextBlock> {
     const provider = this.#writable();
     this.assertBudget(text);
-    if (this.document !== null) throw this.#appendError();
+    if (this.document !== null) {
+      const rule = "write a JSON Merge Patch, without an action";
+      throw this.refusal(`is a JSON object, so nothing can be appended to it: ${rule}`);
+    }
     return this.turns.writing(async () => {
       if (isVersioned(provider)) {
         return this.#write(
@@ -193,10 +196,7 @@ export class LiveBlock {
   async patch(patch: unknown, options: VersionOptions): Promise<ContextBlock> {
     const provider = this.#writable();
     const { document } = this;
-    if (document === null) {
-      const message = `"${this.label}" has no schema, so it cannot be patched: replace its content.`;
-      throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
-    }
+    if (document === null) throw this.refusal("has no schema, so it cannot be patched: replace its content");
     return this.turns.writing(async () => {
       for (let attempt = 1; ; attempt += 1) {
         const { text, version = 0 } = await this.#fetch();
@@ -235,9 +235,9 @@ export class LiveBlock {
     );
   }
 
-  #appendError(): StemmaError {
-    const message = `"${this.label}" is a JSON object, so nothing can be appended to it: write a JSON Merge Patch, without an action.`;
-    return new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+  /** The error for what such a block is not asked for; `why` goes on with the sentence that its label begins. */
+  refusal(why: string): StemmaError {
+    return new StemmaError("INVALID_ARGUMENT", { label: this.label }, `"${this.label}" ${why}.`);
   }
 
   #set(provider: WritableContextProvider, content: string, options: WriteOptions): Promise<ContextBlock> {
@@ -279,8 +279,7 @@ export class LiveBlock {
     const { provider } = this;
     if (isWritable(provider)) return provider;
     if (!isKeyed(provider) || !this.shape.writable) throw this.readonlyError();
-    const message = `"${this.label}" holds entries under keys; write one with the set_context tool and a title.`;
-    throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+    throw this.refusal("holds entries under keys; write one with the set_context tool and a title");
   }
 }
 

@@ -29,18 +29,3 @@ export async function readProvider(label: string, method: string, call: () => un
   const message = `The provider of "${label}" gave no text from ${method}(), but ${kindOf(value)}.`;
   throw new StemmaError("PROVIDER_FAILED", { label, method }, message);
 }
-
-/** Makes a function run once, however often it is called; after a failure the next call runs it again. */
-export function once(task: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  return async () => {
-    running ??= task();
-    const mine = running;
-    try {
-      await mine;
-    } catch (error) {
-      if (running === mine) running = null;
-      throw error;
-    }
-  };
-}

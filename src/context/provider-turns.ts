@@ -1,7 +1,8 @@
+import { once } from "../once.js";
 import { queueOf } from "../queue.js";
 import { hostCallsOf } from "./host-calls.js";
 import { type ContextBlockProvider, isVersioned } from "./provider.js";
-import { callProvider, once } from "./provider-call.js";
+import { callProvider } from "./provider-call.js";
 import { AgentSearchProvider } from "./providers/agent-search.js";
 import { StoreContextProvider } from "./providers/store-context.js";
 

@@ -10,12 +10,12 @@ import { AgentSearchProvider } from "./providers/agent-search.js";
 export async function versionsOf(block: LiveBlock, key: string | undefined): Promise<StoredVersion[]> {
   const { label, provider } = block;
   if (provider instanceof AgentSearchProvider) {
-    if (key === undefined) throw wrong(label, "holds entries: name one, as { key }");
+    if (key === undefined) throw block.refusal("holds entries: name one, as { key }");
     return block.turns.reading(() => provider.versions(key));
   }
-  if (key !== undefined) throw wrong(label, "keeps no versions of entries");
+  if (key !== undefined) throw block.refusal("keeps no versions of entries");
   if (!isVersioned(provider) || provider.versions === undefined)
-    throw wrong(label, "has a provider that keeps no versions");
+    throw block.refusal("has a provider that keeps no versions");
   return block.turns.reading(() => callProvider(label, "versions", () => provider.versions?.() ?? []));
 }
 
@@ -44,8 +44,4 @@ export async function restoreVersion(
     content === null ? provider.delete(key, noted) : provider.set(key, content, undefined, noted),
   );
   return block.read();
-}
-
-function wrong(label: string, what: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", { label }, `"${label}" ${what}.`);
 }

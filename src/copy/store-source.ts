@@ -1,9 +1,8 @@
 import { memoryHeader, memoryLines, sessionHeader, sessionLines } from "../formats/store-lines.js";
 import type { MemoryOwner, Store } from "../storage/contract.js";
+import { allOwners, allSessions, listAll } from "../storage/list-all.js";
 import type { CopySource, Part } from "./contract.js";
 import { vectorHeader, vectorLine } from "./vector-lines.js";
-
-const PAGE = 500;
 
 /** All that a store holds: sessions as they were registered, what no session has, then what is remembered of users and under keys. */
 export function storeSource(store: Store): CopySource {
@@ -17,14 +16,10 @@ export function storeSource(store: Store): CopySource {
         if (vectors !== null) yield vectors;
       }
       // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
-      for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
+      for await (const session of listAll((page) => store.sessions.unregistered(page), String)) {
         yield memoryPart(store, { session });
       }
-      for (const kind of ["user", "key"] as const) {
-        for await (const name of names((after) => store.blocks.owners(kind, { after, limit: PAGE }))) {
-          yield memoryPart(store, kind === "user" ? { user: name } : { key: name });
-        }
-      }
+      for await (const owner of allOwners(store)) yield memoryPart(store, owner);
     },
   };
 }
@@ -74,17 +69,6 @@ function memoryPart(store: Store, of: MemoryOwner): Part {
 // Only ids are held, so that no session is passed over that changes its place meanwhile.
 async function sessionIds(store: Store): Promise<string[]> {
   const ids: string[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await store.sessions.list({ orderBy: "registered", limit: PAGE, cursor });
-    for (const { id } of page.sessions) ids.push(id);
-    if (page.nextCursor === null) return ids.reverse();
-    cursor = page.nextCursor;
-  }
-}
-
-async function* names(list: (after?: string) => Promise<string[]>): AsyncGenerator<string> {
-  for (let page = await list(); page.length > 0; page = await list(page.at(-1))) {
-    yield* page;
-    if (page.length < PAGE) return;
-  }
+  for await (const { id } of allSessions(store, { orderBy: "registered" })) ids.push(id);
+  return ids.reverse();
 }

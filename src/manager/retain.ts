@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import { assertOptions } from "../session/arguments.js";
 import { assertSessionMetadata } from "../session/search-options.js";
 import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
+import { allOwners, allSessions } from "../storage/list-all.js";
 import { assertUserId } from "../storage/session-id.js";
 import { residueOf, sumOf } from "./erase.js";
 import type { RetainOptions, RetentionReceipt } from "./options.js";
@@ -11,6 +12,8 @@ const STEP = { least: 5, most: 12 } as const;
 /** The rows of a first step, which takes that long nowhere. Where a round trip does, fewer rows would not help. */
 const FEWEST_ROWS = 32;
 const MOST_ROWS = 2000;
+/** Sessions that are listed at once. */
+const PAGE = 100;
 
 /** Does a step, or counts what all of them would remove. */
 type Step = (step: { readonly limit: number; readonly dryRun: boolean }) => Promise<Pruned>;
@@ -35,7 +38,7 @@ export async function retain(
   const pruneVersions = async (own: Store, scope: MemoryScope): Promise<void> => {
     if (keepVersions !== undefined) await prune((step) => own.pruneVersions(scope, { keep: keepVersions, ...step }));
   };
-  for await (const { id, updated_at } of sessionsOf(store, metadata)) {
+  for await (const { id, updated_at } of allSessions(store, { metadata, limit: PAGE })) {
     const isOld = changedBefore !== undefined && updated_at < changedBefore;
     if (isOld || keepMessages !== undefined) {
       await prune((step) => store.sessions.prune(id, { changedBefore, keepMessages, ...step }));
@@ -44,7 +47,8 @@ export async function retain(
     else if (!isOld) await pruneVersions(store, { sessionId: id });
   }
   // What is kept for users and keys has no metadata.
-  for await (const owner of metadata === undefined ? ownersOf(store) : []) {
+  const own = store.userId === undefined ? allOwners(store) : [{ user: store.userId }];
+  for await (const owner of metadata === undefined ? own : []) {
     if ("key" in owner) await pruneVersions(store, { sessionId: "", scope: owner });
     else await pruneVersions(store.forUser(owner.user), { sessionId: "", scope: "user" });
   }
@@ -62,35 +66,6 @@ async function* steps(step: Step): AsyncIterable<Partial<RowCounts>> {
     if (taken > STEP.most) limit = Math.max(FEWEST_ROWS, Math.floor(limit / 2));
     // Whoever waits to write looks again now and then: there is twice as long for it as this took.
     await new Promise((resolve) => setTimeout(resolve, 2 * taken));
-  }
-}
-
-const PAGE = 100;
-
-async function* sessionsOf(
-  { sessions }: Store,
-  metadata: RetainOptions["metadata"],
-): AsyncIterable<{ readonly id: string; readonly updated_at: string }> {
-  for (let cursor: string | undefined; ; ) {
-    const page = await sessions.list({ metadata, limit: PAGE, cursor });
-    yield* page.sessions;
-    if (page.nextCursor === null) return;
-    cursor = page.nextCursor;
-  }
-}
-
-async function* ownersOf({
-  blocks,
-  userId,
-}: Store): AsyncIterable<{ readonly user: string } | { readonly key: string }> {
-  if (userId !== undefined) return yield { user: userId };
-  for (const kind of ["user", "key"] as const) {
-    for (let after: string | undefined; ; ) {
-      const names = await blocks.owners(kind, { after, limit: PAGE });
-      for (const name of names) yield kind === "user" ? { user: name } : { key: name };
-      after = names.at(-1);
-      if (names.length < PAGE) break;
-    }
   }
 }
 

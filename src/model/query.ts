@@ -1,3 +1,4 @@
+import { perObject } from "../once.js";
 import { stopWordsOf } from "./stop-words.js";
 
 /** A query, taken apart: what the user typed holds no operators, only words. */
@@ -75,19 +76,13 @@ interface Sequences {
 }
 
 // The search asks for them, and the snippet of each result.
-const known = new WeakMap<SearchQuery, Sequences>();
-
-function sequencesOf(query: SearchQuery): Sequences {
-  const found = known.get(query);
-  if (found !== undefined) return found;
+const sequencesOf = perObject((query: SearchQuery): Sequences => {
   const plain = plainSequences(query);
   const quoted = query.phrases.map((phrase) =>
     phrase.flatMap((token) => (isUnspaced(token) ? Array.from(token) : [token])),
   );
-  const sequences = { all: unique([...plain, ...quoted]).slice(0, MAX_WORDS), quotedFrom: plain.length };
-  known.set(query, sequences);
-  return sequences;
-}
+  return { all: unique([...plain, ...quoted]).slice(0, MAX_WORDS), quotedFrom: plain.length };
+});
 
 function plainSequences(query: SearchQuery): string[][] {
   const sequences = query.words.map((word) => [word]);

@@ -67,9 +67,7 @@ export class AgentSession implements AsyncDisposable {
 
   /** A snapshot, as of the last `send` or step. */
   get state(): SessionState {
-    const { usage, metadata, createdAt, updatedAt, parentId } = this.#record;
-    const state = { id: this.id, messages: this.getMessages(), usage, metadata: { ...metadata }, createdAt, updatedAt };
-    return parentId === null ? state : { ...state, parentId };
+    return this.#record.stateWith(this.getMessages());
   }
 
   /** The conversation on the active branch, whole, as of the last `send` or step. */

@@ -1,11 +1,10 @@
 import { StemmaError } from "../errors.js";
 import type { Store } from "../storage/contract.js";
+import { allSessions } from "../storage/list-all.js";
 import { isStore } from "../storage/store-of.js";
 import { isStoreBacked, type StorageLike } from "./open-store.js";
 import { isScopeKey } from "./storages/session-id.js";
 import type { SessionStorage } from "./types.js";
-
-const PAGE = 500;
 
 /**
  * Deletes sessions whose last update is older than `olderThan` milliseconds, or earlier than the `Date`. Resolves to the
@@ -42,14 +41,10 @@ async function cleanStorage(storage: SessionStorage, limit: number): Promise<str
   return deleted;
 }
 
-async function cleanStore({ sessions }: Store, limit: number): Promise<string[]> {
+async function cleanStore(store: Store, limit: number): Promise<string[]> {
+  const { sessions } = store;
   const old: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: Awaited<ReturnType<typeof sessions.list>> = await sessions.list({ limit: PAGE, cursor });
-    for (const info of page.sessions) if (Date.parse(info.updated_at) < limit) old.push(info.id);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  for await (const info of allSessions(store)) if (Date.parse(info.updated_at) < limit) old.push(info.id);
   const deleted: string[] = [];
   for (const id of old) {
     // Someone may have gone on with it meanwhile.

@@ -4,7 +4,7 @@ import { type SessionMetadata, splitMetadata } from "../model/session-metadata.j
 import type { SessionInfo, Store } from "../storage/contract.js";
 import { addUsage, totalInput } from "./models/usage.js";
 import { countsOf, type Extras, readExtras, saveExtras } from "./session-extras.js";
-import type { ExtendedUsageInfo } from "./types.js";
+import type { ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
 /** The key of `SessionState.metadata` that is ours. */
 export const OURS = "stemma";
@@ -46,16 +46,12 @@ export class SessionRecord {
     return this.info.source ?? undefined;
   }
 
-  get createdAt(): number {
-    return Date.parse(this.info.created_at);
-  }
-
-  get updatedAt(): number {
-    return Date.parse(this.info.updated_at);
-  }
-
-  get parentId(): string | null {
-    return this.info.parent_session_id;
+  /** A snapshot of the session, with these messages. */
+  stateWith(messages: SDKMessage[]): SessionState {
+    const { id, created_at, updated_at, parent_session_id: parentId } = this.info;
+    const times = { createdAt: Date.parse(created_at), updatedAt: Date.parse(updated_at) };
+    const state = { id, messages, usage: this.usage, metadata: this.metadata, ...times };
+    return parentId === null ? state : { ...state, parentId };
   }
 
   /** Reads the entry anew. */

@@ -1,3 +1,5 @@
+import { perObject } from "../once.js";
+
 /** A compaction under way. */
 export interface CompactionRun<T> {
   readonly sessionId: string;
@@ -9,18 +11,17 @@ export interface CompactionRun<T> {
 }
 
 // By what several session objects have in common: the store, or the provider.
-const underWay = new WeakMap<object, Set<CompactionRun<unknown>>>();
+const underWay = perObject((_owner: object) => new Set<CompactionRun<unknown>>());
 
 /** The compactions of one session that are under way in this process, whichever object began them. */
 export class CompactionRuns<T> {
   readonly #all: Set<CompactionRun<T>>;
-  readonly #sessionId: string;
 
-  constructor(owner: object, sessionId: string) {
-    const all = underWay.get(owner) ?? new Set();
-    underWay.set(owner, all);
-    this.#all = all as Set<CompactionRun<T>>;
-    this.#sessionId = sessionId;
+  constructor(
+    owner: object,
+    private readonly sessionId: string,
+  ) {
+    this.#all = underWay(owner) as Set<CompactionRun<T>>;
   }
 
   get any(): boolean {
@@ -35,7 +36,7 @@ export class CompactionRuns<T> {
     const result = new Promise<T>((resolve) => {
       settle = resolve;
     });
-    const run: CompactionRun<T> = { sessionId: this.#sessionId, asked, leafId: null, result };
+    const run: CompactionRun<T> = { sessionId: this.sessionId, asked, leafId: null, result };
     this.#all.add(run);
     settle(work(run).finally(() => this.end(run)));
     return result;
@@ -52,6 +53,6 @@ export class CompactionRuns<T> {
   }
 
   #find(matches: (run: CompactionRun<T>) => boolean): CompactionRun<T> | undefined {
-    return [...this.#all].find((run) => run.sessionId === this.#sessionId && matches(run));
+    return [...this.#all].find((run) => run.sessionId === this.sessionId && matches(run));
   }
 }

@@ -66,7 +66,10 @@ export function createCore(provider: SessionProvider, sessionId: string, config:
   const events = new SessionEvents(wired?.host ?? null);
   const context = new SessionContext({
     configs: config.context,
-    wire: store === null ? null : (label, scope) => new WiredContextProvider(store, sessionId, label, scope),
+    wire:
+      store === null
+        ? null
+        : (label, scope) => new WiredContextProvider(store, { sessionId, kind: "block", label, scope }),
     promptStore: promptStoreFor(config.cachedPrompt, store, sessionId),
     promptOrder:
       config.cachedPrompt === true && store !== null

@@ -3,11 +3,13 @@ import { assertEncodable } from "../model/codec.js";
 import { applyCompactions } from "../model/compactions.js";
 import { digestMessage, digestRange } from "../model/digest.js";
 import { isSummary, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
-import { searchableText, utf8Length } from "../model/text.js";
+import { jsonBytes, takeRecent } from "../model/recent-messages.js";
+import { searchableText } from "../model/text.js";
 import { estimateMessageTokens } from "../model/tokens.js";
 import { invalidRange, leafMoved, noCompaction, noMessage, noParent, staleRange } from "../model/tree-errors.js";
 import { queueOf } from "../queue.js";
 import type { CompactionGuard, NewCompaction, SearchHit, StoredCompaction, TreeNode } from "../storage/contract.js";
+import { valuesIn } from "../storage/hand-over.js";
 import type { SessionBackend, SessionProvider } from "./provider.js";
 import type { ProviderSkillLog } from "./provider-skill-log.js";
 
@@ -116,32 +118,25 @@ export function providerBackend(
     message: reading(message),
     path: reading(async ({ leafId, summaries } = {}) => ({ messages: await read(leafId, summaries), corrupt: [] })),
     stream: ({ leafId, newestFirst = false, summaries, after } = {}) => {
-      const messages = queue.read("", async () => {
+      const messages = async () => {
         const path = await read(leafId, summaries);
         const ordered = newestFirst ? path.reverse() : path;
         const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
         if (after !== undefined && start === 0) throw noMessage(sessionId, after);
         return ordered.slice(start);
-      });
-      // A failure is reported to the reader of the pages. There may be none.
-      messages.catch(() => {});
-      return streamOf(messages);
+      };
+      return valuesIn(queue.read("", messages));
     },
     recent: reading(async (maxBytes, { minMessages, leafId }) => {
       if (provider.getRecentHistory !== undefined) {
         const recent = await provider.getRecentHistory(leafId ?? null, maxBytes, minMessages);
         return { ...recent, messages: applyCompactions(recent.messages, await compactions()) };
       }
-      const messages = await history(leafId);
-      let start = messages.length;
-      let total = 0;
-      while (start > 0) {
-        const bytes = utf8Length(JSON.stringify(messages[start - 1]));
-        if (messages.length - start >= minMessages && total + bytes > maxBytes) break;
-        total += bytes;
-        start -= 1;
+      const { take, done } = takeRecent(maxBytes, minMessages);
+      for (const each of (await history(leafId)).toReversed()) {
+        if (!take(each, jsonBytes(each))) return done(true);
       }
-      return { messages: messages.slice(start), truncated: start > 0, totalContentBytes: total };
+      return done(false);
     }),
     rowStats: reading(async (leafId) => (await provider.getHistoryRowStats?.(leafId ?? null)) ?? null),
     leaf: reading(async () => (await provider.getLatestLeaf()) ?? null),
@@ -247,10 +242,6 @@ export function providerBackend(
       return (await provider.searchMessages(query, offset + limit)).slice(offset) as SearchHit[];
     }),
   };
-}
-
-async function* streamOf(messages: Promise<SessionMessage[]>): AsyncIterable<SessionMessage> {
-  yield* await messages;
 }
 
 function unsupported(what: string): StemmaError {

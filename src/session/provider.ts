@@ -1,11 +1,6 @@
 import type { HistoryMessage, SessionMessage } from "../model/message.js";
-import type {
-  FoundMessage,
-  HistoryRowStat,
-  RecentHistory,
-  SessionStore,
-  StoredCompaction,
-} from "../storage/contract.js";
+import type { FoundMessage, HistoryRowStat, RecentHistory, StoredCompaction } from "../storage/contract.js";
+import type { SharedMethods } from "../storage/late-session.js";
 
 export type Awaitable<T> = T | PromiseLike<T>;
 
@@ -97,10 +92,8 @@ export type LenientHistory<M extends SessionMessage = HistoryMessage> = M[] & {
  * What a session needs of its store, or of a provider that a user wrote. How skills and imported trees are kept is the
  * store's alone.
  */
-export type SessionBackend = Omit<
-  SessionStore,
-  "importTree" | "skills" | "changeSkills" | "messages" | "rowStats" | "count" | "treePage" | "change" | "writes"
-> & {
+export type SessionBackend = SharedMethods & {
+  readonly id: string;
   /** Null where nobody can tell. */
   rowStats(leafId?: string): Promise<HistoryRowStat[] | null>;
 };

@@ -1,8 +1,9 @@
 import { queueOf } from "../queue.js";
 import type { Store } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
+import { via } from "./hand-over.js";
 import { lateStore, type StoreTraits } from "./late-store.js";
-import { LoadedLater, via } from "./loaded-later.js";
+import { LoadedLater } from "./loaded-later.js";
 import { type SqlHost, transactionOf } from "./sqlite/sql-host.js";
 
 type Engine = typeof import("./sqlite/agent-sql.js");

@@ -10,6 +10,7 @@ import {
   type StoredRecord,
   type StoredVersion,
 } from "./contract.js";
+import { listAll } from "./list-all.js";
 
 /** One thing that is kept beside the messages of a session, for a user or under a key. Versions: the newest first. */
 export type KeptItem =
@@ -30,8 +31,6 @@ export type KeptItem =
     }
   | { readonly kind: "record"; readonly label: string; readonly record: StoredRecord };
 
-const PAGE = 500;
-
 /** All that is kept for a session, its user or a key, one after the other. Errors: `USER_REQUIRED`. */
 export async function* readKept(store: Store, scope: MemoryScope): AsyncGenerator<KeptItem> {
   const { blocks, entries, records } = store;
@@ -39,8 +38,7 @@ export async function* readKept(store: Store, scope: MemoryScope): AsyncGenerato
     yield { kind: "block", block, versions: await blocks.versions(blockKey(scope, block.label)) };
   }
   for (const { label } of await entries.labels(scope)) {
-    const list = (after?: string) => entries.list({ ...scope, label }, { after, limit: PAGE });
-    for await (const entry of pages(list)) {
+    for await (const entry of listAll((page) => entries.list({ ...scope, label }, page), keyOf)) {
       yield { kind: "entry", label, entry, versions: await entries.versions({ ...scope, label }, entry.key) };
     }
   }
@@ -52,8 +50,8 @@ export async function* readKept(store: Store, scope: MemoryScope): AsyncGenerato
   const prompt = await blocks.get(promptKey(sessionId));
   if (prompt !== null) yield { kind: "prompt", block: prompt };
   for (const label of await records.labels(sessionId)) {
-    const list = (after?: string) => records.list({ sessionId, label }, { after, limit: PAGE });
-    for await (const record of pages(list)) yield { kind: "record", label, record };
+    const all = listAll((page) => records.list({ sessionId, label }, page), keyOf);
+    for await (const record of all) yield { kind: "record", label, record };
   }
 }
 
@@ -121,9 +119,4 @@ const isSession = ({ scope = "session" }: MemoryScope) => scope === "session";
 
 const blockKey = (scope: MemoryScope, label: string): BlockKey => ({ ...scope, kind: "block", label });
 
-async function* pages<T extends { readonly key: string }>(list: (after?: string) => Promise<T[]>): AsyncGenerator<T> {
-  for (let page = await list(); page.length > 0; page = await list((page.at(-1) as T).key)) {
-    yield* page;
-    if (page.length < PAGE) return;
-  }
-}
+const keyOf = ({ key }: { readonly key: string }) => key;

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { LoadedLater, valuesOf, via } from "./loaded-later.js";
+import { valuesOf, via } from "./hand-over.js";
+import { LoadedLater } from "./loaded-later.js";
 
 const CODE = { name: "code" };
 

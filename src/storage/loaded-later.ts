@@ -1,18 +1,19 @@
 import { plainCopy } from "../model/plain-copy.js";
-
-/** Runs a call on what it is for, once that is there, with what was given as it was at the call. */
-export type HandOver<Target> = <Given, T>(
-  given: Given,
-  use: (target: Target, given: Given) => Promise<T>,
-) => Promise<T>;
+import { once } from "../once.js";
+import type { HandOver } from "./hand-over.js";
 
 /** Code that is loaded with the first call that needs it. Calls reach it in the order in which they are made. */
 export class LoadedLater<Code> {
   #code: Code | null = null;
-  #loading: Promise<Code> | null = null;
   #waiting = 0;
+  readonly #load: () => Promise<Code>;
 
-  constructor(private readonly load: () => Promise<Code>) {}
+  constructor(load: () => Promise<Code>) {
+    this.#load = once(async () => {
+      this.#code = await load();
+      return this.#code;
+    });
+  }
 
   /**
    * What `use` gives for the code and for what was given, as that is now. Where the code is there and nobody waits, `use` runs
@@ -27,45 +28,10 @@ export class LoadedLater<Code> {
     let code: Code;
     try {
       // Those who wait for one promise go on in the order in which they came.
-      this.#loading ??= this.#load();
-      code = await this.#loading;
+      code = await this.#load();
     } finally {
       this.#waiting -= 1;
     }
     return use(code, kept);
   }
-
-  async #load(): Promise<Code> {
-    try {
-      this.#code = await this.load();
-      return this.#code;
-    } catch (error) {
-      this.#loading = null;
-      throw error;
-    }
-  }
-}
-
-/** The same for what is made of the target, which is done once. */
-export function via<Target, Made>(handOver: HandOver<Target>, make: (target: Target) => Made): HandOver<Made> {
-  let made: Made | undefined;
-  return (given, use) =>
-    handOver(given, (target, kept) => {
-      made ??= make(target);
-      return use(made, kept);
-    });
-}
-
-/** The same for a call that gives values one by one. It reads what is there now, and not when it is first asked for a value. */
-export function valuesOf<Target, Given, T>(
-  handOver: HandOver<Target>,
-  given: Given,
-  open: (target: Target, given: Given) => AsyncIterable<T>,
-): AsyncIterable<T> {
-  const opened = handOver(given, async (target, kept) => open(target, kept));
-  // Whoever iterates is told of a failure; perhaps nobody does.
-  opened.catch(() => {});
-  return (async function* () {
-    yield* await opened;
-  })();
 }

@@ -1,8 +1,9 @@
 import { StemmaError } from "../errors.js";
+import { perObject } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import { agentStore } from "./agent-store.js";
 import type { Store } from "./contract.js";
-import { isSqlHost } from "./sqlite/sql-host.js";
+import { isSqlHost, type SqlHost } from "./sqlite/sql-host.js";
 
 /** True for a store: one of ours, or one that a user wrote to the same contract. */
 export function isStore(value: unknown): value is Store {
@@ -15,7 +16,7 @@ export function orderOf(store: Store): Queue {
   return store.order ?? queueOf(store);
 }
 
-const stores = new WeakMap<object, Store>();
+const storeOfAgent = perObject((host: SqlHost) => agentStore(host));
 
 /**
  * The store behind an object that the documents call an agent: a store is its own, an object with a `sql` tagged
@@ -23,11 +24,7 @@ const stores = new WeakMap<object, Store>();
  */
 export function storeOf(host: unknown): Store {
   if (isStore(host)) return host;
-  if (isSqlHost(host)) {
-    const store = stores.get(host) ?? agentStore(host);
-    stores.set(host, store);
-    return store;
-  }
+  if (isSqlHost(host)) return storeOfAgent(host);
   const message = isDurableObject(host)
     ? 'A Durable Object without a sql tagged template needs a store: import { durableObject } from "stemma/durable-object" and pass durableObject(ctx).'
     : "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";

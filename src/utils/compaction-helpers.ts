@@ -5,13 +5,7 @@ export {
   findTailStart,
   type TailOptions,
 } from "../compaction/boundary.js";
-export {
-  type CompactContext,
-  type CompactFunction,
-  type CompactOptions,
-  type CompactResult,
-  createCompactFunction,
-} from "../compaction/compact.js";
+export * from "../compaction/compact.js";
 export { buildSummaryPrompt, computeSummaryBudget } from "../compaction/summary.js";
 export type {
   CompactTokenCounter,

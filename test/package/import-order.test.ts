@@ -10,6 +10,7 @@ const LAYERS = [
   "errors.ts",
   "package-version.ts",
   "files",
+  "once.ts",
   "queue.ts",
   "unless-aborted.ts",
   "model",

@@ -1,15 +1,5 @@
 import type { BlockKey, Store } from "../../storage/contract.js";
-import {
-  assertName,
-  type Binding,
-  bindTo,
-  bindToUser,
-  boundStore,
-  newBinding,
-  type SharingOptions,
-  scopeOf,
-  takeLabel,
-} from "./binding.js";
+import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
 import { StoreContextProvider } from "./store-context.js";
 
 /**
@@ -17,10 +7,7 @@ import { StoreContextProvider } from "./store-context.js";
  * itself), unless it is shared or has another scope.
  */
 export class AgentContextProvider extends StoreContextProvider {
-  readonly #host: object;
-  readonly #ownLabel: string | undefined;
-  #label: string | undefined;
-  #binding: Binding;
+  #place: ProviderPlace;
 
   /**
    * `host` is a store, or an object with a `sql` tagged template. Without a label it takes that of the block that uses it.
@@ -29,39 +16,34 @@ export class AgentContextProvider extends StoreContextProvider {
   constructor(host: object, label?: string, options: SharingOptions = {}) {
     if (label !== undefined) assertName(label, "The label of a context provider");
     super();
-    this.#host = host;
-    this.#ownLabel = label;
-    this.#label = label;
-    this.#binding = newBinding(options);
+    this.#place = ProviderPlace.on(host, label, options);
   }
 
   /** A copy bound to this session; itself when it serves that session already. Errors: `SESSION_ID_BOUND`. */
   forSession(sessionId: string): AgentContextProvider {
-    return this.#bound(bindTo(this.#binding, sessionId));
+    return this.#at(this.#place.forSession(sessionId));
   }
 
   /** A copy for this user; itself when it serves that user already, and when it is shared. Errors: `SESSION_OWNED`. */
   forUser(userId: string): AgentContextProvider {
-    return this.#bound(bindToUser(this.#binding, userId));
+    return this.#at(this.#place.forUser(userId));
   }
 
   /** Takes the block's label, unless one was given at the start. Errors: `INVALID_ARGUMENT` when a block with another label has it. */
   init(label: string): void {
-    this.#label = takeLabel(this.#ownLabel, this.#label, label);
+    this.#place.take(label);
   }
 
   protected override place(): { store: Store; key: BlockKey } {
-    const label = this.#label ?? "";
-    const { scope } = this.#binding;
+    const { store, sessionId, label, scope } = this.#place;
     // `agents` kept what a program made by hand under its label alone, whatever session used it.
-    const key = { sessionId: scopeOf(this.#binding), kind: "block", label, scope, upgradedLabel: label } as const;
-    return { store: boundStore(this.#host, this.#binding), key };
+    return { store, key: { sessionId, kind: "block", label, scope, upgradedLabel: label } };
   }
 
-  #bound(binding: Binding | null): AgentContextProvider {
-    if (binding === null) return this;
-    const copy = new AgentContextProvider(this.#host, this.#ownLabel);
-    copy.#binding = binding;
+  #at(place: ProviderPlace): AgentContextProvider {
+    if (place === this.#place) return this;
+    const copy = new AgentContextProvider({});
+    copy.#place = place;
     return copy;
   }
 }

@@ -2,17 +2,7 @@ import { assertStorableText } from "../../model/text.js";
 import type { EntryScope, EntryStore, Store, StoredVersion, VersionOptions } from "../../storage/contract.js";
 import { DEFAULT_MAX_TOKENS } from "../block.js";
 import type { AppendOptions, SearchProvider } from "../provider.js";
-import {
-  assertName,
-  type Binding,
-  bindTo,
-  bindToUser,
-  boundStore,
-  newBinding,
-  type SharingOptions,
-  scopeOf,
-  takeLabel,
-} from "./binding.js";
+import { assertName, ProviderPlace, type SharingOptions } from "./provider-place.js";
 
 const MAX_RESULTS = 10;
 
@@ -30,13 +20,10 @@ export let placeOfEntries: (provider: AgentSearchProvider) => { readonly store: 
  */
 export class AgentSearchProvider implements SearchProvider {
   static {
-    placeOfEntries = (provider) => ({ store: boundStore(provider.#host, provider.#binding), scope: provider.#scope });
+    placeOfEntries = (provider) => ({ store: provider.#place.store, scope: provider.#scope });
   }
 
-  readonly #host: object;
-  readonly #ownLabel: string | undefined;
-  #binding: Binding;
-  #label: string | undefined;
+  #place: ProviderPlace;
 
   /**
    * `host` is a store, or an object with a `sql` tagged template. A label given here is kept, whatever block uses the
@@ -46,25 +33,22 @@ export class AgentSearchProvider implements SearchProvider {
   constructor(host: object, options: string | AgentSearchOptions = {}) {
     const { label, ...sharing } = typeof options === "string" ? { label: options } : options;
     if (label !== undefined) assertName(label, "The label of a search provider");
-    this.#host = host;
-    this.#ownLabel = label;
-    this.#label = label;
-    this.#binding = newBinding(sharing);
+    this.#place = ProviderPlace.on(host, label, sharing);
   }
 
   /** A copy bound to this session; itself when it serves that session already. Errors: `SESSION_ID_BOUND`. */
   forSession(sessionId: string): AgentSearchProvider {
-    return this.#bound(bindTo(this.#binding, sessionId));
+    return this.#at(this.#place.forSession(sessionId));
   }
 
   /** A copy for this user; itself when it serves that user already, and when it is shared. Errors: `SESSION_OWNED`. */
   forUser(userId: string): AgentSearchProvider {
-    return this.#bound(bindToUser(this.#binding, userId));
+    return this.#at(this.#place.forUser(userId));
   }
 
   /** Takes the block's label, unless one was given at the start. Errors: `INVALID_ARGUMENT` when a block with another label has it. */
   init(label: string): void {
-    this.#label = takeLabel(this.#ownLabel, this.#label, label);
+    this.#place.take(label);
   }
 
   /** `42 entries indexed.`, or null when there is none. Errors: `USER_REQUIRED`, those of the store. */
@@ -115,17 +99,18 @@ export class AgentSearchProvider implements SearchProvider {
   }
 
   get #entries(): EntryStore {
-    return boundStore(this.#host, this.#binding).entries;
+    return this.#place.store.entries;
   }
 
   get #scope(): EntryScope {
-    return { sessionId: scopeOf(this.#binding), label: this.#label ?? "", scope: this.#binding.scope };
+    const { sessionId, label, scope } = this.#place;
+    return { sessionId, label, scope };
   }
 
-  #bound(binding: Binding | null): AgentSearchProvider {
-    if (binding === null) return this;
-    const copy = new AgentSearchProvider(this.#host, this.#ownLabel ?? {});
-    copy.#binding = binding;
+  #at(place: ProviderPlace): AgentSearchProvider {
+    if (place === this.#place) return this;
+    const copy = new AgentSearchProvider({});
+    copy.#place = place;
     return copy;
   }
 }

@@ -1,7 +1,7 @@
 import type { BlockKey, Store } from "../../storage/contract.js";
 import type { PostgresSource } from "../../storage/postgres/client.js";
 import { postgresStoreOf } from "../../storage/postgres/store.js";
-import { assertName } from "./binding.js";
+import { assertName } from "./provider-place.js";
 import { StoreContextProvider } from "./store-context.js";
 
 /**

@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { SkillProvider } from "../provider.js";
-import { assertName } from "./binding.js";
+import { assertName } from "./provider-place.js";
 import { type ListedSkill, skillListing } from "./skill-listing.js";
 
 /** What is used of a Cloudflare R2 bucket. An `R2Bucket` binding is one. */

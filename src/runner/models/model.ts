@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { once } from "../../once.js";
 
 /** A model of the AI SDK, as its provider packages make them. */
 export interface ModelObject {
@@ -75,14 +76,7 @@ export async function resolveModel(model: AgentModel, settings: ModelSettings = 
 
 /** `resolveModel` at the first call; after a failure the next one tries again. */
 export function modelSource(model: AgentModel, { baseURL, apiKey }: ModelSettings = {}): ModelSource {
-  let found: Promise<ModelObject> | null = null;
-  return () => {
-    found ??= resolveModel(model, { baseURL, apiKey }).catch((error: unknown) => {
-      found = null;
-      throw error;
-    });
-    return found;
-  };
+  return once(() => resolveModel(model, { baseURL, apiKey }));
 }
 
 async function compatibleModel(model: string, baseURL: string, givenKey: string | undefined): Promise<ModelObject> {

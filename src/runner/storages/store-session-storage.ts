@@ -54,10 +54,7 @@ export class StoreSessionStorage implements StoreBackedStorage {
     const store = await this.openStore();
     if ((await store.sessions.get(sessionId)) === null) return undefined;
     const record = await SessionRecord.open(store, sessionId);
-    const messages = toSDKMessages(await originalsOf(store, sessionId));
-    const { usage, metadata, createdAt, updatedAt, parentId } = record;
-    const state = { id: sessionId, messages, usage, metadata, createdAt, updatedAt };
-    return parentId === null ? state : { ...state, parentId };
+    return record.stateWith(toSDKMessages(await originalsOf(store, sessionId)));
   }
 
   /** Deletes a session; an unknown id does nothing. Errors: those of the store. */

@@ -1,3 +1,5 @@
+import { codeOf } from "../../files/replace-file.js";
+
 /** The variable by which what a command starts is found again, also outside of its process group. */
 const MARK = "STEMMA_COMMAND";
 
@@ -38,7 +40,7 @@ export class CommandProcesses {
       // Only Linux has it.
       const names = await readdir("/proc").catch(() => []);
       const look = async (pid: string) => {
-        const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(codeOf);
+        const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch((error) => String(codeOf(error)));
         if (environment === "EACCES" || environment === "EPERM") others.add(pid);
         else if (environment === "" || !environment.includes("=")) {
           // It has ended, is starting a program just now, or is the kernel's.
@@ -54,16 +56,12 @@ export class CommandProcesses {
   }
 }
 
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code);
-}
-
 function kill(pid: number): void {
   try {
     host().kill(pid, "SIGKILL");
   } catch (error) {
     // It ended by itself meanwhile, or has become another user's.
-    if (!["ESRCH", "EPERM"].includes(codeOf(error))) throw error;
+    if (!["ESRCH", "EPERM"].includes(String(codeOf(error)))) throw error;
   }
 }
 

@@ -1,8 +1,9 @@
+import { perObject } from "../../once.js";
 import { orderOf } from "../../storage/store-of.js";
 import { LONGEST } from "../time-limit.js";
 import type { LearnParts } from "./learning-run.js";
 
-const underWay = new WeakMap<object, Map<string, Promise<void>>>();
+const underWay = perObject((_owner: object) => new Map<string, Promise<void>>());
 
 /**
  * Learns from one session: what it has not learned from yet, once, whichever process comes first. The code that does so is
@@ -26,9 +27,7 @@ export class Learner {
   /** Learns from what is new. Never fails: listeners are told. In one process, whoever calls meanwhile waits for the same. */
   run(): Promise<void> {
     clearTimeout(this.#timer);
-    const owner = orderOf(this.parts.store);
-    const runs = underWay.get(owner) ?? new Map<string, Promise<void>>();
-    underWay.set(owner, runs);
+    const runs = underWay(orderOf(this.parts.store));
     const { id } = this.parts.backend;
     const running = runs.get(id);
     if (running !== undefined) return running;

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { perObject } from "../../once.js";
 import type { RecordScope, StoredRecord, WriteRecordOptions } from "../../storage/contract.js";
 import type { TurnRecords } from "./log.js";
 
@@ -50,11 +51,5 @@ function isOver({ expiresAt }: StoredRecord): boolean {
   return expiresAt !== null && expiresAt <= Date.now();
 }
 
-const records = new WeakMap<object, MemoryRecords>();
-
 /** The records of a provider: the same for every session object on it. */
-export function memoryRecordsOf(provider: object): MemoryRecords {
-  const known = records.get(provider) ?? new MemoryRecords();
-  records.set(provider, known);
-  return known;
-}
+export const memoryRecordsOf = perObject((_provider: object) => new MemoryRecords());

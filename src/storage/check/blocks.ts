@@ -1,20 +1,12 @@
 import { first } from "../engine/operation.js";
 import { isoNow, makeRow } from "../operations/session-head.js";
 import { isText, isTime, isWhole } from "./findings.js";
-import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
+import { needsSession, rowCheck } from "./row-check.js";
 
-interface BlockRow extends KeyedRow {
-  readonly kind: string;
-  readonly label: string;
-  readonly content: string;
-  readonly version: number;
-  readonly updated_at: string;
-}
-
-const isKind = ({ kind }: BlockRow) => kind === "block" || kind === "prompt";
+const isKind = (kind: unknown) => kind === "block" || kind === "prompt";
 
 /** Blocks and frozen prompts. */
-export const BLOCKS = rowCheck<BlockRow>({
+export const BLOCKS = rowCheck({
   table: "cf_agents_context_blocks",
   rule: "block",
   key: ["session_id", "kind", "label"],
@@ -22,7 +14,7 @@ export const BLOCKS = rowCheck<BlockRow>({
   idOf: ({ label }) => label,
   rulesFor: (row) => [
     [!needsSession(row), "Its session is not in the registry."],
-    [isKind(row), "It is neither a block nor a prompt."],
+    [isKind(row.kind), "It is neither a block nor a prompt."],
     [isText(row.label) && (row.kind === "prompt") === (row.label === ""), "Its name is none."],
     [isText(row.content), "Its content is no text."],
     [isWhole(row.version, 1), "Its version is no number from 1."],
@@ -34,7 +26,7 @@ export const BLOCKS = rowCheck<BlockRow>({
     if (needsSession(row) && isText(row.session_id)) yield* makeRow(sql, row.session_id);
     if (!isWhole(row.version, 1)) yield* set("version", 1);
     if (!isTime(row.updated_at)) yield* set("updated_at", isoNow());
-    if (isKind(row) || !isText(row.label)) return;
+    if (isKind(row.kind) || !isText(row.label)) return;
     const kind = row.label === "" ? "prompt" : "block";
     const taken = "SELECT 1 FROM cf_agents_context_blocks WHERE session_id = ? AND kind = ? AND label = ?";
     if ((yield* first(taken, row.session_id, kind, row.label)) === undefined) yield* set("kind", kind);

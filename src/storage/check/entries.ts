@@ -1,17 +1,8 @@
 import { isoNow, makeRow } from "../operations/session-head.js";
 import { isJson, isText, isTime } from "./findings.js";
-import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
+import { needsSession, rowCheck } from "./row-check.js";
 
-interface EntryRow extends KeyedRow {
-  readonly key: string;
-  readonly label: string;
-  readonly content: string;
-  readonly value: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
-export const ENTRIES = rowCheck<EntryRow>({
+export const ENTRIES = rowCheck({
   table: "cf_agents_search_entries",
   rule: "entry",
   key: ["session_id", "label", "key"],

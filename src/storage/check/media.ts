@@ -22,6 +22,8 @@ export function* checkRefs(
   found: Findings,
 ): Operation<void> {
   const { from } = refs;
+  const report = (id: string | null, message: string) =>
+    found.add("media", "assistant_media_refs", sessionId, id, message);
   const { own, ids, no: sessionNumber } = refs.rows;
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
   const first = from === floorOf(sessionNumber) ? 0 : from;
@@ -35,17 +37,9 @@ export function* checkRefs(
     byRow.delete(row.n);
     // What an unreadable message needs is not known.
     if (said === null || (has.size === said.keys.length && said.keys.every((key) => has.has(key)))) continue;
-    found.add("media", "assistant_media_refs", sessionId, row.id, "What stands outside its row is not what it names.");
+    report(row.id, "What stands outside its row is not what it names.");
   }
-  for (const rowId of byRow.keys()) {
-    found.add(
-      "media",
-      "assistant_media_refs",
-      sessionId,
-      null,
-      `Row ${rowId}, which media are kept for, is not there.`,
-    );
-  }
+  for (const rowId of byRow.keys()) report(null, `Row ${rowId}, which media are kept for, is not there.`);
   refs.from = to === Number.MAX_SAFE_INTEGER ? ceilingOf(sessionNumber) + 1 : to + 1;
 }
 

@@ -1,6 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { nextSummaryRow } from "../operations/compactions.js";
 import { insertSession } from "../operations/register.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
 import { findSessionNumber, findSessionRows, isoNow, openSessionHead } from "../operations/session-head.js";
@@ -147,13 +148,7 @@ export function* repairMisplacedSummaries(
       yield* giveTo(sql, "assistant_compactions", owner, summary);
       continue;
     }
-    const range = [floorOf(named.no), ceilingOf(named.no)] as const;
-    const last = yield* first<{ n: number | null }>(
-      `SELECT max(n) AS n FROM assistant_compactions WHERE ${named.own}n BETWEEN ? AND ?`,
-      ...named.ids,
-      ...range,
-    );
-    const rowId = nextPosition(named.no, last?.n ?? range[0]);
+    const rowId = yield* nextSummaryRow(named);
     yield* run("UPDATE assistant_compactions SET n = ? WHERE session_id = ? AND id = ?", rowId, id, summaryId);
   }
 }

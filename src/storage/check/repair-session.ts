@@ -3,20 +3,14 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { rowsOf, type SessionRows } from "../engine/session-rows.js";
+import { MADE_UP_ID } from "../operations/history.js";
 import { forgetLength } from "../operations/measures.js";
 import { isoNow } from "../operations/session-head.js";
 import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { repairMedia } from "./repair-media.js";
 import { type Bone, mendParents, readBones, writeTree } from "./repair-tree.js";
 import { type ScannedMessage, scanMessages, textOf } from "./scan.js";
-import {
-  faultsOf,
-  MADE_UP_ID,
-  type RegisteredSession,
-  readBranches,
-  readSummaries,
-  type SummaryRow,
-} from "./session.js";
+import { faultsOf, type RegisteredSession, readBranches, readSummaries, type SummaryRow } from "./session.js";
 
 /** Mends what a check found in a session. No message and no summary is removed; what cannot be read stays where it is. */
 export function* repairSession(sql: Dialect, session: RegisteredSession, found: Findings): Operation<void> {

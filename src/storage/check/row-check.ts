@@ -6,28 +6,28 @@ import { isScope, UPGRADED_ROWS } from "../session-id.js";
 import type { Findings } from "./findings.js";
 
 /** A row that is kept beside the messages, by a session's id and by keys. What is damaged may be of any type. */
-export interface KeyedRow {
+export type KeyedRow<Column extends string = never> = Readonly<Record<Column, SqlValue>> & {
   readonly session_id: string;
   /** The number of its session; null where the registry has none. */
   readonly registered: number | null;
-}
+};
 
 /** A table of such rows, and what holds for each. */
-export interface KeyedTable<R extends KeyedRow> {
+export interface KeyedTable<Column extends string> {
   readonly table: string;
   readonly rule: CheckRule;
   /** The columns of the primary key. */
-  readonly key: readonly (keyof R & string)[];
+  readonly key: readonly ("session_id" | Column)[];
   /** The other columns that are looked at. */
-  readonly columns: readonly (keyof R & string)[];
+  readonly columns: readonly Column[];
   /** What names a row in a report. */
-  readonly idOf: (row: R) => string;
+  readonly idOf: (row: KeyedRow<Column>) => SqlValue;
   /** What holds for a row that is right, with what is said of one for which it does not. */
-  readonly rulesFor: (row: R) => readonly (readonly [holds: boolean, message: string])[];
+  readonly rulesFor: (row: KeyedRow<Column>) => readonly (readonly [holds: boolean, message: string])[];
   /** Mends what can be without guessing at contents. `write` runs a statement for this row: the WHERE is put behind it. */
   readonly mend: (
     sql: Dialect,
-    row: R,
+    row: KeyedRow<Column>,
     write: (statement: string, ...values: SqlValue[]) => Operation<void>,
   ) => Operation<void>;
 }
@@ -38,7 +38,7 @@ export interface RowCheck {
   repair(sql: Dialect, sessionId: string | undefined): Operation<void>;
 }
 
-export function rowCheck<R extends KeyedRow>(rows: KeyedTable<R>): RowCheck {
+export function rowCheck<Column extends string>(rows: KeyedTable<Column>): RowCheck {
   const { table, rule, key, idOf, rulesFor, mend } = rows;
   const where = `WHERE ${key.map((name) => `${name} = ?`).join(" AND ")}`;
   return {
@@ -63,13 +63,13 @@ export function rowCheck<R extends KeyedRow>(rows: KeyedTable<R>): RowCheck {
 const PAGE = 64;
 
 /** How many rows there are, and those with a fault. */
-function* findFaulty<R extends KeyedRow>(
-  { table, key, columns, rulesFor }: KeyedTable<R>,
+function* findFaulty<Column extends string>(
+  { table, key, columns, rulesFor }: KeyedTable<Column>,
   sessionId: string | undefined,
-): Operation<{ looked: number; faulty: R[] }> {
+): Operation<{ looked: number; faulty: KeyedRow<Column>[] }> {
   const names = [...key, ...columns].map((name) => `t.${name} AS ${name}`);
   const place = key.map((name) => `t.${name}`).join(", ");
-  const faulty: R[] = [];
+  const faulty: KeyedRow<Column>[] = [];
   let looked = 0;
   let after: SqlValue[] = [];
   const endsAt = watchEnds();
@@ -77,7 +77,7 @@ function* findFaulty<R extends KeyedRow>(
     const conditions = ["1 = 1"];
     if (sessionId !== undefined) conditions.push("t.session_id = ?");
     if (after.length > 0) conditions.push(`(${place}) > (${after.map(() => "?").join(", ")})`);
-    const rows: R[] = yield* all<R>(
+    const rows: KeyedRow<Column>[] = yield* all<KeyedRow<Column>>(
       `SELECT ${names.join(", ")}, s.no AS registered
        FROM ${table} t LEFT JOIN assistant_sessions s ON s.id = t.session_id
        WHERE ${conditions.join(" AND ")} ORDER BY ${place} LIMIT ${PAGE}`,

@@ -5,8 +5,11 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { rowsOf, type SessionRows } from "../engine/session-rows.js";
 import type { CompactionRow } from "../operations/compactions.js";
+import { MADE_UP_ID } from "../operations/history.js";
 import { countTo, measureTokens } from "../operations/measures.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
+import type { SessionRow } from "../operations/session-head.js";
+import type { ListedSession } from "../operations/sessions.js";
 import { parseSkills } from "../operations/skill-state.js";
 import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
 import { checkMedia, checkRefs, openRefs } from "./media.js";
@@ -14,24 +17,7 @@ import { type ScannedMessage, scanMessages } from "./scan.js";
 import { type BranchRow, TreeCheck } from "./tree.js";
 
 /** A row of `assistant_sessions`. */
-export interface RegisteredSession {
-  readonly no: number;
-  readonly id: string;
-  readonly name: string;
-  readonly parent_session_id: string | null;
-  readonly model: string | null;
-  readonly source: string | null;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly estimated_cost: number;
-  readonly end_reason: string | null;
-  readonly user_id: string | null;
-  readonly metadata: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly leaf: number | null;
-  readonly stale: number | null;
-  readonly skills: string | null;
+export interface RegisteredSession extends ListedSession, SessionRow {
   readonly changes: number;
   readonly appended_until: string | null;
   readonly counted_to: number | null;
@@ -140,9 +126,6 @@ function checkRecord(session: RegisteredSession, found: Findings): void {
     found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
   }
 }
-
-/** Begins the ids that an upgrade gave to rows without one. */
-export const MADE_UP_ID = "agents-row-";
 
 function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {
   const report = (message: string) => found.add("fields", "assistant_messages", sessionId, String(row.id), message);

@@ -1,16 +1,7 @@
 import { first } from "../engine/operation.js";
 import { makeRow } from "../operations/session-head.js";
 import { isText, isWhole } from "./findings.js";
-import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
-
-interface UsageTableRow extends KeyedRow {
-  readonly day: string;
-  readonly model: string;
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cost: number;
-}
+import { needsSession, rowCheck } from "./row-check.js";
 
 const COUNTERS = ["requests", "input_tokens", "output_tokens"] as const;
 
@@ -23,7 +14,7 @@ const isDay = (value: unknown) => /^\d{4}-\d\d-\d\d$/.test(String(value));
 const LOST_DAY = "1970-01-01";
 
 /** What sessions used, by day and model. */
-export const USAGE = rowCheck<UsageTableRow>({
+export const USAGE = rowCheck({
   table: "assistant_usage",
   rule: "usage",
   key: ["session_id", "day", "model"],

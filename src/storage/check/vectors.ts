@@ -1,5 +1,5 @@
 import type { Dialect } from "../engine/dialect.js";
-import { column, first, type Operation, run } from "../engine/operation.js";
+import { column, type Operation, oneNumber, run } from "../engine/operation.js";
 import { sameSession } from "../engine/session-rows.js";
 import type { CheckDialect } from "./dialect.js";
 import type { Findings } from "./findings.js";
@@ -10,8 +10,7 @@ const orphanVectors = (sql: Dialect) =>
 /** Vectors of messages that are not there, and those of another length than the model's. */
 export function* checkVectors(sql: Dialect, check: CheckDialect, found: Findings): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length === 0) return;
-  const rows = yield* first<{ count: number }>("SELECT count(*) AS count FROM assistant_vectors");
-  found.count("assistant_vectors", Number(rows?.count ?? 0));
+  found.count("assistant_vectors", yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors"));
   for (const rowId of yield* column<number>(`SELECT n FROM assistant_vectors WHERE ${orphanVectors(sql)}`)) {
     found.add("vector", "assistant_vectors", null, null, `The message of row ${rowId}, which it is of, is not there.`);
   }

@@ -3,18 +3,9 @@ import { parseMessageIds } from "../operations/versions.js";
 import { isText, isTime, isWhole } from "./findings.js";
 import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
 
-interface VersionRow extends KeyedRow {
-  readonly kind: string;
-  readonly label: string;
-  readonly key: string;
-  readonly version: number | string;
-  readonly content: string | null;
-  readonly written_at: string;
-  readonly author: string | null;
-  readonly message_ids: string | null;
-}
+type VersionRow = KeyedRow<"kind" | "label" | "key" | "version" | "content" | "written_at" | "author" | "message_ids">;
 
-const AUTHORS = ["model", "program", "learning", "import"];
+const AUTHORS: readonly unknown[] = ["model", "program", "learning", "import"];
 
 /** What makes it no version at all. */
 function isNone({ kind, label, key, version, content }: VersionRow): boolean {
@@ -26,11 +17,11 @@ function isNone({ kind, label, key, version, content }: VersionRow): boolean {
 /** What is wrong with what a version says of itself. */
 function isMisnoted({ written_at, author, message_ids }: VersionRow): boolean {
   const isAuthor = author === null || AUTHORS.includes(author);
-  return !isTime(written_at) || !isAuthor || parseMessageIds(message_ids) === null;
+  return !isTime(written_at) || !isAuthor || parseMessageIds(message_ids as string | null) === null;
 }
 
 /** A row that is no version is removed. What one says of itself is taken back where it cannot be; its text stays. */
-export const VERSIONS = rowCheck<VersionRow>({
+export const VERSIONS = rowCheck({
   table: "assistant_versions",
   rule: "version",
   key: ["session_id", "kind", "label", "key", "version"],

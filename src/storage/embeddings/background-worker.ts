@@ -32,7 +32,6 @@ const FINAL = ["EMBEDDER_REPLACED", "STORE_CLOSED", "DATABASE_TOO_NEW", "MIGRATI
  */
 export class BackgroundWorker {
   lastError: unknown = null;
-  readonly #options: BackgroundWorkerOptions;
   readonly #retryDelay: (failures: number) => number;
   #running: Promise<void> | null = null;
   #woken = false;
@@ -40,8 +39,7 @@ export class BackgroundWorker {
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: BackgroundWorkerOptions) {
-    this.#options = options;
+  constructor(private readonly options: BackgroundWorkerOptions) {
     this.#retryDelay = options.retryDelay ?? doublingDelay;
   }
 
@@ -89,10 +87,10 @@ export class BackgroundWorker {
   async #work(): Promise<void> {
     clearTimeout(this.#timer);
     const steps = this.#steps();
-    this.#options.waitUntil?.(steps);
+    this.options.waitUntil?.(steps);
     await steps;
     this.#running = null;
-    const { interval } = this.#options;
+    const { interval } = this.options;
     if (this.#failures > 0) this.#later(this.#retryDelay(this.#failures));
     else if (this.#woken) this.#later(GATHER);
     else if (interval !== null) this.#later(interval);
@@ -102,7 +100,7 @@ export class BackgroundWorker {
     try {
       for (let more = true; (more || this.#woken) && !this.#stopped; ) {
         this.#woken = false;
-        more = await this.#options.step();
+        more = await this.options.step();
         this.#failures = 0;
         this.lastError = null;
         // A step of a synchronous store may take no turn of its own, and others are to be served between two.
@@ -113,7 +111,7 @@ export class BackgroundWorker {
       this.#failures += 1;
       this.lastError = error;
       if (StemmaError.isInstance(error) && FINAL.some((code) => code === error.code)) this.#stopped = true;
-      report(this.#options.onError, error);
+      report(this.options.onError, error);
     }
   }
 }

@@ -2,7 +2,7 @@ import { keyOf, type RowPlace } from "../../model/rank.js";
 import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation } from "../engine/operation.js";
+import { all, column, type Operation, oneNumber } from "../engine/operation.js";
 import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "../operations/content.js";
 import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
@@ -248,14 +248,10 @@ function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map
 /** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
 export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   const embedder = yield* numberOf(model);
-  const fresh = yield* first<{ count: number | null }>(
+  const fresh = yield* oneNumber(
     `SELECT sum((SELECT count(*) FROM assistant_messages m
        WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
      FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`,
   );
-  const old = yield* first<{ count: number }>(
-    "SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?",
-    embedder,
-  );
-  return Number(fresh?.count ?? 0) + Number(old?.count ?? 0);
+  return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
 }

@@ -3,7 +3,7 @@ import { parseQuery } from "../../model/query.js";
 import type { SearchRequest, Store } from "../contract.js";
 import type { OpenStore } from "../sql-store.js";
 import type { EmbeddableStore, EmbeddedStore } from "./contract.js";
-import { type ParsedEmbedder, parseEmbedder } from "./embedder.js";
+import { parseEmbedder } from "./embedder.js";
 import { EmbeddingIndexer, type EmbedOptions } from "./indexer.js";
 import type { VectorDialect } from "./vectors.js";
 import { withVectors } from "./with-vectors.js";
@@ -17,20 +17,13 @@ export function embeddable(given: OpenStore, dialect: VectorDialect, options: Em
     ...store,
     capabilities: { ...store.capabilities, embeddings: sql.search !== null },
     withEmbedder: (embedder) => {
-      if (sql.search !== null) return embedStore(open, dialect, parseEmbedder(embedder), options);
+      if (sql.search !== null) {
+        return embedded(store, new EmbeddingIndexer(open, dialect, parseEmbedder(embedder), options));
+      }
       const message = "withEmbedder() needs a store with search: open this store without `search: false`.";
       throw new StemmaError("SEARCH_UNAVAILABLE", { store: sql.name }, message);
     },
   };
-}
-
-function embedStore(
-  open: OpenStore,
-  dialect: VectorDialect,
-  embedder: ParsedEmbedder,
-  options: EmbedOptions,
-): EmbeddedStore {
-  return embedded(open.store, new EmbeddingIndexer(open, dialect, embedder, options));
 }
 
 function embedded(store: Store, work: EmbeddingIndexer): EmbeddedStore {

@@ -1,8 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { SearchQuery } from "../../model/query.js";
+import { once } from "../../once.js";
 import { Queue } from "../../queue.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
-import type { Runner } from "../engine/runner.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
@@ -42,30 +42,21 @@ const REFUSAL = 600_000;
 /** Embeds what waits, and searches with what is embedded. */
 export class EmbeddingIndexer {
   readonly background: BackgroundWorker;
-  readonly #store: OpenStore["store"];
-  readonly #runner: Runner;
-  readonly #sql: OpenStore["sql"];
-  readonly #search: OpenStore["search"];
-  readonly #dialect: VectorDialect;
-  readonly #embedder: ParsedEmbedder;
-  readonly #options: EmbedOptions;
   readonly #agenda: ScanQueue;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number | string, { readonly text: string; readonly until: number }>();
   readonly #queries = new Map<string, Float32Array>();
   #own: number | null = null;
-  #prepared: Promise<{ readonly similarity: string | null }> | null = null;
+  readonly #prepare = once(() => this.#makeTables());
   #memory: MemoryIndex | null = null;
   readonly #loading = new Queue();
 
-  constructor(open: OpenStore, dialect: VectorDialect, embedder: ParsedEmbedder, options: EmbedOptions) {
-    this.#store = open.store;
-    this.#runner = open.runner;
-    this.#sql = open.sql;
-    this.#search = open.search;
-    this.#dialect = dialect;
-    this.#embedder = embedder;
-    this.#options = options;
+  constructor(
+    private readonly open: OpenStore,
+    private readonly dialect: VectorDialect,
+    private readonly embedder: ParsedEmbedder,
+    private readonly options: EmbedOptions,
+  ) {
     const { interval = INTERVAL } = options;
     this.#agenda = new ScanQueue(interval ?? INTERVAL);
     this.background = new BackgroundWorker({
@@ -90,7 +81,7 @@ export class EmbeddingIndexer {
 
   async backlog(): Promise<number> {
     await this.#prepare();
-    return this.#runner.read(() => countWaiting(this.#sql, this.#model));
+    return this.open.runner.read(() => countWaiting(this.open.sql, this.#model));
   }
 
   async flush(): Promise<void> {
@@ -98,47 +89,39 @@ export class EmbeddingIndexer {
     this.#refused.clear();
     this.#agenda.scan();
     await this.background.finish();
-    if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.#store.name }, CLOSED);
+    if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.open.store.name }, CLOSED);
     if (this.#refused.size === 0) return;
-    const details = { id: this.#embedder.id, messages: this.#refused.size };
+    const details = { id: this.embedder.id, messages: this.#refused.size };
     const message = `The embedder "${details.id}" refuses the texts of ${details.messages} messages, which are found by their words only.`;
     throw new StemmaError("EMBEDDER_FAILED", details, message);
   }
 
   get #model(): Model {
-    return { id: this.#embedder.id, dimensions: this.#embedder.dimensions, own: this.#own };
-  }
-
-  #prepare(): Promise<{ readonly similarity: string | null }> {
-    this.#prepared ??= this.#makeTables().catch((error) => {
-      this.#prepared = null;
-      throw error;
-    });
-    return this.#prepared;
+    return { id: this.embedder.id, dimensions: this.embedder.dimensions, own: this.#own };
   }
 
   async #makeTables(): Promise<{ readonly similarity: string | null }> {
-    await this.#runner.write(() => migrateVectors(this.#sql, this.#dialect), "idempotent");
-    const { findSimilarity } = this.#dialect;
-    return { similarity: findSimilarity === null ? null : await this.#runner.read(findSimilarity) };
+    await this.open.runner.write(() => migrateVectors(this.open.sql, this.dialect), "idempotent");
+    const { findSimilarity } = this.dialect;
+    return { similarity: findSimilarity === null ? null : await this.open.runner.read(findSimilarity) };
   }
 
   async #step(): Promise<boolean> {
     await this.#prepare();
-    const size = await this.#embedder.batchSize();
+    const size = await this.embedder.batchSize();
     const before = this.#agenda.nextPage();
-    if (before !== null) this.#agenda.addPage(await this.#runner.read(() => readPage(this.#sql, before)));
+    if (before !== null) this.#agenda.addPage(await this.open.runner.read(() => readPage(this.open.sql, before)));
     const sessions = this.#agenda.next();
-    const { fresh, old, done } = await this.#runner.read(() =>
-      readWaiting(this.#sql, this.#model, sessions, size, this.#refused.size),
+    const { fresh, old, done } = await this.open.runner.read(() =>
+      readWaiting(this.open.sql, this.#model, sessions, size, this.#refused.size),
     );
     this.#agenda.remove(done);
     const batch = [...fresh, ...old.filter((message) => !this.#isRefused(message))].slice(0, size);
     if (batch.length === 0) return !this.#agenda.isEmpty;
     const embedded = await this.#embedBatch(batch);
-    const dimensions = this.#embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
-    this.#own = await this.#runner.write(
-      () => storeVectors(this.#sql, this.#dialect, { ...this.#model, dimensions }, embedded),
+    const dimensions = this.embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
+    this.#own = await this.open.runner.write(
+      () => storeVectors(this.open.sql, this.dialect, { ...this.#model, dimensions }, embedded),
       "idempotent",
     );
     return true;
@@ -153,7 +136,7 @@ export class EmbeddingIndexer {
       const found =
         texts.length === 0
           ? []
-          : await this.#embedder.embed(
+          : await this.embedder.embed(
               texts.map(({ text }) => text),
               signal,
             );
@@ -163,18 +146,18 @@ export class EmbeddingIndexer {
       await this.#measure();
       for (const message of texts) {
         const { text } = message;
-        const found = await this.#embedder.embed([text], signal).catch(() => null);
+        const found = await this.embedder.embed([text], signal).catch(() => null);
         vectors.set(waitingKey(message), found?.[0] ?? "refused");
         if (found === null) this.#refused.set(waitingKey(message), { text, until: Date.now() + REFUSAL });
       }
-      report(this.#embedder.onError, error);
+      report(this.embedder.onError, error);
     }
     return batch.map((message) => ({ ...message, vector: vectors.get(waitingKey(message)) ?? null }));
   }
 
   /** The number of dimensions, of an embedder that answers. */
   async #measure(): Promise<number> {
-    const [vector] = await this.#embedder.embed(["a"], this.#ended.signal);
+    const [vector] = await this.embedder.embed(["a"], this.#ended.signal);
     return (vector as Float32Array).length;
   }
 
@@ -189,35 +172,33 @@ export class EmbeddingIndexer {
 
   async search(query: SearchQuery, request: SearchRequest): Promise<SearchHit[]> {
     const rank = await this.#rank(query, request.explain).catch((error) => {
-      report(this.#embedder.onError, error);
+      report(this.embedder.onError, error);
       return null;
     });
     this.background.wake();
-    return this.#search(query, request, rank ?? undefined);
+    return this.open.search(query, request, rank ?? undefined);
   }
 
   // Null where there is nothing to compare: then words alone decide.
   async #rank(query: SearchQuery, explain = false): Promise<RankMessages | null> {
     if (query.words.length === 0 && query.runs.length === 0) return null;
     const { similarity } = await this.#prepare();
-    const claim = await this.#runner.read(() => findVectors(this.#model));
+    const claim = await this.open.runner.read(() => findVectors(this.#model));
     if (claim === null) return null;
     const { no: sessionNumber, dimensions } = claim;
     const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
     if (vector.length !== dimensions) return null;
-    const { weights } = this.#embedder;
+    const { weights } = this.embedder;
     const nearest = await this.#findNearest(similarity, sessionNumber, vector);
-    return rankByBoth(rankByWords(this.#sql, query, explain), nearest, weights, explain);
+    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, weights, explain);
   }
 
   async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
-    const { minSimilarity } = this.#embedder;
-    const dialect = this.#dialect;
-    if (similarity !== null) return nearestInEngine(this.#sql, dialect, similarity, embedder, query, minSimilarity);
-    if (dialect.signs !== null)
-      return nearestBySigns(this.#sql, dialect, dialect.signs, embedder, query, minSimilarity);
-    const memory = await this.#load(embedder, query.length);
-    return nearestInMemory(this.#sql, dialect, memory, query, minSimilarity);
+    const { dialect } = this;
+    const wanted = { sql: this.open.sql, dialect, embedder, query, least: this.embedder.minSimilarity };
+    if (similarity !== null) return nearestInEngine(wanted, similarity);
+    if (dialect.signs !== null) return nearestBySigns(wanted, dialect.signs);
+    return nearestInMemory(wanted, await this.#load(embedder, query.length));
   }
 
   async #embedQuery(text: string): Promise<Float32Array> {
@@ -227,7 +208,7 @@ export class EmbeddingIndexer {
     const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
     try {
       const signal = AbortSignal.any([patience.signal, this.#ended.signal]);
-      const [vector] = (await this.#embedder.embed([text], signal)) as [Float32Array];
+      const [vector] = (await this.embedder.embed([text], signal)) as [Float32Array];
       this.#queries.set(text, vector);
       const [oldest] = this.#queries.keys();
       if (this.#queries.size > QUERIES_KEPT) this.#queries.delete(oldest as string);
@@ -241,10 +222,10 @@ export class EmbeddingIndexer {
   #load(embedder: number, dimensions: number): Promise<MemoryIndex> {
     return this.#loading.write("", async () => {
       if (this.#memory?.embedder !== embedder) {
-        this.#memory = new MemoryIndex(embedder, dimensions, this.#options.memory ?? MEMORY);
+        this.#memory = new MemoryIndex(embedder, dimensions, this.options.memory ?? MEMORY);
       }
       const memory = this.#memory;
-      while (await this.#runner.read(() => memory.load(this.#dialect)))
+      while (await this.open.runner.read(() => memory.load(this.dialect)))
         await new Promise((resolve) => setTimeout(resolve));
       return memory;
     });

@@ -1,6 +1,6 @@
 import { Distribution } from "../../model/distribution.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation } from "../engine/operation.js";
+import { all, column, type Operation, oneNumber } from "../engine/operation.js";
 import type { VectorDialect } from "./vectors.js";
 
 const PAGE = 500;
@@ -50,8 +50,7 @@ export class MemoryIndex {
   /** Reads a page of what is not here yet. True while there is more to read. */
   *load(dialect: VectorDialect): Operation<boolean> {
     if (this.#newest === null) {
-      const last = yield* first<{ id: number | null }>("SELECT max(id) AS id FROM assistant_vectors");
-      this.#newest = Number(last?.id ?? 0);
+      this.#newest = yield* oneNumber("SELECT max(id) AS id FROM assistant_vectors");
       this.#oldest = this.#newest + 1;
     }
     const newer = yield* this.#read(dialect, "v.id > ?", this.#newest, "", PAGE);

@@ -9,7 +9,6 @@ const AT_ONCE = 16;
  * write too. So what an append causes does not grow with the number of sessions.
  */
 export class ScanQueue {
-  readonly #every: number;
   readonly #written = new Set<string>();
   /** The last to be looked at first. */
   readonly #open = new Set<string>();
@@ -18,9 +17,7 @@ export class ScanQueue {
   /** When the next scan begins. */
   #due = 0;
 
-  constructor(every: number) {
-    this.#every = every;
-  }
+  constructor(private readonly every: number) {}
 
   add(sessionId: string): void {
     this.#written.add(sessionId);
@@ -44,7 +41,7 @@ export class ScanQueue {
   addPage({ sessions, before }: Page): void {
     for (const id of sessions.toReversed()) this.#open.add(id);
     this.#before = before;
-    if (before === null) this.#due = Math.min(this.#due, performance.now() + this.#every);
+    if (before === null) this.#due = Math.min(this.#due, performance.now() + this.every);
   }
 
   /** The sessions to look at now, the last written first. They stay until `remove`. */

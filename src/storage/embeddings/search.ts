@@ -56,15 +56,19 @@ interface Found {
   readonly score: number;
 }
 
+/** What is looked for, and where. */
+export interface Wanted {
+  readonly sql: Dialect;
+  readonly dialect: VectorDialect;
+  /** The number of the model whose vectors are compared. */
+  readonly embedder: number;
+  readonly query: Float32Array;
+  /** How alike a vector must be. */
+  readonly least: number;
+}
+
 /** Every vector of the range is compared, by an extension of the engine. */
-export function nearestInEngine(
-  sql: Dialect,
-  dialect: VectorDialect,
-  similarity: string,
-  embedder: number,
-  query: Float32Array,
-  least: number,
-): FindNearest {
+export function nearestInEngine({ sql, dialect, embedder, query, least }: Wanted, similarity: string): FindNearest {
   return function* (range, limit) {
     const { condition, values } = within(sql, range);
     const rows = yield* all<Found & { mean: number; square: number }>(
@@ -91,12 +95,8 @@ const USUAL = 200;
 
 /** The vectors whose signs are most alike are read and compared; 500 at first, more where those are not what is asked for. */
 export function nearestBySigns(
-  sql: Dialect,
-  dialect: VectorDialect,
+  { sql, dialect, embedder, query, least }: Wanted,
   { alike, encode }: NonNullable<VectorDialect["signs"]>,
-  embedder: number,
-  query: Float32Array,
-  least: number,
 ): FindNearest {
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
     const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(
@@ -135,41 +135,28 @@ const READ_OF_RANGE = 5_000;
  * Every vector is compared, in memory, where all fit. Where they do not: of the whole store the newest, which are in
  * memory, of a range its newest 5,000, which are read; and in either case those of the best messages by words.
  */
-export function nearestInMemory(
-  sql: Dialect,
-  dialect: VectorDialect,
-  memory: MemoryIndex,
-  query: Float32Array,
-  least: number,
-): FindNearest {
+export function nearestInMemory({ sql, dialect, embedder, query, least }: Wanted, memory: MemoryIndex): FindNearest {
   return function* (range, limit, words) {
     const best = createBest<Near>(limit, least);
     let alike = new Distribution();
-    const found = new Set<number>();
+    const looked = new Set<number>();
     const add = (near: Near): void => {
-      if (!found.has(near.n)) best.add(near);
-      found.add(near.n);
+      if (!looked.has(near.n)) best.add(near);
+      looked.add(near.n);
     };
     const compare = function* (usual: Distribution | null, rows: string, ...values: SqlValue[]): Operation<void> {
       const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;
-      for (const { id, n: rowId, vector } of yield* all<{ id: number; n: number; vector: unknown }>(
-        select,
-        ...values,
-      )) {
+      const found = yield* all<{ id: number; n: number; vector: unknown }>(select, ...values);
+      for (const { id, n: rowId, vector } of found) {
         const score = product(query, dialect.decode(vector));
         usual?.add(score);
         add({ id, n: rowId, score });
       }
     };
-    const { isWhole, embedder } = memory;
+    const { isWhole } = memory;
     if (isWhole || range === null) {
-      const inMemory = yield* memory.nearest(
-        sql,
-        query,
-        range === null ? EVERYWHERE : [range.lo, range.hi],
-        limit,
-        least,
-      );
+      const bounds = range === null ? EVERYWHERE : ([range.lo, range.hi] as const);
+      const inMemory = yield* memory.nearest(sql, query, bounds, limit, least);
       for (const near of inMemory.near) add(near);
       ({ alike } = inMemory);
     } else {
@@ -178,7 +165,7 @@ export function nearestInMemory(
       yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...values, embedder);
     }
     if (!isWhole) {
-      const numbers = words.filter(({ n: rowId }) => !found.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
+      const numbers = words.filter(({ n: rowId }) => !looked.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
       // Those are more alike than usual.
       yield* compare(
         null,

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { VectorModel } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { first, type Operation, oneNumber, run, type SqlValue } from "../engine/operation.js";
 
 /**
  * The vectors of messages. They stand in tables of their own, which are made when an embedder is first used; from then
@@ -59,8 +59,7 @@ export function* hasVersion(sql: Dialect): Operation<boolean> {
 
 function* versionOf(sql: Dialect, known: number): Operation<number> {
   if (!(yield* hasVersion(sql))) return 0;
-  const version =
-    (yield* first<{ version: number }>("SELECT max(vectors) AS version FROM assistant_schema"))?.version ?? 0;
+  const version = yield* oneNumber("SELECT max(vectors) AS version FROM assistant_schema");
   if (version <= known) return version;
   const message = `The database has version ${version} of the vectors' tables; this program knows ${known}. Upgrade stemma.`;
   throw new StemmaError("DATABASE_TOO_NEW", { version, known }, message);

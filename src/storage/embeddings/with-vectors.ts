@@ -1,3 +1,4 @@
+import { once } from "../../once.js";
 import type { Store, VectorStore } from "../contract.js";
 import type { OpenStore } from "../sql-store.js";
 import type { VectorDialect } from "./vectors.js";
@@ -5,11 +6,10 @@ import type { VectorDialect } from "./vectors.js";
 /** A store whose vectors can be copied. */
 export function withVectors(store: Store, open: OpenStore, dialect: VectorDialect): Store {
   // A copy loads the code.
-  let loaded: Promise<VectorStore> | undefined;
-  const load = (): Promise<VectorStore> => {
-    loaded ??= import("./vector-store.js").then(({ vectorStore }) => vectorStore(open, dialect, store.userId));
-    return loaded;
-  };
+  const load = once(async (): Promise<VectorStore> => {
+    const { vectorStore } = await import("./vector-store.js");
+    return vectorStore(open, dialect, store.userId);
+  });
   return {
     ...store,
     vectors: {

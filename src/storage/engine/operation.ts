@@ -57,3 +57,8 @@ export function* run(sql: string, ...values: SqlValue[]): Operation<void> {
 export function* column<V>(sql: string, ...values: SqlValue[]): Operation<V[]> {
   return (yield { sql, values, as: "column" }) as V[];
 }
+
+/** The only value that a query gives, a number; 0 where it gives none. */
+export function* oneNumber(sql: string, ...values: SqlValue[]): Operation<number> {
+  return Number((yield* column<number | null>(sql, ...values))[0] ?? 0);
+}

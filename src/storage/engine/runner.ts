@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { once } from "../../once.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
 import { type Operation, PAUSE, type Row, type Statement } from "./operation.js";
 
@@ -97,20 +98,12 @@ function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }
 function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
   let connection = given;
   let isClosed = false;
-  let prepared: Promise<void> | undefined;
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
     connection.transaction(mode, (query) => driveAsync(operation(), query));
-  const prepareOnce = async (): Promise<void> => {
+  const prepareOnce = once(async (): Promise<void> => {
     for (let done = (await isPrepared?.()) === true; !done; ) done = await transact("idempotent", prepare);
-  };
-  const ready = (): Promise<void> => {
-    if (isClosed) return Promise.reject(closed(name));
-    prepared ??= prepareOnce().catch((error) => {
-      prepared = undefined;
-      throw error;
-    });
-    return prepared;
-  };
+  });
+  const ready = (): Promise<void> => (isClosed ? Promise.reject(closed(name)) : prepareOnce());
   const call = async <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> => {
     await ready();
     return transact(mode, operation);

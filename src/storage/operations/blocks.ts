@@ -23,7 +23,8 @@ export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
   return row === undefined ? null : { content: row.content, version: Number(row.version) };
 }
 
-interface BlockRow extends StoredBlock {
+/** What is read of a block's row. */
+export interface BlockRow extends StoredBlock {
   readonly updated_at: string;
 }
 

@@ -92,15 +92,29 @@ function* findWithParent(
   name: string,
 ): Operation<{ place: MessagePosition; parent: MessagePosition | null }> {
   const named = isSummaryMessage({ id: name }) ? (yield* findNamed(sql, sessionId, name))?.id : name;
-  const [row] = named === undefined ? [] : yield* tuples<WithParentRow>(WITH_PARENT, sessionId, named);
-  if (row === undefined) return messageNotFound(sessionId, name);
-  const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
-  const place = { n: rowId, id, branch, total };
-  if (parentId === null) return { place, parent: null };
-  if (parentN === null || parentN >= rowId) {
-    throw damaged({ messageId: id }, `The parent of message "${id}" is not before it.`);
+  const found = named === undefined ? null : yield* findPlaces(sessionId, named);
+  if (found === null) return messageNotFound(sessionId, name);
+  const { place, parentId, parent } = found;
+  if (parentId !== null && (parent === null || parent.n >= place.n)) {
+    throw damaged({ messageId: place.id }, `The parent of message "${place.id}" is not before it.`);
   }
-  return { place, parent: { n: parentN, id: parentId, branch: parentBranch, total: parentTotal } };
+  return { place, parent };
+}
+
+/** Where a message is, or null; and its parent, which is null too where the row that it names is not there. */
+export function* findPlaces(sessionId: string, messageId: string): Operation<Places | null> {
+  const [row] = yield* tuples<WithParentRow>(WITH_PARENT, sessionId, messageId);
+  if (row === undefined) return null;
+  const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
+  const isThere = parentId !== null && parentN !== null;
+  const parent = isThere ? { n: parentN, id: parentId, branch: parentBranch, total: parentTotal } : null;
+  return { place: { n: rowId, id, branch, total }, parentId, parent };
+}
+
+interface Places {
+  readonly place: MessagePosition;
+  readonly parentId: string | null;
+  readonly parent: MessagePosition | null;
 }
 
 type ChildRow = [...ContentTuple, parentId: string | null];

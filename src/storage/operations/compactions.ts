@@ -5,12 +5,12 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { all, count, first, type Operation, oneNumber, run, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView } from "./history.js";
 import { tokensOf } from "./measures.js";
-import { findSegments, selectRanges, spansBetween, visibleSpans } from "./path.js";
+import { findSegments, firstOfBranch, selectRanges, spansBetween, visibleSpans } from "./path.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
 import {
   findNamed,
@@ -67,12 +67,6 @@ export function* addCompaction(
     throw invalidRange(sessionId, compaction, `${reversed}its ends are not on one path`);
   }
   if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw staleRange(sessionId);
-  const last = yield* first<{ n: number | null }>(
-    `SELECT max(n) AS n FROM assistant_compactions WHERE ${head.rows.own}n BETWEEN ? AND ?`,
-    ...head.rows.ids,
-    floorOf(head.no),
-    ceilingOf(head.no),
-  );
   const stored: StoredCompaction = {
     id: compaction.id,
     summary: compaction.summary,
@@ -86,7 +80,7 @@ export function* addCompaction(
   yield* run(
     `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens, covered_tokens)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    nextPosition(head.no, last?.n ?? floorOf(head.no)),
+    yield* nextSummaryRow(head.rows),
     stored.id,
     stored.summary,
     stored.fromMessageId,
@@ -100,6 +94,13 @@ export function* addCompaction(
   );
   yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
   return stored;
+}
+
+/** The row of a session's next compaction. */
+export function* nextSummaryRow({ own, ids, no }: SessionRows): Operation<number> {
+  const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
+  const last = yield* oneNumber(query, ...ids, floorOf(no), ceilingOf(no));
+  return nextPosition(no, Math.max(last, floorOf(no)));
 }
 
 /** See `SessionStore.removeCompaction`. */
@@ -211,13 +212,7 @@ function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<
   )) as MessagePosition;
   for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
     if (hi <= rowId) continue;
-    const next = yield* first<{ n: number; id: string }>(
-      `SELECT n, id FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
-      ...rows.ids,
-      Math.max(lo, rowId + 1),
-      hi,
-      branch,
-    );
+    const next = yield* firstOfBranch(rows, branch, Math.max(lo, rowId + 1), hi);
     if (next !== undefined) return next;
   }
   return end;

@@ -1,9 +1,11 @@
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run, tuples } from "../engine/operation.js";
+import { all, type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
+import { findPlaces } from "./branches.js";
 import { shrinkCompactions } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { forgetLength } from "./measures.js";
+import { firstOfBranch } from "./path.js";
 import { ceilingOf } from "./row-id.js";
 import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
 
@@ -12,9 +14,9 @@ export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly s
   let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
-    const found = head === null ? undefined : (yield* tuples<FoundRow>(FOUND, sessionId, id))[0];
-    if (head === null || found === undefined) continue;
-    head = yield* deleteMessage(sql, sessionId, head, ...placesOf(found));
+    const found = head === null ? null : yield* findPlaces(sessionId, id);
+    if (head === null || found === null) continue;
+    head = yield* deleteMessage(sql, sessionId, head, found.place, found.parent);
     deleted.push(id);
   }
   if (head !== null && deleted.length > 0) {
@@ -22,23 +24,6 @@ export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly s
     yield* touchSession(head.rows, head.leaf, head.stale);
   }
   return deleted;
-}
-
-const FOUND = `
-  SELECT m.n AS n, m.id AS id, m.branch AS branch, m.total AS total,
-         p.n AS parent_n, p.id AS parent_id, p.branch AS parent_branch, p.total AS parent_total
-  FROM assistant_messages m LEFT JOIN assistant_messages p ON p.session_id = m.session_id AND p.id = m.parent_id
-  WHERE m.session_id = ? AND m.id = ?`;
-
-type PlaceTuple = [n: number, id: string, branch: number, total: number | null];
-type FoundRow = [...PlaceTuple, ...(PlaceTuple | [null, null, null, null])];
-
-function placesOf([rowId, id, branch, total, parentN, parentId, parentBranch, parentTotal]: FoundRow): [
-  MessagePosition,
-  MessagePosition | null,
-] {
-  const parent = parentN === null ? null : { n: parentN, id: parentId, branch: parentBranch, total: parentTotal };
-  return [{ n: rowId, id, branch, total }, parent];
 }
 
 // Removes one message: what hung below it hangs below its parent. Gives what the session's row is to say after that.
@@ -51,13 +36,7 @@ function* deleteMessage(
 ): Operation<SessionHead> {
   const { rows } = head;
   const active = yield* activeLeaf(head);
-  const next = yield* first<{ n: number }>(
-    `SELECT n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
-    ...rows.ids,
-    place.n + 1,
-    ceilingOf(rows.no),
-    place.branch,
-  );
+  const next = yield* firstOfBranch(rows, place.branch, place.n + 1);
   yield* shrinkCompactions(rows, place, parent);
   yield* adoptBranches(rows, place, parent);
   if (next !== undefined) {

@@ -14,7 +14,7 @@ import type {
   WriteEntryOptions,
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run } from "../engine/operation.js";
+import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { orderedPage } from "./ordered-page.js";
 import { searchOf } from "./search/search.js";
@@ -35,8 +35,7 @@ import {
 export function* countEntries(sql: Dialect, scope: EntryScope): Operation<number> {
   const { where, values } = inScope(sql, scope);
   const count = `SELECT count(*) AS count FROM cf_agents_search_entries e WHERE ${where}`;
-  const row = yield* first<{ count: number }>(count, ...values);
-  return Number(row?.count ?? 0);
+  return yield* oneNumber(count, ...values);
 }
 
 /** See `EntryStore.get`. */

@@ -1,6 +1,7 @@
 import { isMarked } from "../../model/codec.js";
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
+import { jsonBytes, takeRecent } from "../../model/recent-messages.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../../model/skills.js";
 import { utf8Length } from "../../model/text.js";
@@ -70,20 +71,14 @@ export function* openView(
   if (found === null) return null;
   const { head, leaf } = found;
   const { rows, registered } = head;
-  if (summaries)
-    return {
-      rows,
-      registered,
-      leaf,
-      spans: yield* visibleSpans(rows, leaf, onCorrupt),
-      skills: skillsOf(head, onCorrupt),
-    };
-  const segments = yield* findSegments(rows, leaf, onCorrupt);
-  return { rows, registered, leaf, spans: segments.map((range) => ({ range })), skills: NO_SKILLS };
+  const spans = summaries
+    ? yield* visibleSpans(rows, leaf, onCorrupt)
+    : (yield* findSegments(rows, leaf, onCorrupt)).map((range) => ({ range }));
+  return { rows, registered, leaf, spans, skills: summaries ? skillsOf(head, onCorrupt) : NO_SKILLS };
 }
 
 /** Begins the ids that an upgrade gave to rows without one. */
-const MADE_UP_ID = "agents-row-";
+export const MADE_UP_ID = "agents-row-";
 
 // What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
 const ROWS_AT_ONCE = 1024;
@@ -166,28 +161,6 @@ export function* readPage(
 /** How many bytes a message has as JSON; `content` is how it is stored. */
 export const storedBytes = (message: SessionMessage, content: string): number =>
   isMarked(content) ? jsonBytes(message) : utf8Length(content);
-
-export const jsonBytes = (message: SessionMessage): number => utf8Length(JSON.stringify(message));
-
-/** Takes messages for `SessionStore.recent`, the newest first. */
-export function takeRecent(maxBytes: number, minMessages: number) {
-  const newestFirst: SessionMessage[] = [];
-  let total = 0;
-  return {
-    /** Takes a message if there is room for it. */
-    take(message: SessionMessage, bytes: number): boolean {
-      if (newestFirst.length >= minMessages && total + bytes > maxBytes) return false;
-      newestFirst.push(message);
-      total += bytes;
-      return true;
-    },
-    done: (truncated: boolean): RecentHistory => ({
-      messages: newestFirst.reverse(),
-      truncated,
-      totalContentBytes: total,
-    }),
-  };
-}
 
 /** See `SessionStore.recent`. */
 export function* readRecent(sql: Dialect, sessionId: string, options: RecentOptions): Operation<RecentHistory> {

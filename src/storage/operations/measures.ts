@@ -1,6 +1,6 @@
 import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run } from "../engine/operation.js";
+import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
 import { currentTotal } from "./messages.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
@@ -90,20 +90,18 @@ export function* countTo(
 ): Operation<{ readonly path: number; readonly all: number }> {
   const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
   const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  const row = yield* first<{ count: number }>(query, ...rows.ids, floorOf(rows.no), leaf.n);
-  return { path, all: Number(row?.count) };
+  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.no), leaf.n) };
 }
 
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
-  const row = yield* first<{ count: number }>(
+  return yield* oneNumber(
     `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
          WHERE ${ownOf(sql, "m")}m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
      FROM assistant_sessions s WHERE s.id = ?`,
     ...[sessionId, ...idsOf(sql, sessionId), sessionId],
   );
-  return Number(row?.count ?? 0);
 }
 
 /** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
@@ -139,10 +137,9 @@ function* sumOverRanges(
   aggregate: string,
   ranges: readonly { branch: number; lo: number; hi: number }[],
 ): Operation<number> {
-  const row = yield* first<{ value: number | null }>(
+  return yield* oneNumber(
     `SELECT ${aggregate} AS value FROM ${inRanges(sql)}`,
     JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
     ...rows.ids,
   );
-  return Number(row?.value ?? 0);
 }

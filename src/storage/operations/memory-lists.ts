@@ -10,21 +10,15 @@ import type {
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../session-id.js";
+import type { BlockRow } from "./blocks.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
 import { orderedPage } from "./ordered-page.js";
 import { inScope, ofOwner, upgradedBlocks } from "./upgraded-rows.js";
 import { VERSION_COLUMNS, type VersionRow, versionOf } from "./versions.js";
 
-interface BlockRow {
-  readonly label: string;
-  readonly content: string;
-  readonly version: number;
-  readonly updated_at: string;
-}
-
 /** See `BlockStore.list`. */
 export function* listBlocks(sql: Dialect, { sessionId }: MemoryScope): Operation<ListedBlock[]> {
-  const rows = yield* all<BlockRow>(
+  const rows = yield* all<BlockRow & { label: string }>(
     `SELECT label, content, version, updated_at FROM cf_agents_context_blocks
      WHERE session_id = ? AND kind = 'block' ORDER BY ${sql.bytes.ordered("label")}`,
     sessionId,

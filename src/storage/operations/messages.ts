@@ -56,11 +56,8 @@ export function* appendMessages(
     newest = place ?? newest;
     last = place ?? (yield* findPosition(sessionId, message.id));
   }
-  if (sql.search !== null) yield* addMessages(sql.search, written);
-  const changed = newest !== head.newest;
-  if (changed) yield* dateAppend(head);
-  if (changed && head.leaf !== null) yield* resetLeaf(head.rows);
-  const end: MessagePosition | null = changed ? newest : yield* activeLeaf(head);
+  yield* noteWritten(sql, head, written);
+  const end: MessagePosition | null = written.length > 0 ? newest : yield* activeLeaf(head);
   return { inserted, lastId: end?.id ?? null, visibleTokens: end === null ? 0 : currentTotal(head, end) };
 }
 
@@ -80,9 +77,7 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
     previous = newest = place;
     written.push(documentAt(head, place, message));
   }
-  if (sql.search !== null) yield* addMessages(sql.search, written);
-  if (written.length > 0) yield* dateAppend(head);
-  if (written.length > 0 && head.leaf !== null) yield* resetLeaf(head.rows);
+  yield* noteWritten(sql, head, written);
   return written.length;
 }
 
@@ -281,7 +276,11 @@ function* replaceMessage(
   return { total, stale };
 }
 
-// The newest row is the leaf again.
-function* resetLeaf({ registered, ids, no }: SessionRows): Operation<void> {
-  yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, no);
+// What follows new rows, the newest of which is the leaf again.
+function* noteWritten(sql: Dialect, head: SessionHead, written: readonly IndexedDocument[]): Operation<void> {
+  if (written.length === 0) return;
+  if (sql.search !== null) yield* addMessages(sql.search, written);
+  yield* dateAppend(head);
+  const { registered, ids, no } = head.rows;
+  if (head.leaf !== null) yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, no);
 }

@@ -1,7 +1,7 @@
 import { selectCompactions } from "../../model/compactions.js";
 import { SUMMARY_ID_PREFIX } from "../../model/message.js";
 import type { CorruptHandler, Dialect } from "../engine/dialect.js";
-import { all, type Operation, type SqlValue, tuples } from "../engine/operation.js";
+import { all, first, type Operation, type SqlValue, tuples } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { damaged, reportDamage } from "./damage.js";
 import { ceilingOf, floorOf, sessionOf } from "./row-id.js";
@@ -76,13 +76,11 @@ export function* findSegments(
   if ((branch !== null && branch !== 0) || (branch === 0 && hi < floorOf(sessionNumber))) {
     const details = { sessionNumber, branch };
     reportDamage(onCorrupt, "", damaged(details, `Branch ${branch} of a path is not where its rows say it is.`));
-    // Those of its messages that say so themselves.
-    if (!segments.some((segment) => segment.branch === branch))
-      segments.push({ branch, lo: floorOf(sessionNumber), hi });
-    return segments.reverse();
+    // It may go round in a circle.
+    if (segments.some((segment) => segment.branch === branch)) branch = null;
   }
-  // The first branch of a session needs no row.
-  if (branch === 0) segments.push({ branch, lo: floorOf(sessionNumber), hi });
+  // The first branch of a session needs no row. Of one that is damaged, those of its messages that say so themselves.
+  if (branch !== null) segments.push({ branch, lo: floorOf(sessionNumber), hi });
   return segments.reverse();
 }
 
@@ -221,4 +219,15 @@ export function spansBetween(spans: readonly PathSpan[], from: number, to: numbe
 /** The ranges among spans. */
 export function rangesOf(spans: readonly PathSpan[]): Segment[] {
   return spans.flatMap((span) => ("range" in span ? [span.range] : []));
+}
+
+/** The first message of a branch in a range of rows, or in all from `lo` on. */
+export function* firstOfBranch(
+  { own, ids, no }: SessionRows,
+  branch: number,
+  lo: number,
+  hi: number = ceilingOf(no),
+): Operation<{ readonly n: number; readonly id: string } | undefined> {
+  const query = `SELECT n, id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
+  return yield* first(query, ...ids, lo, hi, branch);
 }

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { RecordScope } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
-import { count, first, type Operation, type SqlValue } from "../engine/operation.js";
+import { count, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 
 export const IN_SCOPE = "session_id = ? AND label = ?";
 /** A condition that binds the time now. */
@@ -70,14 +70,13 @@ function replaceable(expectedVersion: number | undefined): Condition {
 
 /** The version of a record; 0 for one that is not there, or whose time has come. `lock` ends the query. */
 export function* presentVersion(scope: RecordScope, key: string, lock = ""): Operation<number> {
-  const row = yield* first<{ version: number }>(
+  return yield* oneNumber(
     `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}${lock}`,
     scope.sessionId,
     scope.label,
     key,
     Date.now(),
   );
-  return row === undefined ? 0 : Number(row.version);
 }
 
 /** Errors: `RECORD_CONFLICT` for another version than the expected one. */

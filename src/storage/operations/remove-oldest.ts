@@ -1,10 +1,11 @@
 import type { RowCounts } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { column, count, first, type Operation, run, tuples } from "../engine/operation.js";
+import { column, count, type Operation, run, tuples } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
 import { shrinkToBehind } from "./compactions.js";
 import { dropContent } from "./content.js";
-import { ceilingOf, floorOf } from "./row-id.js";
+import { firstOfBranch } from "./path.js";
+import { floorOf } from "./row-id.js";
 import type { SessionHead } from "./session-head.js";
 
 /** What a message weighs more than a row: by its estimated tokens, and for what stands outside its row. */
@@ -77,20 +78,17 @@ function* weigh(
 }
 
 // Branches that lose all of their rows go. What goes on behind the cut begins there, as a root. Gives how many went.
-function* cutBranches({ own, ids, no }: SessionRows, cut: number): Operation<number> {
-  const [floor, ceiling] = [floorOf(no), ceilingOf(no)];
+function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
+  const { own, ids, no } = rows;
   const removed = `SELECT DISTINCT branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
   const below = `SELECT branch FROM assistant_branches WHERE ${own}no = ? AND parent_n <= ?`;
   const touched = new Set([
-    ...(yield* column<number>(removed, ...ids, floor, cut)),
+    ...(yield* column<number>(removed, ...ids, floorOf(no), cut)),
     ...(yield* column<number>(below, ...ids, no, cut)),
   ]);
   let gone = 0;
   for (const branch of touched) {
-    const next = yield* first<{ n: number }>(
-      `SELECT n FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
-      ...[...ids, cut + 1, ceiling, branch],
-    );
+    const next = yield* firstOfBranch(rows, branch, cut + 1);
     if (next !== undefined) {
       yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.n);
     } else {

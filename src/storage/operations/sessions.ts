@@ -4,7 +4,7 @@ import { applySkillChange } from "../../model/skill-view.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
 import type { NewSession, SessionChange, SessionDates, SessionInfo, Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows } from "../engine/session-rows.js";
 import { adoptSession } from "./owners.js";
 import { insertSession } from "./register.js";
@@ -86,10 +86,7 @@ export function* getSession(sql: Dialect, id: string, userId?: string): Operatio
 /** See `SessionRegistry.count`. */
 export function* countSessions(userId?: string): Operation<number> {
   const [where, values] = userId === undefined ? ["", []] : [" WHERE user_id = ?", [userId]];
-  return Number(
-    (yield* first<{ count: number }>(`SELECT count(*) AS count FROM assistant_sessions${where}`, ...values))?.count ??
-      0,
-  );
+  return yield* oneNumber(`SELECT count(*) AS count FROM assistant_sessions${where}`, ...values);
 }
 
 /** See `SessionRegistry.update`. */

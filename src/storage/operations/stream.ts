@@ -18,12 +18,10 @@ type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "afte
 
 type Read = <T>(operation: () => Operation<T>) => Promise<T>;
 
-interface Page {
-  readonly view: View;
-  readonly messages: readonly SessionMessage[];
-  readonly bytes: number;
-  /** What is left to read, the next span last. */
-  readonly rest: readonly PathSpan[];
+interface Page<Message> {
+  readonly messages: readonly Message[];
+  /** Reads the page behind it; null where there is none. */
+  readonly next: (() => Operation<Page<Message>>) | null;
 }
 
 /**
@@ -36,32 +34,44 @@ export function streamPath(
   sessionId: string,
   options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
-  const first = read(() => openStream(sql, sessionId, options));
-  // Whoever iterates is told of a failure; perhaps nobody does.
-  first.catch(() => {});
-  return streamPages(read, first, options);
+  return streamPages(read, () => openStream(sql, sessionId, options));
 }
 
-async function* streamPages(
+/** See `SessionStore.messages`. Each page is a transaction of its own. */
+export function streamMessages(
+  sql: Dialect,
   read: Read,
-  first: Promise<Page | null>,
-  options: StreamPathOptions,
-): AsyncGenerator<SessionMessage, void, undefined> {
-  let page = await first;
-  for (let limit = FIRST_PAGE; page !== null; ) {
+  sessionId: string,
+): AsyncGenerator<StoredMessage, void, undefined> {
+  return streamPages(read, () => readStoredPage(sql, sessionId, 0));
+}
+
+function streamPages<Message>(
+  read: Read,
+  open: () => Operation<Page<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  const first = read(open);
+  // Whoever iterates is told of a failure; perhaps nobody does.
+  first.catch(() => {});
+  return messagesFrom(read, first);
+}
+
+async function* messagesFrom<Message>(
+  read: Read,
+  first: Promise<Page<Message>>,
+): AsyncGenerator<Message, void, undefined> {
+  for (let page = await first; ; ) {
     yield* page.messages;
-    const { view, rest, messages, bytes } = page;
-    if (rest.length === 0) return;
-    // Pages hold about as many bytes as each other, whatever the size of a message.
-    const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
-    limit = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
-    page = await read(() => readPieces(view, rest, limit, options));
+    if (page.next === null) return;
+    page = await read(page.next);
   }
 }
 
-function* openStream(sql: Dialect, sessionId: string, options: StreamPathOptions): Operation<Page | null> {
+const NOTHING = { messages: [], next: null };
+
+function* openStream(sql: Dialect, sessionId: string, options: StreamPathOptions): Operation<Page<SessionMessage>> {
   const view = yield* openView(sql, sessionId, options);
-  if (view === null) return null;
+  if (view === null) return NOTHING;
   const { newestFirst = false, after } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
   return yield* readPieces(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
@@ -88,13 +98,14 @@ function* spansBehind(
   return newestFirst ? [...spans.slice(0, at), ...own] : [...own, ...spans.slice(at + 1)];
 }
 
-// Reads `limit` messages, of as many spans as it takes.
+// Reads `limit` messages, of as many spans as it takes. Of `spans`, the next one to read is the last.
 function* readPieces(
   view: View,
   spans: readonly PathSpan[],
   limit: number,
-  { newestFirst = false, onCorrupt }: StreamPathOptions,
-): Operation<Page> {
+  options: StreamPathOptions,
+): Operation<Page<SessionMessage>> {
+  const { newestFirst = false, onCorrupt } = options;
   const rest = spans.slice();
   const messages: SessionMessage[] = [];
   let bytes = 0;
@@ -113,7 +124,11 @@ function* readPieces(
     const last = page.last as number;
     rest.push({ range: newestFirst ? { ...range, hi: last - 1 } : { ...range, lo: last + 1 } });
   }
-  return { view, messages, bytes, rest };
+  if (rest.length === 0) return { messages, next: null };
+  // Pages hold about as many bytes as each other, whatever the size of a message.
+  const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
+  const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
+  return { messages, next: () => readPieces(view, rest, more, options) };
 }
 
 const STORED_PAGE = 128;
@@ -124,40 +139,9 @@ interface StoredRow extends ContentRow {
   readonly created_at: string;
 }
 
-/** See `SessionStore.messages`. Each page is a transaction of its own. */
-export function streamMessages(
-  sql: Dialect,
-  read: Read,
-  sessionId: string,
-): AsyncGenerator<StoredMessage, void, undefined> {
-  const first = read(() => readStoredPage(sql, sessionId, 0));
-  first.catch(() => {});
-  return streamStored(sql, read, sessionId, first);
-}
-
-async function* streamStored(
-  sql: Dialect,
-  read: Read,
-  sessionId: string,
-  first: Promise<StoredPage>,
-): AsyncGenerator<StoredMessage, void, undefined> {
-  for (let page = await first; ; ) {
-    yield* page.messages;
-    const { next } = page;
-    if (next === null) return;
-    page = await read(() => readStoredPage(sql, sessionId, next));
-  }
-}
-
-interface StoredPage {
-  readonly messages: readonly StoredMessage[];
-  /** The row id to go on from; null when there is no more. */
-  readonly next: number | null;
-}
-
-function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<StoredPage> {
+function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<Page<StoredMessage>> {
   const head = yield* findSessionHead(sql, sessionId);
-  if (head === null) return { messages: [], next: null };
+  if (head === null) return NOTHING;
   const from = Math.max(after, floorOf(head.no));
   const rows = yield* all<StoredRow>(
     `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
@@ -177,5 +161,7 @@ function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operat
     storedAt: created_at,
   }));
   const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
-  return { messages, next: last === undefined ? null : rowAfter(last.n, from) };
+  if (last === undefined) return { messages, next: null };
+  const next = rowAfter(last.n, from);
+  return { messages, next: () => readStoredPage(sql, sessionId, next) };
 }

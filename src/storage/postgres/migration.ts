@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "../engine/dialect.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { qualify, quoteIdentifier, TABLES } from "./names.js";
 
 /** One version of the tables. See `Migration`. */
@@ -79,8 +79,7 @@ function* definedVersion(schema: string | null): Operation<number> {
     "SELECT to_regprocedure(?) IS NOT NULL AS there",
     qualify("assistant_version()", schema),
   );
-  if (!row?.there) return 0;
-  return (yield* first<{ version: number }>("SELECT assistant_version() AS version"))?.version ?? 0;
+  return row?.there ? yield* oneNumber("SELECT assistant_version() AS version") : 0;
 }
 
 /** Told before anything is tried: in a transaction that failed nothing more can be asked. Errors: `MIGRATION_REQUIRED`. */

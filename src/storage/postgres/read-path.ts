@@ -1,12 +1,13 @@
 import { summaryMessage } from "../../model/compactions.js";
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { jsonBytes, takeRecent } from "../../model/recent-messages.js";
 import { hideUnloaded } from "../../model/skill-view.js";
 import type { RecentHistory } from "../contract.js";
 import type { CorruptHandler, PathOptions, RecentOptions } from "../engine/dialect.js";
 import type { Operation, SqlValue } from "../engine/operation.js";
 import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
-import { jsonBytes, storedBytes, takeRecent } from "../operations/history.js";
+import { storedBytes } from "../operations/history.js";
 import { owned } from "../operations/owners.js";
 import { sessionOf } from "../operations/row-id.js";
 import { messageNotFound } from "../operations/session-head.js";

@@ -1,6 +1,6 @@
 import type { Dialect } from "../engine/dialect.js";
 import { assertKnown, recordVersion } from "../engine/migrations.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { type Marks, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { assertMayMigrate, createSchema, migrateNext, type PostgresMigration, statementsOf } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
@@ -75,8 +75,8 @@ function* lockVersion(schema: string | null): Operation<{ version: number; isRea
   }
   if (found === undefined) return { version: 0, isReadOnly: false };
   if (found.may) yield* run("LOCK TABLE assistant_schema IN ACCESS EXCLUSIVE MODE");
-  const row = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
-  return { version: row?.version ?? 0, isReadOnly: !found.may };
+  const version = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
+  return { version, isReadOnly: !found.may };
 }
 
 const RECORD = "assistant_schema";

@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { perObject } from "../../once.js";
 import { Queue } from "../../queue.js";
 import type { Store } from "../contract.js";
 import { type OpenStore, openSqlStore } from "../sql-store.js";
@@ -74,24 +75,20 @@ export function openClient(source: PostgresSource, options: PostgresOptions = {}
   );
 }
 
-const orders = new WeakMap<object, Map<string | null, Queue>>();
+const ordersOf = perObject((_source: PostgresSource) => new Map<string | null, Queue>());
 
 function orderOf(source: PostgresSource, schema: string | null): Queue {
-  const known = orders.get(source) ?? new Map<string | null, Queue>();
-  orders.set(source, known);
-  const order = known.get(schema) ?? new Queue();
-  known.set(schema, order);
+  const orders = ordersOf(source);
+  const order = orders.get(schema) ?? new Queue();
+  orders.set(schema, order);
   return order;
 }
 
-const stores = new WeakMap<object, Store>();
+const storeOn = perObject((source: PostgresSource) => openClient(source).store);
 
 /** The store on a client, the same each time; a store is its own. Errors: `STORE_UNSUPPORTED`. */
 export function postgresStoreOf(source: PostgresSource | Store): Store {
-  if (isStore(source)) return source;
-  const store = stores.get(source) ?? openClient(source).store;
-  stores.set(source, store);
-  return store;
+  return isStore(source) ? source : storeOn(source);
 }
 
 const MAX_NAME_BYTES = 63;

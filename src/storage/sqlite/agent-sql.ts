@@ -4,7 +4,7 @@ import type { Store } from "../contract.js";
 import type { SyncConnection } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { sqlStore } from "../sql-store.js";
-import { sqliteError } from "./client.js";
+import { tellingErrors } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
 import { type SqlHost, transactionOf } from "./sql-host.js";
 
@@ -36,13 +36,8 @@ function connectAgent(host: SqlHost): SyncConnection {
   };
   return {
     kind: "sync",
-    query: ({ sql, values }: Statement) => {
-      try {
-        return rowsOf(host.sql(templates.get(sql) ?? template(sql), ...(values as TextValue[])));
-      } catch (error) {
-        throw sqliteError(error);
-      }
-    },
+    query: ({ sql, values }: Statement) =>
+      tellingErrors(() => rowsOf(host.sql(templates.get(sql) ?? template(sql), ...(values as TextValue[])))),
     transaction: (_mode, work) => (transactionOf(host) ?? ((run) => run()))(work),
     // The database is the agent's.
     close: () => {},

@@ -81,23 +81,13 @@ export function connectClient(
     } catch (error) {
       if (waiting.patience === 0 || !isBusy(error)) throw sqliteError(error);
     }
-    try {
-      return untilFree(waiting.patience, () => attempt(form, sql, values));
-    } catch (error) {
-      throw sqliteError(error);
-    }
+    return tellingErrors(() => untilFree(waiting.patience, () => attempt(form, sql, values)));
   };
 
   const execute = (sql: string): unknown => answer("rows", sql, []);
 
   // node:sqlite does not even say this of a database that was closed.
-  const inTransaction = (): boolean | undefined => {
-    try {
-      return client.inTransaction ?? client.isTransaction;
-    } catch (error) {
-      throw sqliteError(error);
-    }
-  };
+  const inTransaction = (): boolean | undefined => tellingErrors(() => client.inTransaction ?? client.isTransaction);
 
   const transaction = <T>(mode: TransactionMode, work: () => T): T => {
     // Inside a transaction of the host's, ours is a savepoint of it.
@@ -169,6 +159,15 @@ export function storeReplaced(cause?: unknown): StemmaError {
   const message =
     "The database file was replaced or deleted while the store was open; what is written now would be gone. Close the store and open it again.";
   return new StemmaError("STORE_REPLACED", {}, message, { cause });
+}
+
+/** What `work` gives; what a SQLite module throws in it is told as `sqliteError` says. */
+export function tellingErrors<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteError(error);
+  }
 }
 
 /** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */

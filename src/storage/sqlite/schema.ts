@@ -1,7 +1,7 @@
 import type { SyncConnection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Migration, runNextMigration } from "../engine/migrations.js";
-import { first, type Operation, run } from "../engine/operation.js";
+import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { createSearchTables, dropSearchTables } from "./search.js";
@@ -38,8 +38,8 @@ export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): 
     `CREATE TABLE IF NOT EXISTS assistant_schema
        (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
   );
-  const recorded = yield* first<{ version: number | null }>("SELECT max(version) AS version FROM assistant_schema");
-  if (yield* runNextMigration(sql, migrations, recorded?.version ?? 0)) return false;
+  const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
+  if (yield* runNextMigration(sql, migrations, recorded)) return false;
   return yield* keepIndex(sql);
 }
 

@@ -178,7 +178,7 @@ export class HeldSessions {
 
   // Resolves to what takes it back; `undoable` where something is saved after it.
   async #save(id: string, undoable: boolean): Promise<() => Promise<unknown>> {
-    const held = this.#held.get(id) ?? newHeld();
+    const held: Held = this.#held.get(id) ?? { state: null, version: null, converted: new Map() };
     const info = await this.inner.sessions.get(id);
     const nothing = async (): Promise<void> => {};
     const { state, converted } = held;
@@ -252,10 +252,6 @@ function restore(state: SessionState, before: SessionState): SessionState {
 function contentOf(state: SessionState): object {
   const { createdAt: _created, updatedAt: _updated, ...content } = state;
   return content;
-}
-
-function newHeld(): Held {
-  return { state: null, version: null, converted: new Map() };
 }
 
 function assertTimes({ createdAt, updatedAt }: SessionState): void {

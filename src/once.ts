@@ -1,0 +1,23 @@
+/** Makes something for an object when it is first asked for: the same each time, for whoever shares the object. */
+export function perObject<Owner extends object, Made>(make: (owner: Owner) => Made): (owner: Owner) => Made {
+  const all = new WeakMap<Owner, Made>();
+  return (owner) => {
+    const known = all.get(owner);
+    if (known !== undefined) return known;
+    const made = make(owner);
+    all.set(owner, made);
+    return made;
+  };
+}
+
+/** Runs a task once, however often it is called; after a failure the next call runs it again. */
+export function once<T>(task: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= task().catch((error: unknown) => {
+      running = undefined;
+      throw error;
+    });
+    return running;
+  };
+}
