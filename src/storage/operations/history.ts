@@ -124,23 +124,30 @@ function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: 
   return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
 }
 
-/** The rows of one page of a range, from one end of it; none of a session that is gone since the view was opened, whoever has its number. */
+const STILL_THERE =
+  "AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND coalesce(registered, 0) = ?)";
+
+/**
+ * The rows of one page of a range, from one end of it. A page that is read `later` than the view was opened, in another
+ * transaction, has none of a session that is gone since then, whoever has its number.
+ */
 export function* readPage(
   view: View,
   range: { branch: number; lo: number; hi: number },
-  page: { newestFirst: boolean; limit: number },
+  page: { newestFirst: boolean; limit: number; later: boolean },
   onCorrupt: CorruptHandler,
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
+  const [stillThere, session] = page.later
+    ? [STILL_THERE, [view.rows.id, view.rows.no, view.registered ?? 0]]
+    : ["", []];
   const rows = yield* tuples<ContentTuple>(
-    `SELECT n, content FROM assistant_messages
-     WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ?
-       AND EXISTS (SELECT 1 FROM assistant_sessions WHERE id = ? AND no = ? AND coalesce(registered, 0) = ?)
+    `SELECT n, content FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}
      ORDER BY n ${page.newestFirst ? "DESC" : "ASC"} LIMIT ?`,
     ...view.rows.ids,
     range.lo,
     range.hi,
     range.branch,
-    ...[view.rows.id, view.rows.no, view.registered ?? 0],
+    ...session,
     page.limit,
   );
   const last = rows.at(-1)?.[0] ?? null;
@@ -179,7 +186,7 @@ export function* readRecent(sql: Dialect, sessionId: string, options: RecentOpti
       const page = yield* readPage(
         view as View,
         { ...span.range, hi },
-        { newestFirst: true, limit },
+        { newestFirst: true, limit, later: false },
         options.onCorrupt,
       );
       for (const [index, message] of page.messages.entries()) {

@@ -117,7 +117,7 @@ function* readPieces(
       continue;
     }
     const { range } = span;
-    const page = yield* readPage(view, range, { newestFirst, limit: limit - messages.length }, onCorrupt);
+    const page = yield* readPage(view, range, { newestFirst, limit: limit - messages.length, later: true }, onCorrupt);
     for (const message of page.messages) messages.push(message);
     for (const size of page.bytes) bytes += size;
     if (!page.full) continue;
