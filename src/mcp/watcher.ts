@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
-import { readBlock, readEntry, readMessage } from "./documents.js";
+import { readDocument } from "./documents.js";
+import { ABSENT } from "./failure.js";
 import { parseId } from "./ids.js";
 import { findSession, type McpScope } from "./scope.js";
 
@@ -66,25 +67,14 @@ export function createWatcher(
 async function stateOf(scope: McpScope, uri: string): Promise<string> {
   const ref = parseId(uri);
   try {
-    switch (ref.kind) {
-      case "session":
-        await findSession(scope, ref.session);
-        return await scope.store.session(ref.session).change();
-      case "message":
-        return (await readMessage(scope, ref)).text;
-      case "block": {
-        const { text, metadata } = await readBlock(scope, ref);
-        return `${metadata.time} ${text}`;
-      }
-      case "entry": {
-        const { text, metadata } = await readEntry(scope, ref);
-        return `${metadata.time} ${text}`;
-      }
+    if (ref.kind === "session") {
+      await findSession(scope, ref.session);
+      return await scope.store.session(ref.session).change();
     }
+    const { text, metadata } = await readDocument(scope, ref);
+    return `${metadata.time} ${text}`;
   } catch (error) {
     if (StemmaError.isInstance(error) && ABSENT.includes(error.code)) return "";
     throw error;
   }
 }
-
-const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];

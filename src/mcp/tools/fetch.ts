@@ -2,11 +2,10 @@ import { z } from "zod";
 import { StemmaError } from "../../errors.js";
 import { jsonTokens, pieceOf, roomOf, shortened } from "../budget.js";
 import { cursorOf, offsetOf, positionOf } from "../cursor.js";
-import { type Document, readBlock, readEntry, readMessage } from "../documents.js";
+import { readDocument } from "../documents.js";
 import { cursorField, documentFields, idField, nextCursorField, provenanceField } from "../fields.js";
-import { parseId, type Ref } from "../ids.js";
+import { parseId } from "../ids.js";
 import { neighboursOf } from "../neighbours.js";
-import type { McpScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 import { readTranscript } from "../transcript.js";
 
@@ -44,7 +43,7 @@ export const fetchTool = defineTool({
       return { ...page, nextCursor: next === null ? null : cursorOf(question, next) };
     }
     const start = offsetOf(question, cursor);
-    const { text, ...document } = await read(scope, ref);
+    const { text, ...document } = await readDocument(scope, ref);
     if (start > 0 && start >= text.length) {
       throw new StemmaError(
         "INVALID_ARGUMENT",
@@ -60,17 +59,6 @@ export const fetchTool = defineTool({
     return { ...document, ...shown, text: piece, nextCursor: next < text.length ? cursorOf(question, next) : null };
   },
 });
-
-function read(scope: McpScope, ref: Exclude<Ref, { kind: "session" }>): Promise<Document> {
-  switch (ref.kind) {
-    case "message":
-      return readMessage(scope, ref);
-    case "block":
-      return readBlock(scope, ref);
-    case "entry":
-      return readEntry(scope, ref);
-  }
-}
 
 type Neighbours = Awaited<ReturnType<typeof neighboursOf>>;
 
