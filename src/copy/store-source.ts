@@ -1,4 +1,4 @@
-import { memoryHeader, memoryLines, sessionHeader, sessionLines } from "../formats/store-lines.js";
+import { memoryHeader, memoryLines, ownersOf, sessionHeader, sessionLines } from "../formats/store-lines.js";
 import type { MemoryOwner, Store } from "../storage/contract.js";
 import type { CopySource, Part } from "./contract.js";
 import { vectorHeader, vectorLine } from "./vector-lines.js";
@@ -16,15 +16,8 @@ export function storeSource(store: Store): CopySource {
         const vectors = await vectorsPart(store, id);
         if (vectors !== null) yield vectors;
       }
-      // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
-      for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) {
-        yield memoryPart(store, { session });
-      }
-      for (const kind of ["user", "key"] as const) {
-        for await (const name of names((after) => store.blocks.owners(kind, { after, limit: PAGE }))) {
-          yield memoryPart(store, kind === "user" ? { user: name } : { key: name });
-        }
-      }
+      // Behind the sessions: what an upgrade brought along, those have by now in which it shows.
+      for await (const owner of ownersOf(store)) yield memoryPart(store, owner);
     },
   };
 }
@@ -79,12 +72,5 @@ async function sessionIds(store: Store): Promise<string[]> {
     for (const { id } of page.sessions) ids.push(id);
     if (page.nextCursor === null) return ids.reverse();
     cursor = page.nextCursor;
-  }
-}
-
-async function* names(list: (after?: string) => Promise<string[]>): AsyncGenerator<string> {
-  for (let page = await list(); page.length > 0; page = await list(page.at(-1))) {
-    yield* page;
-    if (page.length < PAGE) return;
   }
 }

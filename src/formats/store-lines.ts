@@ -5,6 +5,8 @@ import { keptLines } from "./kept-lines.js";
 /** The version of our own lines that is written. */
 export const VERSION = 2;
 
+const PAGE = 500;
+
 /** The last line of what belongs together. */
 export const END: JsonObject = { end: true };
 
@@ -61,6 +63,21 @@ export async function* sessionLines(store: Store, sessionId: string): AsyncGener
 export async function* memoryLines(store: Store, owner: MemoryOwner): AsyncGenerator<JsonObject> {
   const [target, scope] = scopeOf(store, owner);
   yield* keptLines(target, scope);
+}
+
+/** Whose memory a store holds outside of its sessions: ids that no session has, then users, then keys. */
+export async function* ownersOf(store: Store): AsyncGenerator<MemoryOwner> {
+  // What an upgrade brought along is among it. In which sessions it shows depends on which there are.
+  for await (const session of names((after) => store.sessions.unregistered({ after, limit: PAGE }))) yield { session };
+  for await (const user of names((after) => store.blocks.owners("user", { after, limit: PAGE }))) yield { user };
+  for await (const key of names((after) => store.blocks.owners("key", { after, limit: PAGE }))) yield { key };
+}
+
+async function* names(list: (after?: string) => Promise<string[]>): AsyncGenerator<string> {
+  for (let page = await list(); page.length > 0; page = await list(page.at(-1))) {
+    yield* page;
+    if (page.length < PAGE) return;
+  }
 }
 
 /** Where what is remembered stands: the store to ask, and the scope to name. */
