@@ -8,7 +8,7 @@ import { linkTo } from "../location.js";
 import { BlockTable } from "./block-table.js";
 import { PartList } from "./part-list.js";
 import { SourceBar } from "./source-bar.js";
-import { breakCause, refreshReason, sourceName } from "./words.js";
+import { BREAK_CAUSES, refreshReason, SOURCE_NAMES } from "./words.js";
 
 interface Props {
   readonly id: string;
@@ -90,8 +90,8 @@ function Summary({ id, explanation }: { readonly id: string; readonly explanatio
           : `The first ${bytes(brokenAt.offset)} are those of the request before. Then it differs${
               brokenAt.source === null
                 ? ""
-                : ` in ${sourceName(brokenAt.source)}: ${brokenAt.name || "text outside blocks"}`
-            }, because ${breakCause(brokenAt.by)}.`}
+                : ` in ${SOURCE_NAMES[brokenAt.source]}: ${brokenAt.name || "text outside blocks"}`
+            }, because ${BREAK_CAUSES[brokenAt.by]}.`}
       </p>
       {explanation.isOutdated && (
         <p class="notice">
