@@ -1,6 +1,6 @@
 import { StemmaError } from "../errors.js";
 import { readDocument } from "./documents.js";
-import { ABSENT } from "./failure.js";
+import { ABSENT, invalid } from "./failure.js";
 import { parseId } from "./ids.js";
 import { findSession, type McpScope } from "./scope.js";
 
@@ -50,7 +50,7 @@ export function createWatcher(
   return {
     watch: async (uri) => {
       if (known.size >= MAX_WATCHED && !known.has(uri)) {
-        throw new StemmaError("INVALID_ARGUMENT", {}, `More than ${MAX_WATCHED} resources cannot be watched.`);
+        throw invalid(`More than ${MAX_WATCHED} resources cannot be watched.`);
       }
       const state = await stateOf(scope, uri);
       if (!known.has(uri)) known.set(uri, state);

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { StemmaError } from "../../errors.js";
 import { jsonTokens, pieceOf, roomOf, shortened } from "../budget.js";
 import { cursorOf, offsetOf, positionOf } from "../cursor.js";
 import { readDocument } from "../documents.js";
+import { invalid } from "../failure.js";
 import { cursorField, documentFields, idField, nextCursorField, provenanceField } from "../fields.js";
 import { parseId } from "../ids.js";
 import { neighboursOf } from "../neighbours.js";
@@ -45,11 +45,7 @@ export const fetchTool = defineTool({
     const start = offsetOf(question, cursor);
     const { text, ...document } = await readDocument(scope, ref);
     if (start > 0 && start >= text.length) {
-      throw new StemmaError(
-        "INVALID_ARGUMENT",
-        {},
-        "The text has changed and is shorter now. Fetch it without a cursor.",
-      );
+      throw invalid("The text has changed and is shorter now. Fetch it without a cursor.");
     }
     const neighbours =
       ref.kind === "message" && context > 0 && start === 0 ? await neighboursOf(scope, ref, context) : null;
