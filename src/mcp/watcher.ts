@@ -18,11 +18,7 @@ export interface ResourceWatcher {
 }
 
 /** A watcher that calls `changed` with the address of what was written to. */
-export function createWatcher(
-  scope: McpScope,
-  changed: (uri: string) => void,
-  { interval = INTERVAL }: { readonly interval?: number | undefined } = {},
-): ResourceWatcher {
+export function createWatcher(scope: McpScope, changed: (uri: string) => void): ResourceWatcher {
   const known = new Map<string, string>();
   let timer: ReturnType<typeof setTimeout> | null = null;
   const look = async () => {
@@ -44,7 +40,7 @@ export function createWatcher(
         timer = null;
         schedule();
       });
-    }, interval);
+    }, INTERVAL);
     timer.unref?.();
   };
   return {
