@@ -14,13 +14,15 @@ const BUNDLED = {
   yauzl: "node_modules/yauzl/LICENSE",
   pend: "node_modules/pend/LICENSE",
   fzstd: "node_modules/fzstd/LICENSE",
+  diff: "node_modules/diff/LICENSE",
+  "jsonc-parser": "node_modules/jsonc-parser/LICENSE.md",
   // Its package has none: this is the one of its repository.
   "@mariozechner/pi-tui": "scripts/licences/pi-tui.txt",
   marked: "node_modules/marked/LICENSE.md",
   "get-east-asian-width": "node_modules/get-east-asian-width/license",
 };
 
-/** Libraries that are part of the studio's page, which is a text in one of the modules. */
+/** Libraries that are part of the studio's page alone, which is a text in one of the modules. */
 const IN_PAGE = { preact: "node_modules/preact/LICENSE" };
 
 /** Libraries that are part of one file, with which the command serves MCP: see scripts/mcp-bundle.mjs. */
@@ -39,6 +41,8 @@ const SHARED = {
   target: "es2022",
   fixedExtension: false,
   define: await studioDefine(),
+  // What its package names first loads its parts in a way that no bundler sees.
+  alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   deps: {
     // Anything else that lands in the bundle fails the build.
     onlyBundle: Object.keys(BUNDLED),

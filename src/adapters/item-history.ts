@@ -6,6 +6,7 @@ import { coreOf, type Session } from "../session/session.js";
 import type { KeptWrite, RecordScope } from "../storage/contract.js";
 import type { ItemCodec } from "./item-codec.js";
 import { findItems, itemsOfEach, toMessages, withItems } from "./item-messages.js";
+import { allPages } from "./pages.js";
 
 /** Tries of a change against other writers. Each failure is another one's success. */
 const MAX_TRIES = 100;
@@ -84,12 +85,8 @@ export class ItemHistory {
     return this.inOrder(async () => {
       const { records, together } = this.core;
       const writes: KeptWrite[] = [{ session: this.session.id, clear: true }];
-      for (let after: string | undefined; ; ) {
-        const page = await records.list(this.scope, { after });
-        writes.push(...page.map(({ key }) => ({ records: this.scope, key, value: null })));
-        after = page.at(-1)?.key;
-        if (after === undefined) break;
-      }
+      for await (const { key } of allPages(records, this.scope, {}))
+        writes.push({ records: this.scope, key, value: null });
       await together(writes);
     });
   }

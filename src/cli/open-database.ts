@@ -31,6 +31,13 @@ export function isThere({ db }: DatabaseOptions): boolean {
   return isUrl(place) || existsSync(place);
 }
 
+/** Throws `INVALID_ARGUMENT` for a file that is not there yet. `end` is how the sentence ends that says so. */
+export function assertThere(options: DatabaseOptions, end: string): void {
+  if (isThere(options)) return;
+  const db = databaseName(options);
+  throw new StemmaError("INVALID_ARGUMENT", { db }, `There is no database ${db}${end}`);
+}
+
 /**
  * Opens the database: `--db`, else `STEMMA_DB`, else `~/.stemma/sessions.db`. A file's folder is made with mode 0700 if it
  * is not there. Errors: `INVALID_ARGUMENT` for a place that can hold no file; those of `sqlite()` and `postgres()`.

@@ -13,12 +13,7 @@ export interface Style {
 
 type Paint = (text: string) => string;
 
-const paint =
-  (on: number, off: number): Paint =>
-  (text) =>
-    `\u001b[${on}m${text}\u001b[${off}m`;
-
-const COLOURED: Style = {
+const paintedBy = (paint: (on: number, off: number) => Paint): Style => ({
   bold: paint(1, 22),
   dim: paint(2, 22),
   italic: paint(3, 23),
@@ -27,20 +22,10 @@ const COLOURED: Style = {
   accent: paint(36, 39),
   warning: paint(33, 39),
   match: (text) => paint(1, 22)(paint(33, 39)(text)),
-};
+});
 
-const same: Paint = (text) => text;
-
-const PLAIN: Style = {
-  bold: same,
-  dim: same,
-  italic: same,
-  underline: same,
-  strike: same,
-  accent: same,
-  warning: same,
-  match: same,
-};
+const COLOURED = paintedBy((on, off) => (text) => `\u001b[${on}m${text}\u001b[${off}m`);
+const PLAIN = paintedBy(() => (text) => text);
 
 /** The styles for an output: none unless it is a terminal, and none where `NO_COLOR` or a `dumb` terminal forbids them. */
 export function styleFor(isTerminal: boolean): Style {

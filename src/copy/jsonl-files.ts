@@ -1,5 +1,9 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { StemmaError } from "../errors.js";
-import { files, paths, replaceFile } from "../files/replace-file.js";
+import { bytesOfFile } from "../files/read-file.js";
+import { replaceFile } from "../files/replace-file.js";
 import type { JsonObject } from "../model/json-object.js";
 import { sha256 } from "../model/sha256.js";
 import { conflict } from "./conflict.js";
@@ -23,32 +27,30 @@ interface Index {
  * copy from. Errors at the first use: `UNKNOWN_FORMAT`, and those of the file system.
  */
 export function jsonlFiles(path: string): JsonlPlace {
-  if (/\.jsonl$/i.test(path)) return { ...refusingTarget(path), parts: () => readParts(bytesOf(path)) };
+  if (/\.jsonl$/i.test(path)) return { ...refusingTarget(path), parts: () => readParts(bytesOfFile(path)) };
   return { ...folderTarget(path), parts: () => readFolder(path) };
 }
 
 async function* readFolder(folder: string): ReturnType<CopySource["parts"]> {
-  const [{ readdir }, { join }] = await Promise.all([files(), paths()]);
   const index = await readIndex(folder);
   if (index?.isWhole === false) {
     const message = `The copy in "${folder}" was cut off. Copy to it again, then from it.`;
     throw new StemmaError("UNKNOWN_FORMAT", { folder }, message);
   }
   const names = index?.files ?? (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
-  for (const name of names) yield* readParts(bytesOf(join(folder, name)));
+  for (const name of names) yield* readParts(bytesOfFile(join(folder, name)));
 }
 
 function folderTarget(folder: string): CopyTarget {
-  const pathOf = async (of: PartOf) => (await paths()).join(folder, nameOf(of));
+  const pathOf = (of: PartOf) => join(folder, nameOf(of));
   return {
     async begin() {
-      const { mkdir } = await files();
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await writeIndex(folder, { stemma: 2, isWhole: false, files: [] });
     },
     async write(of, header, lines) {
-      const path = await pathOf(of);
-      if (!(await isThere(path))) {
+      const path = pathOf(of);
+      if (!existsSync(path)) {
         await replaceFile(path, writePart(header, lines), { mode: 0o600 });
         return true;
       }
@@ -69,12 +71,9 @@ function folderTarget(folder: string): CopyTarget {
         await stored.return?.(undefined);
       }
     },
-    async *read(of) {
-      yield* partLines(await pathOf(of));
-    },
+    read: (of) => partLines(pathOf(of)),
     async end(parts) {
-      const written: string[] = [];
-      for (const { of } of parts) if (await isThere(await pathOf(of))) written.push(nameOf(of));
+      const written = parts.filter(({ of }) => existsSync(pathOf(of))).map(({ of }) => nameOf(of));
       await writeIndex(folder, { stemma: 2, isWhole: true, files: written });
     },
   };
@@ -89,7 +88,7 @@ function refusingTarget(path: string): CopyTarget {
 }
 
 async function* partLines(path: string): AsyncGenerator<JsonObject> {
-  for await (const { header, lines } of readParts(bytesOf(path))) {
+  for await (const { header, lines } of readParts(bytesOfFile(path))) {
     yield header;
     yield* lines();
   }
@@ -103,35 +102,10 @@ function nameOf(of: PartOf): string {
 }
 
 async function readIndex(folder: string): Promise<Index | null> {
-  const [{ readFile }, { join }] = await Promise.all([files(), paths()]);
   const path = join(folder, INDEX);
-  return (await isThere(path)) ? (JSON.parse(await readFile(path, "utf8")) as Index) : null;
+  return existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as Index) : null;
 }
 
 async function writeIndex(folder: string, index: Index): Promise<void> {
-  const { join } = await paths();
   await replaceFile(join(folder, INDEX), `${JSON.stringify(index)}\n`, { mode: 0o600 });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  const { stat } = await files();
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
-  const { open } = await files();
-  const file = await open(path);
-  try {
-    const buffer = new Uint8Array(65_536);
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, buffer.length);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
 }

@@ -2,7 +2,8 @@ import { StemmaError } from "../errors.js";
 import type { ParsedSession, SessionCopy } from "../formats/session-file.js";
 import { openSession } from "../formats/stemma-jsonl.js";
 import { compactionLines, messageLines, sessionHeader } from "../formats/store-lines.js";
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import type { JsonObject } from "../model/json-object.js";
+import { sameJson } from "../model/same-json.js";
 import type { ImportedCompaction, ImportedMessage, SessionInfo, Store } from "../storage/contract.js";
 import { conflict } from "./conflict.js";
 import { KeptWriter } from "./kept-writer.js";
@@ -146,19 +147,9 @@ export class SessionWriter {
   }
 }
 
-// The order of fields does not count.
+// What is missing is null on the other side.
 function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value ?? null;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, inner]) => [name, sorted(inner)]),
-  );
+  return sameJson(one ?? null, other ?? null);
 }
 
 function messageOf({ message, parentId, storedAt, createdAt }: JsonObject): ImportedMessage {

@@ -1,6 +1,6 @@
-import { memoryHeader, memoryLines, sessionHeader, sessionLines } from "../formats/store-lines.js";
+import { memoryHeader, memoryLines, ownersOf, sessionHeader, sessionLines } from "../formats/store-lines.js";
 import type { MemoryOwner, Store } from "../storage/contract.js";
-import { allOwners, allSessions, listAll } from "../storage/list-all.js";
+import { allSessions } from "../storage/list-all.js";
 import type { CopySource, Part } from "./contract.js";
 import { vectorHeader, vectorLine } from "./vector-lines.js";
 
@@ -15,11 +15,8 @@ export function storeSource(store: Store): CopySource {
         const vectors = await vectorsPart(store, id);
         if (vectors !== null) yield vectors;
       }
-      // What an upgrade brought along is among it. In which sessions it shows depends on which there are: they have it by now.
-      for await (const session of listAll((page) => store.sessions.unregistered(page), String)) {
-        yield memoryPart(store, { session });
-      }
-      for await (const owner of allOwners(store)) yield memoryPart(store, owner);
+      // Behind the sessions: what an upgrade brought along, those have by now in which it shows.
+      for await (const owner of ownersOf(store)) yield memoryPart(store, owner);
     },
   };
 }

@@ -24,23 +24,14 @@ export function* piecesOfTree<E extends ExportedEntry>(
   for (const entry of parentsFirst(entries)) {
     if (builder.isFull) yield builder.piece(false);
     const above = places.get(entry.parentId ?? "") ?? START;
-    places.set(entry.id, addEntry(builder, entry, above, add));
+    places.set(entry.id, above);
+    if (isTooDeep(entry.source)) builder.skip(entry.at, TOO_DEEP);
+    else {
+      const { length } = JSON.stringify(entry.source);
+      builder.read(length);
+      places.set(entry.id, add(entry, above, length));
+    }
     builder.activeLeafId = places.get(leafId ?? "")?.id ?? undefined;
   }
   yield builder.piece(true);
-}
-
-function addEntry<E extends ExportedEntry>(
-  builder: SessionBuilder,
-  entry: E,
-  above: Place,
-  add: (entry: E, above: Place, length: number) => Place,
-): Place {
-  if (isTooDeep(entry.source)) {
-    builder.skip(entry.at, TOO_DEEP);
-    return above;
-  }
-  const { length } = JSON.stringify(entry.source);
-  builder.read(length);
-  return add(entry, above, length);
 }

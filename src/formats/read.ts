@@ -1,13 +1,12 @@
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
+import { bytesOfFile } from "../files/read-file.js";
 import { sessionsOfItems } from "./formats.js";
 import { decodeUtf8, readItems } from "./json-items.js";
 import type { ParsedSession } from "./session-file.js";
 import { archiveError } from "./source/unpacking.js";
 import { isZip, readZip } from "./source/zip.js";
 import { isZstd, unpackZstd } from "./source/zstd.js";
-
-const CHUNK = 65_536;
 
 /** How a file is read. */
 export interface ReadSessionsOptions {
@@ -67,25 +66,10 @@ export async function* readSessions(
 export async function* readSessionFile(path: string, options: ReadSessionsOptions = {}): AsyncGenerator<ParsedSession> {
   const { name = basename(path) } = options;
   if (!isZip(await readStart(path))) {
-    yield* readSessions(bytesOf(path), { ...options, name });
+    yield* readSessions(bytesOfFile(path), { ...options, name });
     return;
   }
   for await (const { bytes } of readZip(path)) yield* readSessions(bytes, { ...options, name });
-}
-
-// Into one buffer: of a large file, buffers that wait to be collected would be a good part of the memory in use.
-async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
-  const buffer = new Uint8Array(CHUNK);
-  const file = await open(path);
-  try {
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, CHUNK);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
 }
 
 async function readStart(path: string): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json-object.js";
 import type { MemoryOwner, SessionInfo, Store } from "../storage/contract.js";
+import { allOwners, listAll } from "../storage/list-all.js";
 import { keptLines } from "./kept-lines.js";
 
 /** The version of our own lines that is written. */
@@ -61,6 +62,13 @@ export async function* sessionLines(store: Store, sessionId: string): AsyncGener
 export async function* memoryLines(store: Store, owner: MemoryOwner): AsyncGenerator<JsonObject> {
   const [target, scope] = scopeOf(store, owner);
   yield* keptLines(target, scope);
+}
+
+/** Whose memory a store holds outside of its sessions: ids that no session has, then users, then keys. */
+export async function* ownersOf(store: Store): AsyncGenerator<MemoryOwner> {
+  // What an upgrade brought along is among it. In which sessions it shows depends on which there are.
+  for await (const session of listAll((page) => store.sessions.unregistered(page), String)) yield { session };
+  yield* allOwners(store);
 }
 
 /** Where what is remembered stands: the store to ask, and the scope to name. */

@@ -1,5 +1,8 @@
-import { StemmaError } from "../errors.js";
 import { sha256 } from "../model/sha256.js";
+import { invalid } from "./failure.js";
+
+const NO_CURSOR =
+  "This cursor belongs to another call. Pass the nextCursor of the answer before, with the same arguments.";
 
 /** The question that a cursor goes on with: the tool's name and its arguments. */
 export type Question = readonly unknown[];
@@ -14,7 +17,7 @@ export function positionOf(question: Question, cursor: string | undefined): stri
   if (cursor === undefined) return null;
   const mark = `${markOf(question)}.`;
   if (cursor.startsWith(mark) && cursor.length > mark.length) return cursor.slice(mark.length);
-  throw noCursor();
+  throw invalid(NO_CURSOR);
 }
 
 /** The same of a cursor whose position is a whole number; 0 without one. Errors: `INVALID_ARGUMENT`. */
@@ -22,16 +25,10 @@ export function offsetOf(question: Question, cursor: string | undefined): number
   const position = positionOf(question, cursor);
   if (position === null) return 0;
   if (/^[1-9]\d{0,8}$/.test(position)) return Number(position);
-  throw noCursor();
+  throw invalid(NO_CURSOR);
 }
 
 // Not a secret: what a cursor leads to is in scope anyway.
 function markOf(question: Question): string {
   return sha256(JSON.stringify(question)).slice(0, 8);
-}
-
-function noCursor(): StemmaError {
-  const message =
-    "This cursor belongs to another call. Pass the nextCursor of the answer before, with the same arguments.";
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

@@ -69,8 +69,19 @@ export function memoryProvenance(
   };
 }
 
-/** A message as it is read. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`. */
-export async function readMessage(scope: McpScope, ref: Ref & { kind: "message" }): Promise<Document> {
+/** What an id stands for, but a whole conversation. Errors: `SESSION_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `BLOCK_NOT_FOUND`. */
+export function readDocument(scope: McpScope, ref: Exclude<Ref, { kind: "session" }>): Promise<Document> {
+  switch (ref.kind) {
+    case "message":
+      return readMessage(scope, ref);
+    case "block":
+      return readBlock(scope, ref);
+    case "entry":
+      return readEntry(scope, ref);
+  }
+}
+
+async function readMessage(scope: McpScope, ref: Ref & { kind: "message" }): Promise<Document> {
   const info = await findSession(scope, ref.session);
   const session = scope.store.session(ref.session);
   const message = await session.message(ref.message);
@@ -93,8 +104,7 @@ export async function readMessage(scope: McpScope, ref: Ref & { kind: "message" 
   };
 }
 
-/** A block as it is read. Errors: `BLOCK_NOT_FOUND`, `SESSION_NOT_FOUND`. */
-export async function readBlock(scope: McpScope, ref: Ref & { kind: "block" }): Promise<Document> {
+async function readBlock(scope: McpScope, ref: Ref & { kind: "block" }): Promise<Document> {
   const { label, session } = ref;
   if (session !== undefined) await findSession(scope, session);
   const owner = session === undefined ? scope.owner : { sessionId: session };

@@ -1,4 +1,5 @@
-import { quote, StemmaError } from "../errors.js";
+import { quote } from "../errors.js";
+import { invalid } from "./failure.js";
 
 /** What an id stands for. */
 export type Ref =
@@ -61,7 +62,6 @@ function namesOf(text: string): string[] {
   }
 }
 
-function noId(text: string): StemmaError {
-  const message = `${quote(text)} is not an id. Pass an id that search, recent or list_sessions gave.`;
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
+function noId(text: string): Error {
+  return invalid(`${quote(text)} is not an id. Pass an id that search, recent or list_sessions gave.`);
 }

@@ -1,6 +1,6 @@
-import { StemmaError } from "../errors.js";
 import { assertFunction, assertOptions } from "../session/arguments.js";
 import { assertScope, assertUserId } from "../storage/session-id.js";
+import { invalid } from "./failure.js";
 
 export interface McpServerOptions {
   /** Only this user's sessions and memory. Default: everybody's sessions. */
@@ -36,16 +36,12 @@ export function assertMcpOptions(options: McpServerOptions): void {
   const { userId, project, onError } = options;
   if (userId !== undefined) assertUserId(userId);
   if (project !== undefined) {
-    if (typeof project !== "string" || project === "") throw invalid("project must be a text that is not empty");
+    if (typeof project !== "string" || project === "") throw invalid("project must be a text that is not empty.");
     assertScope({ key: projectKey(project) });
   }
   if (onError !== undefined) assertFunction(onError, "onError");
   const tokens = budgetOf(options);
   if (!Number.isInteger(tokens) || tokens < FEWEST_TOKENS || tokens > MOST_TOKENS) {
-    throw invalid(`maxTokens must be a whole number from ${FEWEST_TOKENS} to ${MOST_TOKENS}`);
+    throw invalid(`maxTokens must be a whole number from ${FEWEST_TOKENS} to ${MOST_TOKENS}.`);
   }
-}
-
-function invalid(rule: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, `${rule}.`);
 }

@@ -2,8 +2,8 @@ import type { McpServer, Resource } from "@modelcontextprotocol/server";
 import { StemmaError } from "../errors.js";
 import { jsonTokens, roomOf, shortened } from "./budget.js";
 import { cursorOf, positionOf } from "./cursor.js";
-import { type Document, placeOf, readBlock, readEntry, readMessage, sessionTitle, titleOf } from "./documents.js";
-import { messageOf } from "./failure.js";
+import { placeOf, readDocument, sessionTitle, titleOf } from "./documents.js";
+import { ABSENT, messageOf } from "./failure.js";
 import { parseId, type Ref, uriOf } from "./ids.js";
 import { filterOf, hasLabel, type McpScope } from "./scope.js";
 import type { McpSdk } from "./sdk.js";
@@ -74,13 +74,7 @@ export function registerResources(
   });
 }
 
-const NOT_FOUND: readonly string[] = [
-  "SESSION_NOT_FOUND",
-  "SESSION_OWNED",
-  "MESSAGE_NOT_FOUND",
-  "BLOCK_NOT_FOUND",
-  "INVALID_ARGUMENT",
-];
+const NOT_FOUND: readonly string[] = [...ABSENT, "INVALID_ARGUMENT"];
 
 // The blocks come first; then the conversations, the latest changed first.
 async function listResources(scope: McpScope, cursor: string | undefined) {
@@ -108,19 +102,6 @@ function resourceOf(ref: Ref, title: string, description: string): Resource {
 
 async function readText(scope: McpScope, ref: Ref): Promise<string> {
   const room = roomOf(scope.maxTokens);
-  const { text } = await readDocument(scope, ref, room);
+  const { text } = await (ref.kind === "session" ? readEnd(scope, ref, room) : readDocument(scope, ref));
   return jsonTokens(text) <= room ? text : shortened(text, room);
-}
-
-function readDocument(scope: McpScope, ref: Ref, tokens: number): Promise<Document> {
-  switch (ref.kind) {
-    case "session":
-      return readEnd(scope, ref, tokens);
-    case "message":
-      return readMessage(scope, ref);
-    case "block":
-      return readBlock(scope, ref);
-    case "entry":
-      return readEntry(scope, ref);
-  }
 }

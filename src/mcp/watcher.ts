@@ -1,5 +1,6 @@
 import { StemmaError } from "../errors.js";
-import { readBlock, readEntry, readMessage } from "./documents.js";
+import { readDocument } from "./documents.js";
+import { ABSENT, invalid } from "./failure.js";
 import { parseId } from "./ids.js";
 import { findSession, type McpScope } from "./scope.js";
 
@@ -17,11 +18,7 @@ export interface ResourceWatcher {
 }
 
 /** A watcher that calls `changed` with the address of what was written to. */
-export function createWatcher(
-  scope: McpScope,
-  changed: (uri: string) => void,
-  { interval = INTERVAL }: { readonly interval?: number | undefined } = {},
-): ResourceWatcher {
+export function createWatcher(scope: McpScope, changed: (uri: string) => void): ResourceWatcher {
   const known = new Map<string, string>();
   let timer: ReturnType<typeof setTimeout> | null = null;
   const look = async () => {
@@ -43,13 +40,13 @@ export function createWatcher(
         timer = null;
         schedule();
       });
-    }, interval);
+    }, INTERVAL);
     timer.unref?.();
   };
   return {
     watch: async (uri) => {
       if (known.size >= MAX_WATCHED && !known.has(uri)) {
-        throw new StemmaError("INVALID_ARGUMENT", {}, `More than ${MAX_WATCHED} resources cannot be watched.`);
+        throw invalid(`More than ${MAX_WATCHED} resources cannot be watched.`);
       }
       const state = await stateOf(scope, uri);
       if (!known.has(uri)) known.set(uri, state);
@@ -66,25 +63,14 @@ export function createWatcher(
 async function stateOf(scope: McpScope, uri: string): Promise<string> {
   const ref = parseId(uri);
   try {
-    switch (ref.kind) {
-      case "session":
-        await findSession(scope, ref.session);
-        return await scope.store.session(ref.session).change();
-      case "message":
-        return (await readMessage(scope, ref)).text;
-      case "block": {
-        const { text, metadata } = await readBlock(scope, ref);
-        return `${metadata.time} ${text}`;
-      }
-      case "entry": {
-        const { text, metadata } = await readEntry(scope, ref);
-        return `${metadata.time} ${text}`;
-      }
+    if (ref.kind === "session") {
+      await findSession(scope, ref.session);
+      return await scope.store.session(ref.session).change();
     }
+    const { text, metadata } = await readDocument(scope, ref);
+    return `${metadata.time} ${text}`;
   } catch (error) {
     if (StemmaError.isInstance(error) && ABSENT.includes(error.code)) return "";
     throw error;
   }
 }
-
-const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];

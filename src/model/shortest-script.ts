@@ -1,3 +1,5 @@
+import { diffArrays } from "diff";
+
 /** A run of text that both sides have, or only one. */
 export interface Run {
   readonly kind: "same" | "removed" | "added";
@@ -14,92 +16,36 @@ export function compare(before: readonly string[], after: readonly string[]): Ru
   let end = 0;
   const shorter = Math.min(before.length, after.length) - start;
   while (end < shorter && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const removed = before.slice(start, before.length - end);
-  const added = after.slice(start, after.length - end);
-  return joined([
+  const runs: Run[] = [
     { kind: "same", items: before.slice(0, start) },
-    ...shortestScript(removed, added),
+    ...changed(before.slice(start, before.length - end), after.slice(start, after.length - end)),
     { kind: "same", items: before.slice(before.length - end) },
-  ]);
-}
-
-function shortestScript(before: readonly string[], after: readonly string[]): Run[] {
-  const most = Math.min(before.length + after.length, MOST_STEPS);
-  const furthest = new Map<number, number>([[1, 0]]);
-  const trace: Map<number, number>[] = [];
-  for (let steps = 0; steps <= most; steps += 1) {
-    trace.push(new Map(furthest));
-    for (let diagonal = -steps; diagonal <= steps; diagonal += 2) {
-      let x = nextX(furthest, diagonal, steps);
-      while (x < before.length && x - diagonal < after.length && before[x] === after[x - diagonal]) x += 1;
-      furthest.set(diagonal, x);
-      if (x >= before.length && x - diagonal >= after.length) return backtrack(before, after, trace);
-    }
-  }
-  return [
-    { kind: "removed", items: before },
-    { kind: "added", items: after },
   ];
+  return runs.filter(({ items }) => items.length > 0);
 }
 
-function nextX(furthest: ReadonlyMap<number, number>, diagonal: number, steps: number): number {
-  if (goesDown(furthest, diagonal, steps)) return furthest.get(diagonal + 1) ?? 0;
-  return (furthest.get(diagonal - 1) ?? 0) + 1;
-}
-
-function goesDown(furthest: ReadonlyMap<number, number>, diagonal: number, steps: number): boolean {
-  if (diagonal === -steps) return true;
-  return diagonal !== steps && (furthest.get(diagonal - 1) ?? -1) < (furthest.get(diagonal + 1) ?? -1);
-}
-
-function backtrack(before: readonly string[], after: readonly string[], trace: readonly Map<number, number>[]): Run[] {
+// Between two runs that are the same, what was removed stands before what was added.
+function changed(before: string[], after: string[]): Run[] {
+  const changes = diffArrays(before, after, { maxEditLength: MOST_STEPS });
+  if (changes === undefined) return replacement(before, after);
   const runs: Run[] = [];
-  let x = before.length;
-  let y = after.length;
-  for (let steps = trace.length - 1; steps >= 0; steps -= 1) {
-    const furthest = trace[steps] as Map<number, number>;
-    const diagonal = x - y;
-    // The diagonal begins behind the step that led to it, which went down for an addition and right for a removal.
-    const startX = steps === 0 ? 0 : nextX(furthest, diagonal, steps);
-    const startY = startX - diagonal;
-    if (x > startX) runs.push({ kind: "same", items: before.slice(startX, x) });
-    x = startX;
-    y = startY;
-    if (steps === 0) break;
-    if (goesDown(furthest, diagonal, steps)) {
-      y -= 1;
-      runs.push({ kind: "added", items: after.slice(y, y + 1) });
-    } else {
-      x -= 1;
-      runs.push({ kind: "removed", items: before.slice(x, x + 1) });
-    }
-  }
-  return runs.reverse();
-}
-
-// Joins neighbours of one kind; between two that are the same, what was removed stands before what was added.
-function joined(runs: readonly Run[]): Run[] {
-  const result: Run[] = [];
   let removed: string[] = [];
   let added: string[] = [];
-  const flush = () => {
-    if (removed.length > 0) result.push({ kind: "removed", items: removed });
-    if (added.length > 0) result.push({ kind: "added", items: added });
-    removed = [];
-    added = [];
-  };
-  for (const { kind, items } of runs) {
-    if (items.length === 0) continue;
-    if (kind === "removed") removed.push(...items);
-    else if (kind === "added") added.push(...items);
+  for (const change of changes) {
+    if (change.removed) removed = removed.concat(change.value);
+    else if (change.added) added = added.concat(change.value);
     else {
-      const isNew = removed.length > 0 || added.length > 0;
-      flush();
-      const last = result.at(-1);
-      if (!isNew && last?.kind === "same") result[result.length - 1] = { kind, items: [...last.items, ...items] };
-      else result.push({ kind, items });
+      runs.push(...replacement(removed, added), { kind: "same", items: change.value });
+      removed = [];
+      added = [];
     }
   }
-  flush();
-  return result;
+  return [...runs, ...replacement(removed, added)];
+}
+
+function replacement(removed: readonly string[], added: readonly string[]): Run[] {
+  return [
+    { kind: "removed", items: removed },
+    { kind: "added", items: added },
+  ];
 }

@@ -3,16 +3,17 @@ import type { SessionInfo, SessionListRequest, Store } from "./contract.js";
 /** How much of a list is read at once. */
 const PAGE = 500;
 
-/** All items of a list that goes on behind a name, in its order. */
+/** All items of a list that goes on behind a name, in its order; or those behind `after`. `limit` is how many are read at once. */
 export async function* listAll<T>(
-  list: (page: { readonly after: string | undefined; readonly limit: number }) => Promise<T[]>,
+  list: (page: { readonly after: string | undefined; readonly limit: number }) => Promise<readonly T[]>,
   nameOf: (item: T) => string,
+  { after, limit = PAGE }: { after?: string | undefined; limit?: number | undefined } = {},
 ): AsyncGenerator<T> {
-  for (let after: string | undefined; ; ) {
-    const page = await list({ after, limit: PAGE });
+  for (;;) {
+    const page = await list({ after, limit });
     yield* page;
     const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
+    if (last === undefined || page.length < limit) return;
     after = nameOf(last);
   }
 }

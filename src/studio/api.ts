@@ -1,5 +1,6 @@
 import type { HistoryMessage } from "../model/message.js";
 import type { ContextExplanation } from "../session/turn/explain.js";
+import type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/turn-page.js";
 import type {
   CompactionSum,
   CompactionSumRequest,
@@ -7,8 +8,11 @@ import type {
   RememberedVersion,
   SearchHit,
   SessionInfo,
+  SessionOrder,
   StoredCompaction,
   StoredVersion,
+  TreePage,
+  TreeNode as TreeRow,
   UsageSum as UsageOf,
 } from "../storage/contract.js";
 
@@ -133,9 +137,8 @@ export interface MediaStub {
 }
 
 /** `GET turns?id&after&limit`: the requests of which something is kept, newest first. */
-export type { TurnPage as TurnList, TurnSummary as TurnRow } from "../session/turn/turn-page.js";
 /** `GET tree?id&after&limit`: every message of every branch, newest first. */
-export type { SessionOrder, TreeNode as TreeRow, TreePage } from "../storage/contract.js";
+export type { SessionOrder, TreePage, TreeRow, TurnList, TurnRow };
 
 /** `GET context?id&turn`: with `turn` (a message's id) what was sent for it, otherwise the next request. */
 export interface ContextView {
@@ -220,6 +223,25 @@ export type Saved = Omit<CompactionSum, "name">;
 export type UsageRow = UsageOf;
 
 export type UsageSum = Omit<UsageOf, "name">;
+
+/** What each route that reads answers. */
+export interface StudioReads {
+  info: StudioInfo;
+  sessions: SessionList;
+  search: SearchResults;
+  session: SessionView;
+  change: ChangeView;
+  messages: MessagePage;
+  tree: TreePage;
+  turns: TurnList;
+  context: ContextView;
+  owners: OwnerList;
+  memory: MemoryView;
+  entries: EntryList;
+  versions: VersionList;
+  writes: WriteList;
+  usage: UsageView;
+}
 
 /**
  * What may be posted, by route. Each answers `{}` or what stands behind it. `GET export?id&format=jsonl|markdown|html`

@@ -1,7 +1,7 @@
 import { SessionManager } from "../manager/session-manager.js";
 import { readJsonObject } from "../request-body.js";
 import type { Store } from "../storage/contract.js";
-import { failed, type Refusal, refusal } from "./http/failure.js";
+import { failed, refusal } from "./http/failure.js";
 import { Fields } from "./http/fields.js";
 import { respondJson } from "./http/headers.js";
 import { refusalOfOrigin } from "./http/origin.js";
@@ -71,13 +71,9 @@ function routeFor(routes: readonly StudioRoute[], method: string, pathname: stri
 
 /** Only a script of the page's own origin sends such a request: a form or a picture of another site cannot. */
 function assertWrite(request: Request, mayWrite: boolean): void {
-  let refused: Refusal | null = null;
+  if (!mayWrite) throw refusal(403, "READ_ONLY", "This studio only reads. Start it with --write, or pass write: true.");
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (!mayWrite)
-    refused = refusal(403, "READ_ONLY", "This studio only reads. Start it with --write, or pass write: true.");
-  else if (type !== "application/json")
-    refused = refusal(415, "BAD_REQUEST", "A write is JSON: content-type application/json.");
-  else if (request.headers.get("x-stemma-studio") !== "1")
-    refused = refusal(403, "BAD_REQUEST", "A write needs the header x-stemma-studio: 1.");
-  if (refused !== null) throw refused;
+  if (type !== "application/json") throw refusal(415, "BAD_REQUEST", "A write is JSON: content-type application/json.");
+  if (request.headers.get("x-stemma-studio") !== "1")
+    throw refusal(403, "BAD_REQUEST", "A write needs the header x-stemma-studio: 1.");
 }

@@ -34,8 +34,10 @@ function isMedia(holder: object, key: string, value: unknown): value is string {
 }
 
 function stubOf(holder: object, text: string, path: string): MediaStub {
-  const { mediaType, bytes } = sizeOf(holder, text);
-  return { $media: { mediaType, bytes, path } };
+  const { mediaType, isBase64, start } = describe(holder, text);
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const length = text.length - start;
+  return { $media: { mediaType, bytes: isBase64 ? Math.floor(((length - padding) * 3) / 4) : length, path } };
 }
 
 interface Media {
@@ -51,13 +53,6 @@ function describe(holder: unknown, text: string): Media {
   const [type = "", ...parameters] = text.slice("data:".length, comma).split(";");
   const isBase64 = parameters.at(-1)?.trim().toLowerCase() === "base64";
   return { mediaType: type === "" ? mediaTypeOf(holder) : type, isBase64, start: comma + 1 };
-}
-
-function sizeOf(holder: object, text: string): { mediaType: string | null; bytes: number } {
-  const { mediaType, isBase64, start } = describe(holder, text);
-  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
-  const length = text.length - start;
-  return { mediaType, bytes: isBase64 ? Math.floor(((length - padding) * 3) / 4) : length };
 }
 
 /**

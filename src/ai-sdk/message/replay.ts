@@ -21,7 +21,7 @@ export function replayed(message: UIMessage): ReadableStream<UIMessageChunk> {
   return streamOf([start, ...replay(message), { type: "finish" }]);
 }
 
-export function streamOf(chunks: readonly UIMessageChunk[]): ReadableStream<UIMessageChunk> {
+export function streamOf<T>(chunks: readonly T[]): ReadableStream<T> {
   return new ReadableStream({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk);

@@ -5,7 +5,7 @@ import { answeredNow } from "../../model/tool-times.js";
 import type { Session } from "../../session/session.js";
 import { mergeResults } from "../message/merge.js";
 import { fieldsOf, finishedSteps, isWaiting, unmarked } from "../message/parts.js";
-import { type PlacedQuestion, placeQuestion, questionOf } from "./question.js";
+import { newestAnswer, type PlacedQuestion, placeQuestion, questionOf } from "./question.js";
 import type { GivenMessage, Submission } from "./submission.js";
 
 /** What a submission comes to, once it is in the tree. */
@@ -114,11 +114,6 @@ function begin(questionId: string | null, given: Partial<Omit<PlacedAnswer, "kin
 
 async function activate(session: Session, messageId: string): Promise<void> {
   if ((await session.getLatestLeaf())?.id !== messageId) await session.setActiveLeaf(messageId);
-}
-
-async function newestAnswer(session: Session, questionId: string): Promise<UIMessage | null> {
-  const below = await session.getBranches<UIMessage>(questionId);
-  return below.findLast(({ role }) => role === "assistant") ?? null;
 }
 
 // One that the user stopped is as the user wants it.

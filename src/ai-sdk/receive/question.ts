@@ -49,12 +49,17 @@ export async function questionOf(
   const target = named ?? (await newestKnown(session, messages)) ?? (await session.getLatestLeaf<UIMessage>());
   if (target === null) return { question: null, answer: null };
   if (target.role === "user") {
-    const below = await session.getBranches<UIMessage>(target.id);
-    return { question: target, answer: below.findLast(({ role }) => role === "assistant") ?? null };
+    return { question: target, answer: await newestAnswer(session, target.id) };
   }
   let question = await session.getParent<UIMessage>(target.id);
   while (question !== null && question.role !== "user") question = await session.getParent<UIMessage>(question.id);
   return { question, answer: target };
+}
+
+/** The newest answer to a question; null where there is none. */
+export async function newestAnswer(session: Session, questionId: string): Promise<UIMessage | null> {
+  const below = await session.getBranches<UIMessage>(questionId);
+  return below.findLast(({ role }) => role === "assistant") ?? null;
 }
 
 // An edit has an id that its content gives it, so that one that comes twice is stored once.

@@ -36,11 +36,10 @@ export class RunKeeper {
     addToBatch(this.#batch, chunk);
   }
 
-  /** Says what is answered, once that is known. False when another process took the run over. */
-  async update(change: Pick<RunState, "questionId" | "answerId" | "leafBefore">): Promise<boolean> {
+  /** Says what is answered, once that is known, unless another process took the run over. */
+  async update(change: Pick<RunState, "questionId" | "answerId" | "leafBefore">): Promise<void> {
     await this.#tick();
-    if (this.run.brokenOff === "lost") return false;
-    return this.#write({ ...this.run.state, ...change });
+    if (this.run.brokenOff !== "lost") await this.#write({ ...this.run.state, ...change });
   }
 
   /** False when another process took the run over: then nothing more may be written for it. */
@@ -111,11 +110,10 @@ export class RunKeeper {
   }
 
   // A conflict is looked at in the next tick.
-  async #write(state: RunState): Promise<boolean> {
+  async #write(state: RunState): Promise<void> {
     const written = await this.log.write({ ...state, leaseUntil: Date.now() + state.lease }, this.version);
-    if (written === null) return false;
+    if (written === null) return;
     this.version = written.version;
     this.run.state = written.state;
-    return true;
   }
 }

@@ -17,9 +17,10 @@ export class LiveRun {
   readonly #chunks: SentChunk[] = [];
   readonly #abort = new AbortController();
   readonly #ended = defer();
-  #brokenOff: BrokenOff | null = null;
+  /** Null while it is not. */
+  brokenOff: BrokenOff | null = null;
   #more: Deferred = defer();
-  #isOver = false;
+  isOver = false;
 
   constructor(state: RunState) {
     this.state = state;
@@ -33,21 +34,13 @@ export class LiveRun {
     return this.#abort.signal;
   }
 
-  get brokenOff(): BrokenOff | null {
-    return this.#brokenOff;
-  }
-
   /** Settled once the answer is stored and the run has let go of the session. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   breakOff(reason: BrokenOff): void {
-    this.#brokenOff ??= reason;
+    this.brokenOff ??= reason;
     this.#abort.abort();
   }
 
@@ -57,7 +50,7 @@ export class LiveRun {
   }
 
   end(): void {
-    this.#isOver = true;
+    this.isOver = true;
     this.#wake();
     this.#ended.resolve();
   }
@@ -69,7 +62,7 @@ export class LiveRun {
       pull: async (controller) => {
         for (;;) {
           const sent = this.#chunks[next];
-          if (sent === undefined && this.#isOver) return controller.close();
+          if (sent === undefined && this.isOver) return controller.close();
           if (sent === undefined) {
             await this.#more.promise;
             continue;

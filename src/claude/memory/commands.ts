@@ -62,22 +62,9 @@ export async function runCommand(
   command: MemoryCommand,
   call: ToolCallOptions | undefined,
 ): Promise<string> {
-  switch (command.command) {
-    case "view":
-      return handlers.view(command, call);
-    case "create":
-      return handlers.create(command, call);
-    case "str_replace":
-      return handlers.str_replace(command, call);
-    case "insert":
-      return handlers.insert(command, call);
-    case "delete":
-      return handlers.delete(command, call);
-    case "rename":
-      return handlers.rename(command, call);
-    default: {
-      const { command: name } = command as { command: unknown };
-      throw new StemmaError("INVALID_ARGUMENT", { command: name }, `The memory tool has no command "${name}".`);
-    }
-  }
+  const { command: name } = command;
+  if (!Object.hasOwn(handlers, name))
+    throw new StemmaError("INVALID_ARGUMENT", { command: name }, `The memory tool has no command "${name}".`);
+  const handle = handlers[name] as (command: MemoryCommand, call?: ToolCallOptions) => Promise<string>;
+  return handle(command, call);
 }

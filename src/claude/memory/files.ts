@@ -1,3 +1,4 @@
+import { allPages } from "../../adapters/pages.js";
 import { StemmaError } from "../../errors.js";
 import type { EntryScope, KeptWrite, Store, StoredEntry, WriteOrigin } from "../../storage/contract.js";
 import { directoryKey, type MemoryPath, parentsOf, realPath } from "./paths.js";
@@ -26,8 +27,6 @@ export interface MemoryFiles {
   change(changes: readonly FileChange[], origin: WriteOrigin): Promise<void>;
 }
 
-const PAGE = 100;
-
 /** What an entry of a directory holds beside its empty content, so that no search finds it. */
 const DIRECTORY = "directory";
 
@@ -50,14 +49,9 @@ export function memoryFiles({ entries, writeTogether }: Store, scope: EntryScope
     },
 
     async below({ key }) {
-      const prefix = directoryKey(key);
       const found: StoredEntry[] = [];
-      for (let after: string | undefined; ; ) {
-        const page = await entries.list(scope, { prefix, after, limit: PAGE });
-        found.push(...page);
-        if (page.length < PAGE) return found;
-        after = page.at(-1)?.key;
-      }
+      for await (const entry of allPages(entries, scope, { prefix: directoryKey(key) })) found.push(entry);
+      return found;
     },
 
     async change(changes, origin) {

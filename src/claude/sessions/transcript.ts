@@ -1,3 +1,4 @@
+import { allPages } from "../../adapters/pages.js";
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { JsonObject } from "../../model/json-object.js";
 import type { KeptWrite, RecordScope, Store, StoredMessage } from "../../storage/contract.js";
@@ -58,12 +59,8 @@ export class Transcript {
     const messages: StoredMessage[] = [];
     for await (const stored of this.store.session(this.id).messages()) messages.push(stored);
     const kept: KeptEntry[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.store.records.list(this.#scope, { prefix: ENTRIES, after, limit: PAGE });
-      kept.push(...page.map(({ value }) => decodeJson(value) as KeptEntry));
-      if (page.length < PAGE) break;
-      after = page.at(-1)?.key;
-    }
+    for await (const { value } of allPages(this.store.records, this.#scope, { prefix: ENTRIES }, PAGE))
+      kept.push(decodeJson(value) as KeptEntry);
     return { messages, kept, end };
   }
 

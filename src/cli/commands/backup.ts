@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import { StemmaError } from "../../errors.js";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
-import { databaseName, isThere } from "../open-database.js";
+import { assertThere } from "../open-database.js";
 import { nonEmpty } from "../options.js";
 
 /** Adds `stemma backup`. As JSON: what `store.backup()` resolves to. */
@@ -15,11 +14,7 @@ export function registerBackup(program: Command, io: Io): void {
     .argument("<file>", "the file to write; one that is there is not overwritten", nonEmpty)
     .option("--no-check", "do not check the copy; damage is then copied too")
     .action(async (file: string, { check }: { check: boolean }, command: Command) => {
-      const options = command.optsWithGlobals<{ db?: string }>();
-      if (!isThere(options)) {
-        const message = `There is no database ${databaseName(options)} to back up.`;
-        throw new StemmaError("INVALID_ARGUMENT", {}, message);
-      }
+      assertThere(command.optsWithGlobals<{ db?: string }>(), " to back up.");
       await withStore(command, io, "read", async ({ store, json }) => {
         const report = await store.backup(file, { check });
         if (json) return writeJson(io, report);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
-import type { MemoryOwner, Store } from "../../storage/contract.js";
+import { ownersOf } from "../../formats/store-lines.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
@@ -63,20 +63,7 @@ async function* exportAll(
     }
   }
   if (options.all && format.writeMemory !== undefined) {
-    for await (const owner of owners(store)) yield* format.writeMemory(store, owner);
+    for await (const owner of ownersOf(store)) yield* format.writeMemory(store, owner);
   }
   progress.end();
-}
-
-async function* owners(store: Store): AsyncGenerator<MemoryOwner> {
-  let ids = await store.sessions.unregistered();
-  for (; ids.length > 0; ids = await store.sessions.unregistered({ after: ids.at(-1) })) {
-    for (const session of ids) yield { session };
-  }
-  for (const kind of ["user", "key"] as const) {
-    let page = await store.blocks.owners(kind);
-    for (; page.length > 0; page = await store.blocks.owners(kind, { after: page.at(-1) })) {
-      for (const name of page) yield kind === "user" ? { user: name } : { key: name };
-    }
-  }
 }

@@ -10,19 +10,23 @@ import type { Io } from "../io.js";
 import { CLIENTS, type Machine, type McpClient, startOf } from "../mcp/install/clients.js";
 import { readConfiguration, writeConfiguration } from "../mcp/install/install-file.js";
 import { lineDifference } from "../mcp/install/line-difference.js";
+import type { DatabaseOptions } from "../open-database.js";
 import { nonEmpty, oneOf } from "../options.js";
 import { printable } from "../text.js";
 
-interface InstallOptions {
-  db?: string;
-  schema?: string;
-  json?: boolean;
+/** The options of `stemma mcp`, which those of the server become. */
+export interface McpCommandOptions {
   user?: string;
   project?: string;
   readOnly?: boolean;
   maxTokens?: number;
   http?: number;
+  token?: string;
   dotenv?: string;
+}
+
+interface InstallOptions extends DatabaseOptions, McpCommandOptions {
+  json?: boolean;
   name: string;
   yes?: boolean;
 }

@@ -1,25 +1,14 @@
 import { type Command, Option } from "commander";
-import { StemmaError } from "../../errors.js";
 import { assertMcpOptions, type McpServerOptions } from "../../mcp/options.js";
 import { scopeOf } from "../../mcp/scope.js";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
 import { loadVariables } from "../load-variables.js";
-import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
+import { assertThere, type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
-import { registerMcpInstall } from "./mcp-install.js";
-
-interface McpCommandOptions {
-  user?: string;
-  project?: string;
-  readOnly?: boolean;
-  maxTokens?: number;
-  http?: number;
-  token?: string;
-  dotenv?: string;
-}
+import { type McpCommandOptions, registerMcpInstall } from "./mcp-install.js";
 
 const BY_HAND =
   "stemma: an MCP client speaks to this on standard input. `stemma mcp install` adds it to one, --http serves a port; Ctrl-C ends it.\n";
@@ -57,7 +46,7 @@ export function registerMcp(program: Command, io: Io): void {
       };
       assertMcpOptions(given);
       const database = self.optsWithGlobals<DatabaseOptions>();
-      if (readOnly) assertThere(database);
+      if (readOnly) assertThere(database, ", and --read-only makes none: name one with --db.");
       await withStore(self, io, "write", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();
@@ -80,14 +69,4 @@ export function registerMcp(program: Command, io: Io): void {
       });
     });
   registerMcpInstall(command, io);
-}
-
-function assertThere(database: DatabaseOptions): void {
-  if (isThere(database)) return;
-  const db = databaseName(database);
-  throw new StemmaError(
-    "INVALID_ARGUMENT",
-    { db },
-    `There is no database ${db}, and --read-only makes none: name one with --db.`,
-  );
 }

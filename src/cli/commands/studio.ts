@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
-import { StemmaError } from "../../errors.js";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
-import { type DatabaseOptions, databaseName, isThere } from "../open-database.js";
+import { assertThere, type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
 
@@ -37,11 +36,7 @@ export function registerStudio(program: Command, io: Io): void {
     )
     .action(async (options: StudioCommandOptions, command: Command) => {
       const database = command.optsWithGlobals<DatabaseOptions>();
-      if (!isThere(database)) {
-        const db = databaseName(database);
-        const message = `There is no database ${db}: name one with --db. \`stemma chat\` and \`stemma import\` make one.`;
-        throw new StemmaError("INVALID_ARGUMENT", { db }, message);
-      }
+      assertThere(database, ": name one with --db. `stemma chat` and `stemma import` make one.");
       await withStore(command, io, "read", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();

@@ -1,7 +1,7 @@
-import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { ifThere } from "../../files/if-there.js";
 
 /** The files of one program. */
 export interface FoundFiles {
@@ -58,13 +58,7 @@ function placesOf(env: NodeJS.ProcessEnv, home: string): Place[] {
 }
 
 async function filesBelow(folder: string, pattern: RegExp): Promise<string[]> {
-  let entries: Dirent[];
-  try {
-    entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  const entries = (await ifThere(readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
   const files = entries.filter((entry) => entry.isFile() && pattern.test(entry.name));
   return files.map((entry) => join(entry.parentPath, entry.name)).sort();
 }
@@ -77,10 +71,5 @@ function withoutCopies(files: readonly string[]): string[] {
 
 // One that goes meanwhile has no size.
 async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
-    throw error;
-  }
+  return (await ifThere(stat(file)))?.size ?? 0;
 }

@@ -7,7 +7,7 @@ import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../f
 import type { ParsedSession } from "../../formats/session-file.js";
 import { type CommandContext, writeJson } from "../context.js";
 import { createProgress } from "../progress.js";
-import { FileSummary, type SummarisedSession } from "./file-summary.js";
+import { FileSummary, NOTHING, type SummarisedSession } from "./file-summary.js";
 
 export interface ImportFileOptions {
   format?: string | undefined;
@@ -97,8 +97,6 @@ async function importOrSay(context: CommandContext, session: ParsedSession, id?:
     return null;
   }
 }
-
-const NOTHING = { messages: 0, inserted: 0, updated: 0, compactions: 0, kept: {} };
 
 async function* onlyOne(sessions: AsyncIterable<ParsedSession>): AsyncGenerator<ParsedSession> {
   let held: ParsedSession | null = null;

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ifThere } from "../../files/if-there.js";
 
 export interface WatchFilesOptions {
   /** Ends the watch. */
@@ -33,13 +34,8 @@ export async function watchFiles<F extends { readonly path: string }>(
 
 /** A text that is another one once the file has changed, or another one was put in its place; null for a file that is not there. */
 async function stateOf(path: string): Promise<string | null> {
-  try {
-    const { size, mtimeMs, ino } = await stat(path);
-    return `${size} ${mtimeMs} ${ino}`;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+  const found = await ifThere(stat(path));
+  return found === null ? null : `${found.size} ${found.mtimeMs} ${found.ino}`;
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -18,10 +18,7 @@ export class AgentSessions {
   readonly #resting = new Map<string, Agent>();
   #held = 0;
 
-  constructor(
-    private readonly caller: ClaudeCodeSession,
-    private readonly limit = HELD,
-  ) {}
+  constructor(private readonly caller: ClaudeCodeSession) {}
 
   /** Reads a line of a sub-agent. Gives the pieces that are to be given away. */
   *add(name: string, line: JsonObject, at: Position, length: number): Generator<ParsedSession> {
@@ -31,10 +28,10 @@ export class AgentSessions {
     this.#open.delete(id);
     this.#open.set(id, agent);
     agent.session.add(line, at, length);
-    if (agent.session.isFull) yield agent.session.piece(false);
+    if (agent.session.builder.isFull) yield agent.session.piece(false);
     this.#count(agent);
     for (const [oldest, resting] of this.#open) {
-      if (this.#held <= this.limit) return;
+      if (this.#held <= HELD) return;
       yield resting.session.piece(false);
       resting.session.forget();
       this.#count(resting);
@@ -54,7 +51,7 @@ export class AgentSessions {
   }
 
   #count(agent: Agent): void {
-    const { weight } = agent.session;
+    const { weight } = agent.session.builder;
     this.#held += weight - agent.weight;
     agent.weight = weight;
   }

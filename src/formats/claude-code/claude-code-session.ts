@@ -26,7 +26,8 @@ interface Boundary {
  * parts of it. Every line is kept beside the messages, less what they hold.
  */
 export class ClaudeCodeSession {
-  readonly #builder: SessionBuilder;
+  /** What was read so far; its pieces are given away by `piece`. */
+  readonly builder: SessionBuilder;
   readonly #answers = new Recent<string>(ANSWERS);
   readonly #usage: UsageOfAnswers;
   readonly #boundaries = new Recent<Boundary>(ANSWERS);
@@ -37,8 +38,8 @@ export class ClaudeCodeSession {
     readonly id: string,
     readonly parentSessionId?: string,
   ) {
-    this.#builder = new SessionBuilder({ id, source: "claude-code", parentSessionId });
-    this.#usage = new UsageOfAnswers(this.#builder);
+    this.builder = new SessionBuilder({ id, source: "claude-code", parentSessionId });
+    this.#usage = new UsageOfAnswers(this.builder);
   }
 
   /** True for a session of a sub-agent. */
@@ -46,55 +47,42 @@ export class ClaudeCodeSession {
     return this.parentSessionId !== undefined;
   }
 
-  get isFull(): boolean {
-    return this.#builder.isFull;
-  }
-
-  /** Characters of the file that the session has in memory. */
-  get weight(): number {
-    return this.#builder.weight;
-  }
-
   /** Forgets its messages, once they were given away. A call that waits for its result is not completed then. */
   forget(): void {
-    this.#builder.forget();
+    this.builder.forget();
     this.#answers.clear();
     this.#boundaries.clear();
     this.#usage.forget();
   }
 
-  skip(at: Position, why: string): void {
-    this.#builder.skip(at, why);
-  }
-
   piece(isLast: boolean): ParsedSession {
     if (this.#repeated !== null) {
       const { at, lines } = this.#repeated;
-      this.skip(at, `from here on, ${lines} lines repeat the uuid of an earlier one; the first is kept`);
+      this.builder.skip(at, `from here on, ${lines} lines repeat the uuid of an earlier one; the first is kept`);
       this.#repeated = null;
     }
-    return this.#builder.piece(isLast);
+    return this.builder.piece(isLast);
   }
 
   add(line: JsonObject, at: Position, length: number): void {
     const { uuid, type } = line;
-    this.#builder.read(length);
-    this.#builder.describe(metadataOfFolder(line.cwd));
+    this.builder.read(length);
+    this.builder.describe(metadataOfFolder(line.cwd));
     if (typeof uuid !== "string" || uuid === "") {
-      const messageId = this.#builder.activeLeafId ?? null;
-      this.#builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
-      this.#builder.title(line.customTitle ?? line.aiTitle ?? line.summary);
+      const messageId = this.builder.activeLeafId ?? null;
+      this.builder.keep({ key: keyOfLine(line), source: line, at, messageId, kind: String(type) });
+      this.builder.title(line.customTitle ?? line.aiTitle ?? line.summary);
       return;
     }
-    if (this.#builder.places.get(uuid) !== undefined) {
+    if (this.builder.places.get(uuid) !== undefined) {
       this.#repeated ??= { at, lines: 0 };
       this.#repeated.lines += 1;
       return;
     }
     const place = this.#read(line, uuid, at, length);
-    this.#builder.places.set(uuid, place);
+    this.builder.places.set(uuid, place);
     this.#isBegun = true;
-    if (isSpoken(line)) this.#builder.activeLeafId = place.id ?? undefined;
+    if (isSpoken(line)) this.builder.activeLeafId = place.id ?? undefined;
   }
 
   /** Reads a line. What follows it hangs below what this gives. */
@@ -115,7 +103,7 @@ export class ClaudeCodeSession {
     if (typeof parentUuid !== "string") return START;
     // A sub-agent's chain may begin below a line of the session that called it.
     const isElsewhere = this.isAgent && !this.#isBegun;
-    return this.#builder.places.get(parentUuid) ?? (isElsewhere ? START : { id: parentUuid, root: null });
+    return this.builder.places.get(parentUuid) ?? (isElsewhere ? START : { id: parentUuid, root: null });
   }
 
   #addUser(line: JsonObject, uuid: string, at: Position, parent: Place, length: number): Place {
@@ -123,9 +111,7 @@ export class ClaudeCodeSession {
     let above = parent;
     const rest: unknown[] = [];
     for (const block of Array.isArray(content) ? content : [content]) {
-      const caller = isResultBlock(block)
-        ? this.#builder.answer(block.tool_use_id, outputOfBlock(block), length)
-        : null;
+      const caller = isResultBlock(block) ? this.builder.answer(block.tool_use_id, outputOfBlock(block), length) : null;
       if (caller === null) rest.push(block);
       else {
         addSource(caller, "claudeCode", uuid);
@@ -149,13 +135,13 @@ export class ClaudeCodeSession {
     const answerId = typeof message.id === "string" ? message.id : uuid;
     this.#usage.count(answerId, line, message);
     const parts = partsOfBlocks(message.content);
-    const open = this.#builder.openMessage(this.#answers.get(answerId));
+    const open = this.builder.openMessage(this.#answers.get(answerId));
     if (open === undefined) {
       this.#answers.set(answerId, uuid);
       return this.#addMessage(line, uuid, at, above, "assistant", parts, length);
     }
     addSource(open, "claudeCode", uuid);
-    this.#builder.extend(open, parts, length);
+    this.builder.extend(open, parts, length);
     const place = this.#placeOf(open, above);
     this.#keep(line, uuid, at, place, countUnknown(parts) > 0 ? "content block" : null);
     return place;
@@ -171,7 +157,7 @@ export class ClaudeCodeSession {
     length: number,
   ): Place {
     const model = isJsonObject(line.message) ? nameOf(line.message.model) : undefined;
-    if (model !== undefined && model !== "<synthetic>") this.#builder.model = model;
+    if (model !== undefined && model !== "<synthetic>") this.builder.model = model;
     const createdAt = typeof line.timestamp === "string" ? isoTime(line.timestamp) : null;
     const message: SessionMessage = {
       id: uuid,
@@ -180,7 +166,7 @@ export class ClaudeCodeSession {
       ...(createdAt === null ? {} : { createdAt }),
       metadata: { ...(model === undefined ? {} : { model }), claudeCode: { sources: [uuid] } },
     };
-    const place = this.#builder.addMessage(message, above, at, length);
+    const place = this.builder.addMessage(message, above, at, length);
     this.#keep(line, uuid, at, place, countUnknown(parts) > 0 ? "content block" : null);
     return place;
   }
@@ -199,26 +185,32 @@ export class ClaudeCodeSession {
     const boundary = this.#boundaries.get(String(line.parentUuid));
     this.#keep(line, uuid, at, above, null, "whole");
     if (summary === "" || boundary === undefined) {
-      this.skip(at, "the summary has no text, or does not follow a boundary; it is kept beside its message only");
+      this.builder.skip(
+        at,
+        "the summary has no text, or does not follow a boundary; it is kept beside its message only",
+      );
       return above;
     }
     const createdAt = isoTime(typeof line.timestamp === "string" ? line.timestamp : undefined) ?? undefined;
     const kept = this.#firstKept(boundary.line);
     if (kept === null) {
       if (boundary.above.id === null || boundary.above.root !== null) {
-        const place = this.#builder.summarise(String(line.parentUuid), boundary.above, boundary.at, {
+        const place = this.builder.summarise(String(line.parentUuid), boundary.above, boundary.at, {
           id: uuid,
           summary,
           createdAt,
         });
-        this.#builder.places.set(String(line.parentUuid), place);
+        this.builder.places.set(String(line.parentUuid), place);
         return place;
       }
     } else if (kept.root !== null && kept.above !== null) {
-      this.#builder.addCompaction({ id: uuid, summary, fromMessageId: kept.root, toMessageId: kept.above, createdAt });
+      this.builder.addCompaction({ id: uuid, summary, fromMessageId: kept.root, toMessageId: kept.above, createdAt });
       return above;
     }
-    this.skip(at, "it is not known where the summarised messages begin; the summary is kept beside its message only");
+    this.builder.skip(
+      at,
+      "it is not known where the summarised messages begin; the summary is kept beside its message only",
+    );
     return above;
   }
 
@@ -229,20 +221,20 @@ export class ClaudeCodeSession {
     const uuids = isJsonObject(preservedMessages) ? preservedMessages.uuids : undefined;
     const head = isJsonObject(preservedSegment) ? preservedSegment.headUuid : undefined;
     const first = Array.isArray(uuids) ? uuids[0] : head;
-    const place = typeof first === "string" ? this.#builder.places.get(first) : undefined;
+    const place = typeof first === "string" ? this.builder.places.get(first) : undefined;
     return place === undefined || place.id === null
       ? null
-      : { above: this.#builder.parentOf(place.id), root: place.root };
+      : { above: this.builder.parentOf(place.id), root: place.root };
   }
 
   #placeOf(message: SessionMessage, above: Place): Place {
-    return this.#builder.places.get(message.id) ?? { id: message.id, root: above.root };
+    return this.builder.places.get(message.id) ?? { id: message.id, root: above.root };
   }
 
   #keep(line: JsonObject, uuid: string, at: Position, place: Place, kind: string | null, much?: "whole"): void {
     const held = much === undefined && kind !== "meta" && isSpoken(line) && isJsonObject(line.message);
     const source = held ? { ...line, message: without(line.message as JsonObject, "content") } : line;
-    this.#builder.keep({ key: uuid, source, at, messageId: place.id, kind });
+    this.builder.keep({ key: uuid, source, at, messageId: place.id, kind });
   }
 }
 

@@ -53,13 +53,13 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
     const read = readLine(item);
     if ("why" in read) {
       if (main === null) early.push({ ...item.at, why: read.why });
-      else main.skip(item.at, read.why);
+      else main.builder.skip(item.at, read.why);
       continue;
     }
     const { line, length } = read;
     if (main === null) {
       main = openMain(line, file);
-      for (const { why, ...at } of early) main.skip(at, why);
+      for (const { why, ...at } of early) main.builder.skip(at, why);
     }
     if (line.isSidechain === true && !main.isAgent) {
       agents ??= new AgentSessions(main);
@@ -67,7 +67,7 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
       continue;
     }
     main.add(line, item.at, length);
-    if (main.isFull) yield main.piece(false);
+    if (main.builder.isFull) yield main.piece(false);
   }
   if (main !== null) yield main.piece(true);
   if (agents !== null) yield* agents.end();

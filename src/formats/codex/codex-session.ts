@@ -6,7 +6,7 @@ import { isoTime } from "../../model/text.js";
 import { deriveId } from "../identity.js";
 import { without } from "../origin.js";
 import { addSource, type Place, SessionBuilder, START } from "../session-builder.js";
-import type { FileInfo, ParsedSession, Position } from "../session-file.js";
+import type { FileInfo, Position } from "../session-file.js";
 import { fieldsOfOutput, isOutput, KEPT, partOfItem, partsOfContent } from "./codex-items.js";
 import type { RolloutLine } from "./codex-line.js";
 import { UsageOfTurns } from "./codex-usage.js";
@@ -29,7 +29,8 @@ const TURNS = 10_000;
  * one message. A rollback leads back to where the conversation stood before the turns it names; what follows is a branch.
  */
 export class CodexSession {
-  readonly #builder: SessionBuilder;
+  /** What was read so far. */
+  readonly builder: SessionBuilder;
   readonly #usage: UsageOfTurns;
   /** The place above each turn of the path, of a long one those of the last turns. */
   #turns: Place[] = [];
@@ -41,33 +42,21 @@ export class CodexSession {
 
   constructor({ payload }: RolloutLine, { stem }: FileInfo) {
     const id = typeof payload.id === "string" && payload.id !== "" ? payload.id : stem;
-    this.#builder = new SessionBuilder({ id, source: "codex", parentSessionId: parentOf(payload) });
-    this.#builder.describe(metadataOfFolder(payload.cwd));
-    this.#usage = new UsageOfTurns(this.#builder);
-  }
-
-  get isFull(): boolean {
-    return this.#builder.isFull;
-  }
-
-  skip(at: Position, why: string): void {
-    this.#builder.skip(at, why);
-  }
-
-  piece(isLast: boolean): ParsedSession {
-    return this.#builder.piece(isLast);
+    this.builder = new SessionBuilder({ id, source: "codex", parentSessionId: parentOf(payload) });
+    this.builder.describe(metadataOfFolder(payload.cwd));
+    this.#usage = new UsageOfTurns(this.builder);
   }
 
   add(rollout: RolloutLine, at: Position, length: number): void {
-    this.#builder.read(length);
-    const key = deriveId(this.#builder.start.id, this.#before, rollout.line);
+    this.builder.read(length);
+    const key = deriveId(this.builder.start.id, this.#before, rollout.line);
     this.#before = key;
     const held = rollout.type === "response_item" && this.#addItem(rollout, key, at, length);
     const kind = held ? null : this.#readOther(rollout, key, at);
     const { line, payload } = rollout;
     const source = held ? { ...line, payload: without(payload, "content", "output", "arguments") } : line;
-    this.#builder.keep({ key, source, at, messageId: this.#place.id, kind });
-    this.#builder.activeLeafId = this.#place.id ?? undefined;
+    this.builder.keep({ key, source, at, messageId: this.#place.id, kind });
+    this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
   /** Reads an item of the conversation. False for one that is none of a message. */
@@ -77,7 +66,7 @@ export class CodexSession {
       return true;
     }
     if (isOutput(payload)) {
-      const caller = this.#builder.answer(payload.call_id, fieldsOfOutput(payload), length);
+      const caller = this.builder.answer(payload.call_id, fieldsOfOutput(payload), length);
       this.#answer = undefined;
       if (caller !== null) addSource(caller, "codex", key);
       // A result whose call is not there is kept, but not as something that a model is told.
@@ -101,13 +90,13 @@ export class CodexSession {
   }
 
   #addToAnswer(parts: SessionMessagePart[], line: JsonObject, key: string, at: Position, length: number): void {
-    const open = this.#builder.openMessage(this.#answer);
+    const open = this.builder.openMessage(this.#answer);
     if (open === undefined) {
       this.#append("assistant", parts, line, key, at, length);
       this.#answer = key;
     } else {
       addSource(open, "codex", key);
-      this.#builder.extend(open, parts, length);
+      this.builder.extend(open, parts, length);
     }
   }
 
@@ -120,7 +109,7 @@ export class CodexSession {
     length: number,
   ): void {
     const createdAt = timeOf(line);
-    const { model } = this.#builder;
+    const { model } = this.builder;
     const message: SessionMessage = {
       id: key,
       role,
@@ -128,7 +117,7 @@ export class CodexSession {
       ...(createdAt === undefined ? {} : { createdAt }),
       metadata: { ...(role === "assistant" && model !== undefined ? { model } : {}), codex: { sources: [key] } },
     };
-    this.#place = this.#builder.addMessage(message, this.#place, at, length);
+    this.#place = this.builder.addMessage(message, this.#place, at, length);
   }
 
   /** Reads a line that is no item. Gives what a report counts it as; null for what is understood. */
@@ -136,15 +125,15 @@ export class CodexSession {
     const kind = type === "event_msg" || type === "response_item" ? String(payload.type) : type;
     if (type === "session_meta") return null;
     if (type === "turn_context") {
-      this.#builder.model = nameOf(payload.model) ?? this.#builder.model;
-      this.#builder.describe(metadataOfFolder(payload.cwd));
+      this.builder.model = nameOf(payload.model) ?? this.builder.model;
+      this.builder.describe(metadataOfFolder(payload.cwd));
       return null;
     }
     if (type === "compacted") return this.#compact(payload, line, key, at);
     if (type !== "event_msg") return kind;
     if (kind === "thread_rolled_back") this.#rollBack(payload.num_turns, at);
     if (kind === "token_count") this.#usage.count(payload.info, timeOf(line));
-    if (kind === "thread_name_updated") this.#builder.title(payload.thread_name);
+    if (kind === "thread_name_updated") this.builder.title(payload.thread_name);
     return READ.includes(kind) ? null : kind;
   }
 
@@ -158,7 +147,7 @@ export class CodexSession {
     const kept = this.#turns.length - Number(turns);
     const first = this.#turns[0];
     if (kept < 0 && first !== undefined && first.id !== null)
-      this.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
+      this.builder.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
     this.#place = this.#turns[Math.max(0, kept)] ?? this.#place;
     this.#turns = this.#turns.slice(0, Math.max(0, kept));
     this.#answer = undefined;
@@ -170,9 +159,12 @@ export class CodexSession {
       typeof message === "string" && message !== "" ? message : textOf(isJsonObject(last) ? last.content : null);
     this.#answer = undefined;
     if (summary === "" || this.#place.id === null) {
-      this.skip(at, "the compaction has no readable summary, or covers no message; it is kept beside its message only");
+      this.builder.skip(
+        at,
+        "the compaction has no readable summary, or covers no message; it is kept beside its message only",
+      );
     } else {
-      this.#place = this.#builder.summarise(key, this.#place, at, { id: key, summary, createdAt: timeOf(line) });
+      this.#place = this.builder.summarise(key, this.#place, at, { id: key, summary, createdAt: timeOf(line) });
     }
     return null;
   }

@@ -18,16 +18,16 @@ export const codex: ImportFormat = {
       if (typeof line === "string" || item.kind === "problem") {
         const why = typeof line === "string" ? line : "";
         if (session === null) early.push({ ...at, why });
-        else session.skip(at, why);
+        else session.builder.skip(at, why);
         continue;
       }
       if (session === null) {
         session = new CodexSession(line, file);
-        for (const { why, ...place } of early) session.skip(place, why);
+        for (const { why, ...place } of early) session.builder.skip(place, why);
       }
       session.add(line, at, item.length);
-      if (session.isFull) yield session.piece(false);
+      if (session.builder.isFull) yield session.builder.piece(false);
     }
-    if (session !== null) yield session.piece(true);
+    if (session !== null) yield session.builder.piece(true);
   },
 };

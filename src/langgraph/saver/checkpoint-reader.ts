@@ -5,10 +5,10 @@ import {
   type SerializerProtocol,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
+import { allPages } from "../../adapters/pages.js";
 import { sameJson } from "../../model/same-json.js";
 import type { Store } from "../../storage/contract.js";
 import { type Configurable, checkpointIdOf, configOf, keyOf, namesOf, type Place, placeOf, scopeOf } from "./keys.js";
-import { allRecords } from "./pages.js";
 import { readWrites } from "./pending-writes.js";
 import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
 import { decodeChannels, type StoredChannels } from "./values.js";
@@ -117,7 +117,7 @@ export class CheckpointReader {
     const only = checkpointIdOf(configurable);
     const end = checkpointIdOf(before?.configurable);
     const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
-    for await (const record of allRecords(this.store.records, scope, { prefix, descending: true }, PAGE)) {
+    for await (const record of allPages(this.store.records, scope, { prefix, descending: true }, PAGE)) {
       const [namespace, id] = namesOf(record.key) as [string, string];
       if ((only !== null && id !== only) || (end !== null && id >= end)) continue;
       const stored = unpackCheckpoint(this.serde, id, record);

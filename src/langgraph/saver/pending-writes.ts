@@ -6,11 +6,11 @@ import {
   WRITES_IDX_MAP,
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
+import { allPages } from "../../adapters/pages.js";
 import { StemmaError } from "../../errors.js";
 import type { RecordStore } from "../../storage/contract.js";
 import { packFrames, unpackFrames } from "./frames.js";
 import { keyOf, namesOf, type Place, scopeOf } from "./keys.js";
-import { allRecords } from "./pages.js";
 
 /** What one task wrote to one checkpoint, as its record has it. */
 interface Header {
@@ -71,7 +71,7 @@ export async function readWrites(
 ): Promise<CheckpointPendingWrite[]> {
   const prefix = keyOf(place.namespace, checkpointId, "");
   const found: { taskId: string; path: string; write: StoredWrite }[] = [];
-  for await (const { key, value } of allRecords(records, scopeOf(place, "writes"), { prefix })) {
+  for await (const { key, value } of allPages(records, scopeOf(place, "writes"), { prefix })) {
     const { path, writes } = unpack(value, key);
     const taskId = namesOf(key)[2] as string;
     for (const write of writes) {

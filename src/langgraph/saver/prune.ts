@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { allPages } from "../../adapters/pages.js";
 import type { KeptWrite, RecordStore, Store } from "../../storage/contract.js";
 import { keyOf, type LABELS, namesOf, type Place, scopeOf } from "./keys.js";
-import { allRecords } from "./pages.js";
 import { noteRemoved, readRemoved, unusedValues } from "./removed-values.js";
 import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
 import { valueKeys } from "./values.js";
@@ -49,7 +49,7 @@ async function divide(records: RecordStore, serde: SerializerProtocol, place: Pl
   const most = Math.max(REMOVED, Math.ceil(keep / 4));
   const options = { prefix: keyOf(place.namespace, ""), descending: true };
   const pageSize = Math.min(keep + most, 200);
-  for await (const record of allRecords(records, scopeOf(place, "checkpoints"), options, pageSize)) {
+  for await (const record of allPages(records, scopeOf(place, "checkpoints"), options, pageSize)) {
     const checkpoint = unpackCheckpoint(serde, namesOf(record.key)[1] as string, record);
     const isNew = kept.length < keep;
     const needed = Math.max(isNew ? checkpoint.reach : 0, reach.get(checkpoint.id) ?? 0);
@@ -70,14 +70,14 @@ async function divide(records: RecordStore, serde: SerializerProtocol, place: Pl
 // has a memory of its own is bounded by itself.
 async function childDeletions(records: RecordStore, place: Place, checkpointId: string, values: string[]) {
   const gone: KeptWrite[] = [];
-  for await (const { key } of allRecords(records, scopeOf(place, "children"), { prefix: keyOf(checkpointId, "") })) {
+  for await (const { key } of allPages(records, scopeOf(place, "children"), { prefix: keyOf(checkpointId, "") })) {
     gone.push(deletion(place, "children", key));
     const namespace = namesOf(key)[1] as string;
     if (!OF_ONE_TASK.test(namespace)) continue;
     for (const label of ["checkpoints", "writes"] as const) {
       gone.push(...(await deletions(records, place, label, keyOf(namespace, ""))));
     }
-    for await (const value of allRecords(records, scopeOf(place, "values"), { prefix: keyOf(namespace, "") })) {
+    for await (const value of allPages(records, scopeOf(place, "values"), { prefix: keyOf(namespace, "") })) {
       values.push(value.key);
     }
   }
@@ -86,7 +86,7 @@ async function childDeletions(records: RecordStore, place: Place, checkpointId: 
 
 async function deletions(records: RecordStore, place: Place, label: keyof typeof LABELS, prefix: string) {
   const gone: KeptWrite[] = [];
-  for await (const { key } of allRecords(records, scopeOf(place, label), { prefix })) {
+  for await (const { key } of allPages(records, scopeOf(place, label), { prefix })) {
     gone.push(deletion(place, label, key));
   }
   return gone;

@@ -1,8 +1,8 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { allPages } from "../../adapters/pages.js";
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { KeptWrite, RecordStore, StoredRecord } from "../../storage/contract.js";
 import { keyOf, namesOf, type Place, scopeOf } from "./keys.js";
-import { allRecords } from "./pages.js";
 import { type StoredCheckpoint, unpackCheckpoint } from "./stored-checkpoint.js";
 import { valueKeys } from "./values.js";
 
@@ -19,7 +19,7 @@ export function noteRemoved(place: Place, values: readonly string[]): KeptWrite 
 export async function readRemoved(records: RecordStore, place: Place): Promise<StoredRecord[]> {
   const notes: StoredRecord[] = [];
   const prefix = keyOf(place.namespace, "");
-  for await (const note of allRecords(records, scopeOf(place, "removed"), { prefix })) notes.push(note);
+  for await (const note of allPages(records, scopeOf(place, "removed"), { prefix })) notes.push(note);
   return notes;
 }
 
@@ -50,7 +50,7 @@ export async function unusedValues(
 async function checkpointsOf(records: RecordStore, serde: SerializerProtocol, place: Place) {
   const found: StoredCheckpoint[] = [];
   const prefix = keyOf(place.namespace, "");
-  for await (const record of allRecords(records, scopeOf(place, "checkpoints"), { prefix })) {
+  for await (const record of allPages(records, scopeOf(place, "checkpoints"), { prefix })) {
     found.push(unpackCheckpoint(serde, namesOf(record.key)[1] as string, record));
   }
   return found;

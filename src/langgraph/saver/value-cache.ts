@@ -1,3 +1,5 @@
+/** What all records together take at most. */
+const MAX_BYTES = 4_000_000;
 /** Characters of a key and what stands around an entry, in bytes. */
 const OVERHEAD = 200;
 
@@ -9,9 +11,6 @@ export class ValueCache {
   // What was used longest ago comes first.
   readonly #records = new Map<string, Uint8Array>();
   #size = 0;
-
-  /** `maxBytes` is what all records together take at most. */
-  constructor(private readonly maxBytes: number = 4_000_000) {}
 
   get(key: string): Uint8Array | null {
     const record = this.#records.get(key);
@@ -26,7 +25,7 @@ export class ValueCache {
     this.#records.set(key, record);
     this.#size += record.length + OVERHEAD;
     for (const oldest of this.#records.keys()) {
-      if (this.#size <= this.maxBytes) return;
+      if (this.#size <= MAX_BYTES) return;
       this.#remove(oldest);
     }
   }

@@ -1,10 +1,9 @@
 import type { SearchOperation } from "@langchain/langgraph-checkpoint";
+import { allPages } from "../../adapters/pages.js";
 import { isJsonObject } from "../../model/json-object.js";
 import type { EntryScope, EntryStore, FoundEntry, ListedEntry } from "../../storage/contract.js";
 import { fitsFilter } from "./filter.js";
 import { keyPrefix } from "./namespace.js";
-
-const PAGE = 100;
 
 /** The entry of an item, with its score where a query found it. */
 export type FoundItem = ListedEntry & Partial<Pick<FoundEntry, "score">>;
@@ -19,7 +18,7 @@ export async function findItems(
   const end = offset + limit;
   const found: AsyncGenerator<FoundItem> = query
     ? ranked(entries, scope, query, prefix, end)
-    : listed(entries, scope, prefix);
+    : allPages(entries, scope, { prefix });
   const items: FoundItem[] = [];
   if (limit <= 0) return items;
   for await (const entry of found) {
@@ -36,14 +35,5 @@ async function* ranked(entries: EntryStore, scope: EntryScope, query: string, pr
     yield* found.slice(seen);
     if (found.length < limit) return;
     seen = found.length;
-  }
-}
-
-async function* listed(entries: EntryStore, scope: EntryScope, prefix: string): AsyncGenerator<ListedEntry> {
-  for (let after: string | undefined; ; ) {
-    const page = await entries.list(scope, { prefix, after, limit: PAGE });
-    yield* page;
-    if (page.length < PAGE) return;
-    after = page.at(-1)?.key;
   }
 }

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { StemmaError } from "../../errors.js";
 import { jsonTokens, pieceOf, roomOf, shortened } from "../budget.js";
 import { cursorOf, offsetOf, positionOf } from "../cursor.js";
-import { type Document, readBlock, readEntry, readMessage } from "../documents.js";
+import { readDocument } from "../documents.js";
+import { invalid } from "../failure.js";
 import { cursorField, documentFields, idField, nextCursorField, provenanceField } from "../fields.js";
-import { parseId, type Ref } from "../ids.js";
+import { parseId } from "../ids.js";
 import { neighboursOf } from "../neighbours.js";
-import type { McpScope } from "../scope.js";
 import { defineTool } from "../tool.js";
 import { readTranscript } from "../transcript.js";
 
@@ -44,13 +43,9 @@ export const fetchTool = defineTool({
       return { ...page, nextCursor: next === null ? null : cursorOf(question, next) };
     }
     const start = offsetOf(question, cursor);
-    const { text, ...document } = await read(scope, ref);
+    const { text, ...document } = await readDocument(scope, ref);
     if (start > 0 && start >= text.length) {
-      throw new StemmaError(
-        "INVALID_ARGUMENT",
-        {},
-        "The text has changed and is shorter now. Fetch it without a cursor.",
-      );
+      throw invalid("The text has changed and is shorter now. Fetch it without a cursor.");
     }
     const neighbours =
       ref.kind === "message" && context > 0 && start === 0 ? await neighboursOf(scope, ref, context) : null;
@@ -60,17 +55,6 @@ export const fetchTool = defineTool({
     return { ...document, ...shown, text: piece, nextCursor: next < text.length ? cursorOf(question, next) : null };
   },
 });
-
-function read(scope: McpScope, ref: Exclude<Ref, { kind: "session" }>): Promise<Document> {
-  switch (ref.kind) {
-    case "message":
-      return readMessage(scope, ref);
-    case "block":
-      return readBlock(scope, ref);
-    case "entry":
-      return readEntry(scope, ref);
-  }
-}
 
 type Neighbours = Awaited<ReturnType<typeof neighboursOf>>;
 

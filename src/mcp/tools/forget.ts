@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { StemmaError } from "../../errors.js";
 import { readEntry } from "../documents.js";
+import { invalid } from "../failure.js";
 import { idField } from "../fields.js";
 import { parseId } from "../ids.js";
 import { entryScope } from "../scope.js";
@@ -17,11 +17,7 @@ export const forgetTool = defineTool({
   run: async (scope, { id }) => {
     const ref = parseId(id);
     if (ref.kind !== "entry") {
-      throw new StemmaError(
-        "INVALID_ARGUMENT",
-        {},
-        "Only what remember keeps can be forgotten: an id that begins with entry/.",
-      );
+      throw invalid("Only what remember keeps can be forgotten: an id that begins with entry/.");
     }
     const entry = await readEntry(scope, ref);
     await scope.store.entries.delete(entryScope(scope, ref.label), ref.key, { origin: { author: "model" } });

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { StemmaError, shorten } from "../../errors.js";
+import { shorten } from "../../errors.js";
 import type { SearchHit } from "../../storage/contract.js";
 import { fitting, roomOf } from "../budget.js";
 import { cursorOf, offsetOf } from "../cursor.js";
 import { type Document, messageProvenance, placeOf, sessionTitle } from "../documents.js";
+import { invalid } from "../failure.js";
 import { cursorField, documentFields, idField, limitField, nextCursorField, provenanceField } from "../fields.js";
 import { byTurns, type Found, findBlocks, findEntries } from "../find-memory.js";
 import { parseId } from "../ids.js";
@@ -91,12 +92,12 @@ async function describe({ store }: McpScope, hit: SearchHit) {
 async function sessionIdOf(scope: McpScope, id: string): Promise<string> {
   const ref = parseId(id);
   if (ref.kind === "session") return (await findSession(scope, ref.session)).id;
-  throw new StemmaError("INVALID_ARGUMENT", {}, "session must be the id of a conversation: session/…");
+  throw invalid("session must be the id of a conversation: session/…");
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text).getTime();
   if (!Number.isNaN(time)) return time;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `${name} must be an ISO time, as 2026-01-31T14:05Z.`);
+  throw invalid(`${name} must be an ISO time, as 2026-01-31T14:05Z.`);
 }

@@ -1,44 +1,6 @@
-import type {
-  ChangeView,
-  ContextView,
-  EntryList,
-  MemoryOwner,
-  MemoryView,
-  MessagePage,
-  OwnerList,
-  SearchResults,
-  SessionList,
-  SessionView,
-  StudioFailure,
-  StudioInfo,
-  StudioWrites,
-  TreePage,
-  TurnList,
-  UsageView,
-  VersionList,
-  WriteList,
-} from "../api.js";
+import type { MemoryOwner, StudioFailure, StudioReads, StudioWrites } from "../api.js";
 import { linkTo } from "./location.js";
 import type { Query } from "./router.js";
-
-/** What each route that reads answers. */
-export interface StudioReads {
-  info: StudioInfo;
-  sessions: SessionList;
-  search: SearchResults;
-  session: SessionView;
-  change: ChangeView;
-  messages: MessagePage;
-  tree: TreePage;
-  turns: TurnList;
-  context: ContextView;
-  owners: OwnerList;
-  memory: MemoryView;
-  entries: EntryList;
-  versions: VersionList;
-  writes: WriteList;
-  usage: UsageView;
-}
 
 /** A failure that the server told, or `UNREACHABLE` where it did not answer. */
 export class ApiError extends Error {

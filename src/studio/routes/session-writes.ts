@@ -2,57 +2,47 @@ import { StemmaError } from "../../errors.js";
 import type { SessionMessage } from "../../model/message.js";
 import { noMessage } from "../../model/tree-errors.js";
 import type { SessionStore } from "../../storage/contract.js";
-import { type StudioCall, sessionOf, write } from "../route.js";
+import type { StudioWrites } from "../api.js";
+import { type StudioCall, type StudioRoute, sessionOf, write } from "../route.js";
 
 const NODES_AT_ONCE = 1000;
 
 /** What is written to a session: its name, its branches, its messages, its summaries. */
 export const sessionWriteRoutes = [
-  write("rename", async (call) => {
-    const { manager, fields } = call;
-    await manager.rename((await sessionOf(call)).id, fields.text("name"));
-    return {};
-  }),
-  write("select", async (call) => {
-    const { manager, fields } = call;
-    await manager.selectBranch((await sessionOf(call)).id, fields.text("messageId"));
-    return {};
-  }),
-  write("fork", async (call) => {
-    const { manager, fields } = call;
-    const { id } = await sessionOf(call);
+  onSession("rename", ({ manager, fields }, id) => done(manager.rename(id, fields.text("name")))),
+  onSession("select", ({ manager, fields }, id) => done(manager.selectBranch(id, fields.text("messageId")))),
+  onSession("fork", async ({ manager, fields }, id) => {
     const fork = await manager.fork(id, fields.text("messageId"), fields.text("name"));
     return { id: fork.id };
   }),
-  write("compact", compact),
-  write("uncompact", async (call) => {
-    const { manager, fields } = call;
-    await manager.removeCompaction((await sessionOf(call)).id, fields.text("compactionId"));
-    return {};
-  }),
-  write("edit", edit),
-  write("delete-messages", async (call) => {
-    const { manager, fields } = call;
-    await manager.deleteMessages((await sessionOf(call)).id, fields.texts("messageIds"));
-    return {};
-  }),
-  write("delete-branch", deleteBranch),
-  write("delete-session", async (call) => {
-    await call.manager.delete((await sessionOf(call)).id);
-    return {};
-  }),
+  onSession("compact", compact),
+  onSession("uncompact", ({ manager, fields }, id) => done(manager.removeCompaction(id, fields.text("compactionId")))),
+  onSession("edit", edit),
+  onSession("delete-messages", ({ manager, fields }, id) =>
+    done(manager.deleteMessages(id, fields.texts("messageIds"))),
+  ),
+  onSession("delete-branch", deleteBranch),
+  onSession("delete-session", ({ manager }, id) => done(manager.delete(id))),
 ];
 
-async function compact(call: StudioCall): Promise<{ compacted: boolean }> {
-  const { id } = await sessionOf(call);
-  if (call.hasManager) return { compacted: (await call.manager.getSession(id).compact()) !== null };
+/** A route that writes to the registered session that the field `id` names. */
+function onSession(name: keyof StudioWrites, answer: (call: StudioCall, id: string) => Promise<object>): StudioRoute {
+  return write(name, async (call) => answer(call, (await sessionOf(call)).id));
+}
+
+async function done(work: Promise<unknown>): Promise<object> {
+  await work;
+  return {};
+}
+
+async function compact({ hasManager, manager }: StudioCall, id: string): Promise<{ compacted: boolean }> {
+  if (hasManager) return { compacted: (await manager.getSession(id).compact()) !== null };
   const message = "This studio cannot compact: it was opened on a store, without the program's manager.";
   throw new StemmaError("COMPACTION_NOT_CONFIGURED", { id }, message);
 }
 
-async function edit(call: StudioCall): Promise<{ id: string }> {
-  const { store, manager, fields } = call;
-  const session = store.session((await sessionOf(call)).id);
+async function edit({ store, manager, fields }: StudioCall, id: string): Promise<{ id: string }> {
+  const session = store.session(id);
   const messageId = fields.text("messageId");
   const message = await session.message(messageId);
   if (message === null) throw noMessage(session.id, messageId);
@@ -72,9 +62,7 @@ function withText({ role, parts, metadata }: SessionMessage, text: string): Sess
   };
 }
 
-async function deleteBranch(call: StudioCall): Promise<{ deleted: number }> {
-  const { store, manager, fields } = call;
-  const { id } = await sessionOf(call);
+async function deleteBranch({ store, manager, fields }: StudioCall, id: string): Promise<{ deleted: number }> {
   const ids = await branchFrom(store.session(id), fields.text("messageId"));
   await manager.deleteMessages(id, ids);
   return { deleted: ids.length };

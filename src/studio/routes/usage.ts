@@ -1,5 +1,5 @@
-import type { CompactionSum, Store, UsageRequest } from "../../storage/contract.js";
-import type { Saved, UsageRow, UsageSum, UsageView } from "../api.js";
+import type { Store, UsageRequest } from "../../storage/contract.js";
+import type { UsageView } from "../api.js";
 import { findSession, read, type StudioCall } from "../route.js";
 
 const MOST_ROWS = 400;
@@ -24,7 +24,7 @@ async function usage({ store, fields }: StudioCall): Promise<UsageView> {
   const all = rows.length < MOST_ROWS ? rows : await store.sessions.usage({ ...narrowed, by: "model" });
   return {
     rows,
-    total: all.reduce(added, { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 }),
+    total: sumOf(all, ["requests", "inputTokens", "outputTokens", "cost"]),
     compactions: await compactions(store, narrowed, by),
   };
 }
@@ -39,22 +39,11 @@ async function compactions(
   // The total is of all rows here too.
   const all =
     rows.length < MOST_ROWS ? rows : await store.sessions.compactionSums({ ...narrowed, by: "day", limit: ALL_DAYS });
-  return { by, rows, total: all.reduce(joined, { compactions: 0, tokensBefore: 0, tokensAfter: 0 }) };
+  return { by, rows, total: sumOf(all, ["compactions", "tokensBefore", "tokensAfter"]) };
 }
 
-function joined(sum: Saved, row: CompactionSum): Saved {
-  return {
-    compactions: sum.compactions + row.compactions,
-    tokensBefore: sum.tokensBefore + row.tokensBefore,
-    tokensAfter: sum.tokensAfter + row.tokensAfter,
-  };
-}
-
-function added(sum: UsageSum, row: UsageRow): UsageSum {
-  return {
-    requests: sum.requests + row.requests,
-    inputTokens: sum.inputTokens + row.inputTokens,
-    outputTokens: sum.outputTokens + row.outputTokens,
-    cost: sum.cost + row.cost,
-  };
+/** The sum of each field over all rows. */
+function sumOf<F extends string>(rows: readonly Record<F, number>[], fields: readonly F[]): Record<F, number> {
+  const sums = fields.map((field) => [field, rows.reduce((sum, row) => sum + row[field], 0)]);
+  return Object.fromEntries(sums);
 }

@@ -1,9 +1,17 @@
-import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Text,
+  LanguageModelV3ToolCall,
+} from "@ai-sdk/provider";
+import { streamOf } from "../../../ai-sdk/message/replay.js";
 import { memoryOf, questionOf, resultOf } from "./prompt.js";
 import { HELP, ruleFor } from "./rules.js";
 
 /** What the responder does next: say something, or call a tool. */
-type Move = { say: string } | { call: string; input: unknown };
+type Move = LanguageModelV3Text | LanguageModelV3ToolCall;
 
 /**
  * Stands in for a model where none is configured: a few rules that use the memory tools, through the same loop of tools
@@ -15,27 +23,10 @@ export function offlineResponder(): LanguageModelV3 {
     provider: "stemma",
     modelId: "offline-responder",
     supportedUrls: {},
-    async doStream(options) {
-      const parts = respond(options);
-      const stream = new ReadableStream<LanguageModelV3StreamPart>({
-        pull(controller) {
-          const part = parts.shift();
-          if (part === undefined) controller.close();
-          else controller.enqueue(part);
-        },
-      });
-      return { stream };
-    },
+    doStream: async (options) => ({ stream: streamOf(partsOf(nextMove(options))) }),
     async doGenerate(options) {
       const move = nextMove(options);
-      const finish = { usage: NO_TOKENS, warnings: [] };
-      if ("say" in move) {
-        const content = [{ type: "text" as const, text: move.say }];
-        return { content, finishReason: { unified: "stop", raw: "stop" }, ...finish };
-      }
-      const call = { type: "tool-call" as const, toolCallId: crypto.randomUUID(), toolName: move.call };
-      const content = [{ ...call, input: JSON.stringify(move.input) }];
-      return { content, finishReason: { unified: "tool-calls", raw: "tool-calls" }, ...finish };
+      return { content: [move], ...endOf(move), warnings: [] };
     },
   };
 }
@@ -45,33 +36,35 @@ const NO_TOKENS = {
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 };
 
-function respond(options: LanguageModelV3CallOptions): LanguageModelV3StreamPart[] {
-  const move = nextMove(options);
+function partsOf(move: Move): LanguageModelV3StreamPart[] {
   const start: LanguageModelV3StreamPart = { type: "stream-start", warnings: [] };
-  if ("call" in move) {
-    const call = { toolCallId: crypto.randomUUID(), toolName: move.call, input: JSON.stringify(move.input) };
-    return [start, { type: "tool-call", ...call }, finish("tool-calls")];
-  }
-  const words = move.say.split(/(?<=\s)/).map((delta): LanguageModelV3StreamPart => {
+  const end: LanguageModelV3StreamPart = { type: "finish", ...endOf(move) };
+  if (move.type === "tool-call") return [start, move, end];
+  const words = move.text.split(/(?<=\s)/).map((delta): LanguageModelV3StreamPart => {
     return { type: "text-delta", id: "0", delta };
   });
-  return [start, { type: "text-start", id: "0" }, ...words, { type: "text-end", id: "0" }, finish("stop")];
+  return [start, { type: "text-start", id: "0" }, ...words, { type: "text-end", id: "0" }, end];
 }
 
-function finish(reason: "stop" | "tool-calls"): LanguageModelV3StreamPart {
-  return { type: "finish", usage: NO_TOKENS, finishReason: { unified: reason, raw: reason } };
+function endOf({ type }: Move): Pick<LanguageModelV3GenerateResult, "usage" | "finishReason"> {
+  const reason = type === "tool-call" ? "tool-calls" : "stop";
+  return { usage: NO_TOKENS, finishReason: { unified: reason, raw: reason } };
 }
 
 function nextMove(options: LanguageModelV3CallOptions): Move {
   const rule = ruleFor(questionOf(options));
-  if (rule === null) return { say: HELP };
+  if (rule === null) return say(HELP);
   const memory = memoryOf(options);
   const result = resultOf(options);
-  if (result !== null) return { say: rule.answer(result, memory) };
-  const call = rule.call(memory);
-  if (call === null) return { say: rule.answer("", memory) };
-  if (!(options.tools ?? []).some((tool) => tool.name === call.call)) {
-    return { say: `This session has no tool ${call.call}, which I would need for that.` };
-  }
-  return call;
+  if (result !== null) return say(rule.answer(result, memory));
+  const move = rule.call(memory);
+  if (move === null) return say(rule.answer("", memory));
+  const { call: toolName, input } = move;
+  if (!(options.tools ?? []).some(({ name }) => name === toolName))
+    return say(`This session has no tool ${toolName}, which I would need for that.`);
+  return { type: "tool-call", toolCallId: crypto.randomUUID(), toolName, input: JSON.stringify(input) };
+}
+
+function say(text: string): Move {
+  return { type: "text", text };
 }

@@ -10,7 +10,6 @@ import type { Chat, SlashCommand } from "./slash-command.js";
 
 export const retry: SlashCommand = {
   name: "retry",
-  usage: "",
   help: "answer your last message anew, on a branch beside the present answer",
   async run(chat) {
     const last = await lastOfUser(chat);

@@ -3,7 +3,6 @@ import type { SlashCommand } from "./slash-command.js";
 
 export const compact: SlashCommand = {
   name: "compact",
-  usage: "",
   help: "lay a summary over the older messages; they stay, and can be searched",
   async run({ conversation, terminal }) {
     terminal.busy("summarising");

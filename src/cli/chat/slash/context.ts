@@ -3,7 +3,6 @@ import type { SlashCommand } from "./slash-command.js";
 
 export const context: SlashCommand = {
   name: "context",
-  usage: "",
   help: "the context blocks as they are now",
   async run({ conversation, terminal }) {
     const { session } = conversation.session;

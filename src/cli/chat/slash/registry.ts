@@ -1,5 +1,6 @@
 import { StemmaError } from "../../../errors.js";
 import { wrapped } from "../../text.js";
+import { callOf } from "../terminal/completion.js";
 import { branch, goto, retry, versions } from "./branches.js";
 import { compact } from "./compact.js";
 import { context } from "./context.js";
@@ -14,17 +15,15 @@ const NARROW = 70;
 
 const quit: SlashCommand = {
   name: "quit",
-  usage: "",
   help: "end the chat; the next one goes on from here",
   run: ({ terminal }) => terminal.close(),
 };
 
 const help: SlashCommand = {
   name: "help",
-  usage: "",
   help: "this list",
   run({ terminal }) {
-    const lines = COMMANDS.map((command) => [`/${command.name} ${command.usage}`.trim(), command.help] as const);
+    const lines = COMMANDS.map((command) => [callOf(command), command.help] as const);
     const first = Math.max(...lines.map(([call]) => call.length)) + 4;
     // On a narrow screen what a command does stands below it.
     const [indent, apart] = terminal.width < NARROW ? [6, true] : [first, false];

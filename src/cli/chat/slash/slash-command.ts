@@ -1,4 +1,5 @@
 import type { Conversation } from "../conversation.js";
+import type { Completable } from "../terminal/completion.js";
 import type { Terminal } from "../terminal/terminal.js";
 
 /** A chat that is running. */
@@ -10,11 +11,7 @@ export interface Chat {
   exitCode: number;
 }
 
-export interface SlashCommand {
-  readonly name: string;
-  /** What stands behind the name, as `/help` shows it. */
-  readonly usage: string;
-  readonly help: string;
+export interface SlashCommand extends Completable {
   /** What stands behind the name is a text for the model, which may have several lines. */
   readonly takesText?: true;
   run(chat: Chat, argument: string): void | Promise<void>;

@@ -4,7 +4,6 @@ import type { SlashCommand } from "./slash-command.js";
 
 export const tree: SlashCommand = {
   name: "tree",
-  usage: "",
   help: "all messages with their branches and ids, and where you are",
   async run({ conversation, terminal }) {
     const { session } = conversation.session;

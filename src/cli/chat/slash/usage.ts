@@ -3,7 +3,6 @@ import type { SlashCommand } from "./slash-command.js";
 
 export const usage: SlashCommand = {
   name: "usage",
-  usage: "",
   help: "tokens of this conversation",
   async run({ conversation, terminal }) {
     const spent = conversation.session.getUsage();

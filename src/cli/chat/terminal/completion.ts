@@ -4,7 +4,8 @@ import { wrapped } from "../../text.js";
 /** A command that Tab completes. */
 export interface Completable {
   readonly name: string;
-  readonly usage: string;
+  /** What stands behind the name, as `/help` shows it. Default: nothing. */
+  readonly usage?: string;
   readonly help: string;
 }
 
@@ -23,7 +24,7 @@ export function completionOf(commands: readonly Completable[], width: () => numb
   return {
     async getSuggestions(lines, cursorLine, cursorCol) {
       const typed = typedName(lines, cursorLine, cursorCol);
-      const found = (typed === null ? [] : fitting(typed)).map((command) => ({ ...command, label: labelOf(command) }));
+      const found = (typed === null ? [] : fitting(typed)).map((command) => ({ ...command, label: callOf(command) }));
       const room = width() - FRAME - Math.max(0, ...found.map(({ label }) => label.length));
       const items = found.map(({ name, label, help }) => {
         const [line = "", more] = wrapped(help, room);
@@ -49,7 +50,8 @@ function typedName(lines: readonly string[], cursorLine: number, cursorCol: numb
   return /^\/\S*$/u.test(typed) ? typed : null;
 }
 
-function labelOf({ name, usage }: Completable): string {
+/** How a command is called. */
+export function callOf({ name, usage = "" }: Completable): string {
   return `/${name} ${usage}`.trim();
 }
 

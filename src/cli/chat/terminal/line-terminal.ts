@@ -10,10 +10,6 @@ export class LineTerminal extends StyledTerminal implements Terminal {
   readonly style: Style;
   readonly #lines: Interface;
   #column = 0;
-  #hinted = false;
-  #onInterrupt: () => void = () => {};
-  readonly #interrupt = () => this.#onInterrupt();
-  closed = false;
 
   constructor(
     private readonly input: NodeJS.ReadStream,
@@ -23,20 +19,12 @@ export class LineTerminal extends StyledTerminal implements Terminal {
     this.interactive = input.isTTY === true && output.isTTY === true;
     this.style = styleFor(output.isTTY === true);
     this.#lines = createInterface({ input, ...(this.interactive ? { output, prompt: "> " } : {}) });
-    this.#lines.on("SIGINT", this.#interrupt);
-    process.on("SIGINT", this.#interrupt);
+    this.#lines.on("SIGINT", this.interrupt);
+    process.on("SIGINT", this.interrupt);
   }
 
   get width(): number {
     return this.output.columns ?? 100;
-  }
-
-  get hinted(): boolean {
-    return this.#hinted;
-  }
-
-  onInterrupt(handler: () => void): void {
-    this.#onInterrupt = handler;
   }
 
   async *entries(): AsyncGenerator<string> {
@@ -44,7 +32,7 @@ export class LineTerminal extends StyledTerminal implements Terminal {
     let ended = false;
     let wake = () => {};
     this.#lines.on("line", (line) => {
-      this.#hinted = false;
+      this.hinted = false;
       waiting.push(line);
       wake();
     });
@@ -70,7 +58,7 @@ export class LineTerminal extends StyledTerminal implements Terminal {
 
   close(): void {
     this.closed = true;
-    process.off("SIGINT", this.#interrupt);
+    process.off("SIGINT", this.interrupt);
     this.#lines.close();
     // A closed readline leaves a pipe open behind it, and the process waiting.
     this.input.destroy();
@@ -100,7 +88,7 @@ export class LineTerminal extends StyledTerminal implements Terminal {
 
   hint(text: string): void {
     this.note(text);
-    this.#hinted = true;
+    this.hinted = true;
     this.#prompt();
   }
 

@@ -13,13 +13,9 @@ const MOST = 1_000;
  * `~/.stemma/prompt-history.jsonl`, readable for the user only. A chat works also where the file cannot be read or written.
  */
 export class PromptHistory {
-  readonly #path: string;
+  readonly #path = process.env.STEMMA_HISTORY || join(homedir(), ".stemma", "prompt-history.jsonl");
   #last: string | undefined;
   #writes: Promise<void> = Promise.resolve();
-
-  constructor(path = process.env.STEMMA_HISTORY || join(homedir(), ".stemma", "prompt-history.jsonl")) {
-    this.#path = path;
-  }
 
   /** The newest entries, oldest first. */
   async load(): Promise<string[]> {

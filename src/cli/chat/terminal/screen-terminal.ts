@@ -23,18 +23,14 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   readonly #waiting: string[] = [];
   #answer: Answer | null = null;
   #working: WorkingLine | null = null;
-  #hinted = false;
-  #closed = false;
-  #onInterrupt: () => void = () => {};
   #wake: () => void = () => {};
-  readonly #interrupt = () => this.#onInterrupt();
 
   private constructor(private readonly commands: readonly Completable[]) {
     super();
     this.#prompt.setAutocompleteProvider(completionOf(commands, () => this.width));
     this.#prompt.onSubmit = (text) => this.#submit(text);
     this.#screen.tui.addInputListener((key) => (this.#key(key) ? { consume: true } : undefined));
-    process.on("SIGINT", this.#interrupt);
+    process.on("SIGINT", this.interrupt);
     process.stdin.once("end", () => this.close());
   }
 
@@ -50,20 +46,8 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
     return this.#screen.tui.terminal.columns;
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  get hinted(): boolean {
-    return this.#hinted;
-  }
-
-  onInterrupt(handler: () => void): void {
-    this.#onInterrupt = handler;
-  }
-
   async *entries(): AsyncGenerator<string> {
-    while (!this.#closed) {
+    while (!this.closed) {
       const entry = this.#waiting.shift();
       if (entry === undefined) {
         await new Promise<void>((resolve) => {
@@ -78,7 +62,7 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   }
 
   close(): void {
-    this.#closed = true;
+    this.closed = true;
     this.#waiting.length = 0;
     this.#wake();
   }
@@ -86,7 +70,7 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   async end(): Promise<void> {
     this.close();
     this.busy(null);
-    process.off("SIGINT", this.#interrupt);
+    process.off("SIGINT", this.interrupt);
     await this.#history.written();
     await this.#screen.end();
   }
@@ -119,7 +103,7 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   }
 
   hint(text: string): void {
-    this.#hinted = true;
+    this.hinted = true;
     this.#screen.setBelow(this.style.dim(printable(text)));
   }
 
@@ -147,14 +131,14 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   /** True for a key that the prompt does not get. */
   #key(key: string): boolean {
     const isInterrupt = matchesKey(key, "ctrl+c");
-    if (this.#hinted && !isInterrupt) {
-      this.#hinted = false;
+    if (this.hinted && !isInterrupt) {
+      this.hinted = false;
       this.#screen.setBelow("");
     }
     const isIdle = this.#working === null;
     const isEmpty = this.#prompt.getText() === "";
     if (isInterrupt && isIdle && !isEmpty) this.#prompt.setText("");
-    else if (isInterrupt) this.#onInterrupt();
+    else if (isInterrupt) this.interrupt();
     else if (matchesKey(key, "ctrl+d") && isIdle && isEmpty) this.close();
     else if (matchesKey(key, "ctrl+z")) this.#screen.suspend();
     else return matchesKey(key, "tab") && this.#complete();

@@ -1,10 +1,19 @@
 import type { Style } from "../../style.js";
 import { printable } from "../../text.js";
 
-/** The lines of a terminal, whatever shows them. */
+/** The lines of a terminal, whatever shows them, and what Ctrl-C does there. */
 export abstract class StyledTerminal {
   abstract readonly style: Style;
   abstract styled(text: string): void;
+
+  closed = false;
+  hinted = false;
+  #onInterrupt: () => void = () => {};
+  protected readonly interrupt = () => this.#onInterrupt();
+
+  onInterrupt(handler: () => void): void {
+    this.#onInterrupt = handler;
+  }
 
   line(text = ""): void {
     this.styled(printable(text));

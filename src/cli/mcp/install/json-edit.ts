@@ -1,6 +1,6 @@
+import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import { isJsonObject, type JsonObject } from "../../../model/json-object.js";
 import { sameJson } from "../../../model/same-json.js";
-import { findJson, type JsonNode } from "./jsonc.js";
 
 /**
  * The text of a JSON file in which the object `group` has a member `name` with these fields. Everything else stays as it is,
@@ -10,17 +10,42 @@ export function withMember(text: string, group: string, name: string, fields: Js
   const style = styleOf(text);
   if (text.replace("\ufeff", "").trim() === "")
     return `${render({ [group]: { [name]: fields } }, "", style)}${style.line}`;
-  const root = findJson(text);
-  if (root?.members === undefined) return null;
-  const outer = root.members.findLast((member) => member.name === group)?.node;
+  const root = findObject(text);
+  if (root === null) return null;
+  const [, outer] = memberOf(root, group)?.children ?? [];
   if (outer === undefined) return withNewMember(text, root, group, { [name]: fields }, style);
-  if (outer.members === undefined) return null;
-  const present = outer.members.findLast((member) => member.name === name);
-  if (present === undefined) return withNewMember(text, outer, name, fields, style);
-  const { node, start } = present;
-  const value = isJsonObject(node.value) ? { ...node.value, ...fields } : fields;
-  if (sameJson(value, node.value)) return text;
-  return text.slice(0, node.start) + render(value, indentAt(text, start) ?? "", style) + text.slice(node.end);
+  if (outer.type !== "object") return null;
+  const member = memberOf(outer, name);
+  const [, present] = member?.children ?? [];
+  if (member === undefined || present === undefined) return withNewMember(text, outer, name, fields, style);
+  const before: unknown = getNodeValue(present);
+  const value = isJsonObject(before) ? { ...before, ...fields } : fields;
+  if (sameJson(value, before)) return text;
+  const indent = indentAt(text, member.offset) ?? "";
+  return text.slice(0, present.offset) + render(value, indent, style) + text.slice(endOf(present));
+}
+
+/** Reads an object in which comments and commas behind the last member may stand; null for anything else. */
+function findObject(text: string): Node | null {
+  const errors: ParseError[] = [];
+  try {
+    // A blank in the place of a byte order mark, so that all places stay.
+    const root = parseTree(text.replace(/^\ufeff/, " "), errors, { allowTrailingComma: true });
+    return errors.length === 0 && root?.type === "object" ? root : null;
+  } catch (error) {
+    // Nested too deeply.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+// Of several with one name the last counts, as it does for who reads the file.
+function memberOf(object: Node, name: string): Node | undefined {
+  return object.children?.findLast(({ children: [key] = [] }) => key?.value === name);
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length;
 }
 
 interface Style {
@@ -38,21 +63,21 @@ function render(value: unknown, indent: string, { unit, line }: Style): string {
   return JSON.stringify(value, null, unit).replaceAll("\n", `${line}${indent}`);
 }
 
-function withNewMember(text: string, object: JsonNode, name: string, value: unknown, style: Style): string {
-  const last = object.members?.at(-1);
-  const own = last === undefined ? undefined : indentAt(text, last.start);
+function withNewMember(text: string, object: Node, name: string, value: unknown, style: Style): string {
+  const last = object.children?.at(-1);
+  const own = last === undefined ? undefined : indentAt(text, last.offset);
   if (last !== undefined && own === undefined) {
     // All on one line.
-    return insert(text, last.node.end, `, ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+    return insert(text, endOf(last), `, ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   }
-  const outer = lineIndent(text, object.start);
+  const outer = lineIndent(text, object.offset);
   const indent = own ?? outer + style.unit;
   const member = `${style.line}${indent}${JSON.stringify(name)}: ${render(value, indent, style)}`;
-  if (last !== undefined) return insert(text, last.node.end, `,${member}`);
-  const rest = text.slice(object.start + 1, object.end - 1);
+  if (last !== undefined) return insert(text, endOf(last), `,${member}`);
+  const rest = text.slice(object.offset + 1, endOf(object) - 1);
   return insert(
     text,
-    object.start + 1,
+    object.offset + 1,
     rest.trim() === "" && !rest.includes("\n") ? `${member}${style.line}${outer}` : member,
   );
 }

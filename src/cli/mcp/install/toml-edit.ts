@@ -27,13 +27,9 @@ export function withTable(
     return `${text}${before}${added.join(line)}${line}`;
   }
   const body = pairsBehind(statements, head);
+  const missing = pairs.filter(([key]) => !body.some((each) => isSame(each.key, [key])));
   // From the end on, so that the places before stay right.
   let changed = text;
-  const missing: string[] = [];
-  for (const [key, pair] of pairs.toReversed()) {
-    const present = body.find((each) => isSame(each.key, [key]));
-    if (present === undefined) missing.unshift(pair);
-  }
   const known = body.filter(({ key }) => key.length === 1 && key[0] !== undefined && Object.hasOwn(fields, key[0]));
   for (const { key, start, end } of known.toReversed()) {
     const pair = pairs.find(([own]) => own === key[0])?.[1] ?? "";
@@ -42,7 +38,7 @@ export function withTable(
   if (missing.length === 0) return changed;
   const headLine = changed.slice(head.start, head.end);
   const separator = headLine.endsWith("\n") ? "" : line;
-  return replace(changed, head.end, head.end, separator + missing.map((pair) => pair + line).join(""));
+  return replace(changed, head.end, head.end, separator + missing.map(([, pair]) => pair + line).join(""));
 }
 
 function pairsBehind(statements: readonly TomlStatement[], head: TomlStatement): TomlStatement[] {

@@ -6,6 +6,7 @@ import { useInfo } from "../info.js";
 import { linkHere, linkTo } from "../location.js";
 import type { Place } from "../router.js";
 import { CopyButton } from "./copy-button.js";
+import { Fact } from "./fact.js";
 import { Menu } from "./menu.js";
 import { SessionDialog, type SessionWrite } from "./session-dialog.js";
 import { SessionTabs } from "./session-tabs.js";
@@ -95,14 +96,3 @@ export function SessionHead({ view, place, reload }: Props) {
 }
 
 const FORMATS: Readonly<Record<string, string>> = { jsonl: "JSONL", markdown: "Markdown", html: "HTML" };
-
-function Fact({ name, value }: { readonly name: string; readonly value: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <bdi>{value}</bdi>
-      </dd>
-    </div>
-  );
-}

@@ -1,6 +1,7 @@
 import type { ContextView } from "../../api.js";
 import { CopyButton } from "../components/copy-button.js";
 import { Empty } from "../components/empty.js";
+import { Fact } from "../components/fact.js";
 import { Time } from "../components/time.js";
 import { DifferenceView } from "../difference/difference-view.js";
 import { bytes, count } from "../format.js";
@@ -8,7 +9,7 @@ import { linkTo } from "../location.js";
 import { BlockTable } from "./block-table.js";
 import { PartList } from "./part-list.js";
 import { SourceBar } from "./source-bar.js";
-import { breakCause, refreshReason, sourceName } from "./words.js";
+import { BREAK_CAUSES, refreshReason, SOURCE_NAMES } from "./words.js";
 
 interface Props {
   readonly id: string;
@@ -48,34 +49,12 @@ function Summary({ id, explanation }: { readonly id: string; readonly explanatio
     <section class="panel">
       <h2>{sentAt === null ? "Next request" : "Request"}</h2>
       <dl class="facts">
-        <div>
-          <dt>Size</dt>
-          <dd>
-            {count(explanation.tokens)} tokens, {bytes(explanation.bytes)}
-          </dd>
-        </div>
-        {sentAt !== null && (
-          <div>
-            <dt>Sent</dt>
-            <dd>
-              <Time at={sentAt} />
-            </dd>
-          </div>
-        )}
+        <Fact name="Size" value={`${count(explanation.tokens)} tokens, ${bytes(explanation.bytes)}`} />
+        {sentAt !== null && <Fact name="Sent" value={<Time at={sentAt} />} />}
         {messageId !== null && (
-          <div>
-            <dt>Answers</dt>
-            <dd>
-              <a href={linkTo("/session", { id, at: messageId })}>
-                <bdi>{messageId}</bdi>
-              </a>
-            </dd>
-          </div>
+          <Fact name="Answers" value={<a href={linkTo("/session", { id, at: messageId })}>{messageId}</a>} />
         )}
-        <div>
-          <dt>Prompt rendered anew</dt>
-          <dd>{refreshReason(explanation.refreshed)}</dd>
-        </div>
+        <Fact name="Prompt rendered anew" value={refreshReason(explanation.refreshed)} />
         <div>
           <dt>Hash of the prefix</dt>
           <dd>
@@ -90,8 +69,8 @@ function Summary({ id, explanation }: { readonly id: string; readonly explanatio
           : `The first ${bytes(brokenAt.offset)} are those of the request before. Then it differs${
               brokenAt.source === null
                 ? ""
-                : ` in ${sourceName(brokenAt.source)}: ${brokenAt.name || "text outside blocks"}`
-            }, because ${breakCause(brokenAt.by)}.`}
+                : ` in ${SOURCE_NAMES[brokenAt.source]}: ${brokenAt.name || "text outside blocks"}`
+            }, because ${BREAK_CAUSES[brokenAt.by]}.`}
       </p>
       {explanation.isOutdated && (
         <p class="notice">

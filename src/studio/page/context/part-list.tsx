@@ -2,7 +2,7 @@ import type { ContextPart, PrefixBreak } from "../../../session.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { count, counted } from "../format.js";
 import { linkTo } from "../location.js";
-import { sourceName } from "./words.js";
+import { SOURCE_NAMES } from "./words.js";
 
 const ROW_HEIGHT = 34;
 const MOST_ROWS_IN_VIEW = 14;
@@ -41,7 +41,7 @@ function Part({ id, part, isBreak }: { readonly id: string; readonly part: Conte
   const cells = (
     <>
       <span class={`swatch source-${part.source}`} />
-      <span class="part-source">{sourceName(part.source)}</span>
+      <span class="part-source">{SOURCE_NAMES[part.source]}</span>
       <bdi class="part-name">{part.name || "text outside blocks"}</bdi>
       <span class="part-reason">
         {isBreak && <span class="badge warn">breaks the prefix</span>} {part.reason}

@@ -1,6 +1,6 @@
 import type { ContextPart } from "../../../session.js";
 import { count } from "../format.js";
-import { SOURCES, sourceName } from "./words.js";
+import { SOURCE_NAMES, SOURCES } from "./words.js";
 
 /** The tokens of a request by where they come from. */
 export function SourceBar({ parts }: { readonly parts: readonly ContextPart[] }) {
@@ -14,7 +14,7 @@ export function SourceBar({ parts }: { readonly parts: readonly ContextPart[] })
     left += share.width;
     return [share];
   });
-  const text = shares.map(({ source, tokens }) => `${sourceName(source)} ${count(tokens)}`).join(", ");
+  const text = shares.map(({ source, tokens }) => `${SOURCE_NAMES[source]} ${count(tokens)}`).join(", ");
   return (
     <section class="panel">
       <h2>Tokens by source</h2>
@@ -27,7 +27,7 @@ export function SourceBar({ parts }: { readonly parts: readonly ContextPart[] })
         {shares.map(({ source, tokens, count: number, width }) => (
           <li key={source}>
             <span class={`swatch source-${source}`} />
-            {sourceName(source)} <span class="quiet-number">×{count(number)}</span>
+            {SOURCE_NAMES[source]} <span class="quiet-number">×{count(number)}</span>
             <strong class="number">{count(tokens)}</strong>
             <span class="quiet-number">{width.toFixed(width < 10 ? 1 : 0)}%</span>
           </li>

@@ -8,7 +8,7 @@ import { count } from "../format.js";
 import { usePages } from "../hooks/use-pages.js";
 import { useReloadOn } from "../hooks/use-reload-on.js";
 import { linkTo } from "../location.js";
-import { breakName } from "./words.js";
+import { BREAK_NAMES } from "./words.js";
 
 const PAGE_SIZE = 100;
 const ROW_HEIGHT = 46;
@@ -66,7 +66,7 @@ function Turn({ id, row, isShown }: { readonly id: string; readonly row: TurnRow
       </span>
       <span class="turn-line">
         <code>{row.prefixHash.slice(0, 10)}</code>
-        {row.brokenAt && <span class="badge warn">{breakName(row.brokenAt.by)}</span>}
+        {row.brokenAt && <span class="badge warn">{BREAK_NAMES[row.brokenAt.by]}</span>}
       </span>
     </a>
   );

@@ -5,7 +5,8 @@ type Source = ContextPart["source"];
 /** The sources in the order in which they are sent. */
 export const SOURCES: readonly Source[] = ["tool", "prompt", "block", "summary", "message", "update", "recall"];
 
-const SOURCE_NAMES: Readonly<Record<Source, string>> = {
+/** What a source is called. */
+export const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   tool: "Tools",
   prompt: "Prompt",
   block: "Blocks",
@@ -14,10 +15,6 @@ const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   update: "Changed blocks",
   recall: "Other chats",
 };
-
-export function sourceName(source: Source): string {
-  return SOURCE_NAMES[source];
-}
 
 const REFRESH_REASONS: Readonly<Record<RefreshReason, string>> = {
   first: "It was the first request.",
@@ -32,7 +29,8 @@ export function refreshReason(reason: false | RefreshReason): string {
   return reason === false ? "No, it is the frozen one." : `Yes. ${REFRESH_REASONS[reason]}`;
 }
 
-const BREAK_NAMES: Readonly<Record<PrefixBreak["by"], string>> = {
+/** What broke a prefix, in a word. */
+export const BREAK_NAMES: Readonly<Record<PrefixBreak["by"], string>> = {
   first: "first request",
   compaction: "compaction",
   idle: "idle",
@@ -44,12 +42,8 @@ const BREAK_NAMES: Readonly<Record<PrefixBreak["by"], string>> = {
   edit: "edit",
 };
 
-/** What broke a prefix, in a word. */
-export function breakName(by: PrefixBreak["by"]): string {
-  return BREAK_NAMES[by];
-}
-
-const BREAK_CAUSES: Readonly<Record<PrefixBreak["by"], string>> = {
+/** Why a prefix broke, as the end of a sentence. */
+export const BREAK_CAUSES: Readonly<Record<PrefixBreak["by"], string>> = {
   first: "it was the first request",
   compaction: "the conversation was compacted",
   idle: "the prompt was refreshed after the cache had expired",
@@ -60,8 +54,3 @@ const BREAK_CAUSES: Readonly<Record<PrefixBreak["by"], string>> = {
   branch: "another branch was chosen",
   edit: "a message was changed or removed",
 };
-
-/** Why a prefix broke, as the end of a sentence. */
-export function breakCause(by: PrefixBreak["by"]): string {
-  return BREAK_CAUSES[by];
-}

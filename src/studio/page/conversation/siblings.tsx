@@ -11,21 +11,20 @@ interface Props {
 export function Siblings({ messageId, siblings }: Props) {
   const place = siblings.indexOf(messageId);
   if (siblings.length < 2 || place < 0) return null;
-  const step = (name: "previous" | "next", sibling: string | undefined) =>
-    sibling === undefined ? (
-      <span class="step is-off">
-        <Icon name={name === "previous" ? "left" : "right"} />
-      </span>
-    ) : (
+  const step = (name: "previous" | "next", sibling: string | undefined) => {
+    const icon = <Icon name={name === "previous" ? "left" : "right"} />;
+    if (sibling === undefined) return <span class="step is-off">{icon}</span>;
+    return (
       <a
         class="step"
         href={linkHere({ leaf: sibling, at: sibling })}
         aria-label={name === "previous" ? "The sibling before" : "The next sibling"}
         data-sibling={name}
       >
-        <Icon name={name === "previous" ? "left" : "right"} />
+        {icon}
       </a>
     );
+  };
   return (
     <span class="siblings">
       {step("previous", siblings[place - 1])}

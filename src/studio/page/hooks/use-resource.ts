@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, read, type StudioReads } from "../api-client.js";
+import type { StudioReads } from "../../api.js";
+import { ApiError, read } from "../api-client.js";
 import type { Query } from "../router.js";
 
 export interface Resource<T> {
