@@ -1,4 +1,5 @@
 import { describe, it } from "vitest";
+import { Queue } from "../src/queue.js";
 import { describeStore as register, type StoreTarget } from "../src/testing.js";
 
 /** The engines that `STORES` names, as in `STORES=sqlite,pglite npx vitest run`; all of them where it is not set. */
@@ -11,12 +12,20 @@ export interface Choice {
   readonly concurrent?: boolean;
 }
 
+/** Cases that change the clock of the process run while no other one does. */
+const clock = new Queue();
+
+const addCase = (title: string, run: () => Promise<void>): void => {
+  it(title, () => (title.includes("a clock") ? clock.write("", run) : clock.read("", run)));
+};
+addCase.skip = it.skip;
+
 /** Registers the conformance suite for a store of an engine, or some topics of it, unless `STORES` leaves that out. */
 export function describeStore(engine: string, target: StoreTarget, { topics, concurrent = false }: Choice = {}): void {
   const describeSome = (name: string, body: () => void): void => {
     if (topics === undefined || !isTopic(name, target) || topics.includes(name)) describe(name, { concurrent }, body);
   };
-  if (chosen === undefined || chosen.includes(engine)) register(target, { describe: describeSome, it });
+  if (chosen === undefined || chosen.includes(engine)) register(target, { describe: describeSome, it: addCase });
   else it.skip(`the ${target.name} store (STORES does not name ${engine})`, () => {});
 }
 

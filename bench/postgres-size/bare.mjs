@@ -4,12 +4,11 @@ import { documentTermsOf, QUERIES } from "./corpus.mjs";
 /** So many matches a search scores at first: `FIRST_DEPTH` in src/storage/operations/search/search.ts. */
 const CANDIDATES = 250;
 
-/** The median of such a statement for each query, in milliseconds. */
-export async function bareQueries(pool, timed) {
-  const client = await pool.connect();
+/** Such a statement for each query, on a client of its own. */
+export async function bareOperations(client) {
   // Without statistics the planner would read the whole table.
   await client.query("SET enable_seqscan = off");
-  const medians = {};
+  const operations = {};
   for (const [name, query] of Object.entries(QUERIES)) {
     const terms = documentTermsOf(query);
     const each = Math.ceil(CANDIDATES / terms.length);
@@ -22,8 +21,7 @@ export async function bareQueries(pool, timed) {
            FROM assistant_fts d WHERE d.terms @> ARRAY[$${index + 1}::text] LIMIT ${each})`,
       )
       .join(" UNION ALL ");
-    medians[`search: ${name}`] = await timed({ run: () => client.query({ text, values: terms }) });
+    operations[`search: ${name}`] = { run: () => client.query({ text, values: terms }) };
   }
-  client.release(true);
-  return medians;
+  return operations;
 }

@@ -1,7 +1,7 @@
 // npm run bench:postgres-size -- [--messages 1000,100000] [--rounds 15] [--postgres <url>] [--publish]
 //
-// What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query. The server is
-// one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was
+// What calls take on Postgres at several sizes, before and after ANALYZE, beside SQLite and beside a bare query, in turn. The server
+// is one that npm brings, without autovacuum, so that nobody gathers statistics meanwhile. One at `--postgres` keeps what was
 // loaded in databases `stemma_size_…`, and is asked for those first. --publish puts the table where docs/stores/postgres.md shows it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { sqlite } from "../../dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
 import { replaceSection } from "../publish.mjs";
 import { machine } from "../report.mjs";
-import { bareQueries } from "./bare.mjs";
+import { bareOperations } from "./bare.mjs";
 import { load, operationsOf } from "./operations.mjs";
 import { tableOf } from "./table.mjs";
 
@@ -54,25 +54,38 @@ async function measureSize(size) {
   const name = `stemma_size_${size}`;
   const known = await admin.query("SELECT FROM pg_database WHERE datname = $1", [name]);
   if (known.rowCount === 0) await loadPostgres(name, size);
-  const copy = `${name}_copy`;
+  const [fresh, analyzed] = [await openCopy(name, "fresh"), await openCopy(name, "analyzed")];
+  await analyzed.pool.query("ANALYZE");
+  const path = join(folder, `${size}.db`);
+  const file = sqlite(path);
+  await timedLoad(`SQLite, ${size} messages`, () => load(file, size));
+  const bare = await fresh.pool.connect();
+  const medians = await measureInTurns({
+    fresh: operationsOf(fresh.store),
+    analyzed: operationsOf(analyzed.store),
+    sqlite: operationsOf(file),
+    bare: await bareOperations(bare),
+  });
+  bare.release(true);
+  for (const copy of [fresh, analyzed]) await copy.close();
+  await file.close();
+  rmSync(path);
+  return medians;
+}
+
+/** A copy of a database, which is gone when it is closed. */
+async function openCopy(name, what) {
+  const copy = `${name}_${what}`;
   await admin.query(`DROP DATABASE IF EXISTS ${copy}`);
   await admin.query(`CREATE DATABASE ${copy} TEMPLATE ${name}`);
   const pool = new pg.Pool({ connectionString: urlOf(copy), max: 4 });
   const store = postgres(pool);
-  const figures = { bare: await bareQueries(pool, timed) };
-  figures.fresh = await measure(store);
-  await pool.query("ANALYZE");
-  figures.analyzed = await measure(store);
-  await store.close();
-  await pool.end();
-  await admin.query(`DROP DATABASE ${copy}`);
-  const path = join(folder, `${size}.db`);
-  const file = sqlite(path);
-  await timedLoad(`SQLite, ${size} messages`, () => load(file, size));
-  figures.sqlite = await measure(file);
-  await file.close();
-  rmSync(path);
-  return figures;
+  const close = async () => {
+    await store.close();
+    await pool.end();
+    await admin.query(`DROP DATABASE ${copy}`);
+  };
+  return { pool, store, close };
 }
 
 async function loadPostgres(name, size) {
@@ -91,26 +104,39 @@ async function timedLoad(what, work) {
   console.log(`${what} loaded in ${((performance.now() - start) / 1000).toFixed(0)} s`);
 }
 
-/** The median of each operation, in milliseconds. */
-async function measure(store) {
-  const medians = {};
-  for (const [name, operation] of Object.entries(operationsOf(store))) {
-    if (name.includes(values.only)) medians[name] = await timed(operation);
+/**
+ * The median of each operation by side, in milliseconds. A round is all operations on all sides, so that whatever else the machine
+ * does meets them alike; the first rounds warm up.
+ */
+async function measureInTurns(sides) {
+  const times = Object.fromEntries(Object.keys(sides).map((side) => [side, {}]));
+  const names = Object.keys(sides.fresh).filter((name) => name.includes(values.only));
+  for (let round = -2; round < rounds; round += 1) {
+    for (const name of names) {
+      for (const [side, operations] of Object.entries(sides)) {
+        if (operations[name] === undefined) continue;
+        const time = await timeOf(operations[name]);
+        times[side][name] ??= [];
+        if (round >= 0) times[side][name].push(time);
+      }
+    }
   }
-  return medians;
+  const medianOf = (list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)];
+  return Object.fromEntries(
+    Object.entries(times).map(([side, lists]) => [
+      side,
+      Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, medianOf(list)])),
+    ]),
+  );
 }
 
-async function timed({ prepare, run, undo }) {
-  const times = [];
-  for (let round = -2; round < rounds; round += 1) {
-    const prepared = await prepare?.();
-    const start = performance.now();
-    const result = await run(prepared);
-    // The first ones warm up.
-    if (round >= 0) times.push(performance.now() - start);
-    await undo?.(result);
-  }
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
+async function timeOf({ prepare, run, undo }) {
+  const prepared = await prepare?.();
+  const start = performance.now();
+  const result = await run(prepared);
+  const time = performance.now() - start;
+  await undo?.(result);
+  return time;
 }
 
 function urlOf(database) {

@@ -150,6 +150,8 @@ export const undoing = defineTopic("undoing", (it) => {
     await store.entries.set(facts, { key: "made", content: "new" });
     await store.entries.delete(facts, "removed");
     await session.appendAll([message("b"), message("c")]);
+    // What a rewind writes in the same millisecond would be of that time too.
+    await pause();
     await session.setActiveLeaf("a", { context: "as-of" });
     const texts = () => ["plan", "memory", "later"].map((label) => session.getContextBlock(label)?.content);
     expect(texts()).toEqual(["first", "of the user", ""]);
