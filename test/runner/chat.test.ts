@@ -25,6 +25,7 @@ beforeEach(() => {
   vi.stubEnv("STEMMA_USER", "ada");
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   process.chdir(OUTSIDE);
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
@@ -271,6 +272,10 @@ describe("with a model", () => {
   });
 
   it("says what is wrong with a refused connection, an unknown model and a refused key", async () => {
+    // The AI SDK waits for seconds before it asks such a server again.
+    const wait = setTimeout;
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, delay?: number) =>
+      wait(work, Math.min(delay ?? 0, 50))) as typeof setTimeout);
     const asked = async (url: string) => (await chat(["Hi"], "--model", "nosuch", "--base-url", url)).output;
     const closed = await openaiServer();
     await closed.close();
