@@ -42,7 +42,7 @@ const REFUSAL = 600_000;
 /** Embeds what waits, and searches with what is embedded. */
 export class EmbeddingIndexer {
   readonly background: BackgroundWorker;
-  readonly #agenda: ScanQueue;
+  readonly #queue: ScanQueue;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number | string, { readonly text: string; readonly until: number }>();
   readonly #queries = new Map<string, Float32Array>();
@@ -58,7 +58,7 @@ export class EmbeddingIndexer {
     private readonly options: EmbedOptions,
   ) {
     const { interval = INTERVAL } = options;
-    this.#agenda = new ScanQueue(interval ?? INTERVAL);
+    this.#queue = new ScanQueue(interval ?? INTERVAL);
     this.background = new BackgroundWorker({
       step: () => this.#step(),
       onError: embedder.onError,
@@ -70,7 +70,7 @@ export class EmbeddingIndexer {
 
   /** Begins soon to embed what was written to a session. */
   wrote(sessionId: string): void {
-    this.#agenda.add(sessionId);
+    this.#queue.add(sessionId);
     this.background.wake();
   }
 
@@ -87,7 +87,7 @@ export class EmbeddingIndexer {
   async flush(): Promise<void> {
     await this.#prepare();
     this.#refused.clear();
-    this.#agenda.scan();
+    this.#queue.scan();
     await this.background.finish();
     if (this.#ended.signal.aborted) throw new StemmaError("STORE_CLOSED", { store: this.open.store.name }, CLOSED);
     if (this.#refused.size === 0) return;
@@ -109,15 +109,15 @@ export class EmbeddingIndexer {
   async #step(): Promise<boolean> {
     await this.#prepare();
     const size = await this.embedder.batchSize();
-    const before = this.#agenda.nextPage();
-    if (before !== null) this.#agenda.addPage(await this.open.runner.read(() => readPage(this.open.sql, before)));
-    const sessions = this.#agenda.next();
+    const before = this.#queue.nextPage();
+    if (before !== null) this.#queue.addPage(await this.open.runner.read(() => readPage(this.open.sql, before)));
+    const sessions = this.#queue.next();
     const { fresh, old, done } = await this.open.runner.read(() =>
       readWaiting(this.open.sql, this.#model, sessions, size, this.#refused.size),
     );
-    this.#agenda.remove(done);
+    this.#queue.remove(done);
     const batch = [...fresh, ...old.filter((message) => !this.#isRefused(message))].slice(0, size);
-    if (batch.length === 0) return !this.#agenda.isEmpty;
+    if (batch.length === 0) return !this.#queue.isEmpty;
     const embedded = await this.#embedBatch(batch);
     const dimensions = this.embedder.dimensions ?? embedded.find(hasVector)?.vector.length ?? (await this.#measure());
     this.#own = await this.open.runner.write(
