@@ -23,7 +23,8 @@ describe("a time limit", () => {
   it("keeps no process alive", () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const before = timers();
-    void withinTime(never, 60_000);
+    // Whoever runs a minute longer in this process is not told of it.
+    withinTime(never, 60_000).catch(() => {});
     expect(timers()).toBe(before);
   });
 });

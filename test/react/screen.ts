@@ -2,14 +2,18 @@
 import { Window } from "happy-dom";
 import type { ReactNode } from "react";
 import { type ChatTree, type ChatTreeOptions, useChatTree } from "stemma/react";
+import { afterAll, vi } from "vitest";
 
 const window = new Window({ url: "http://localhost/" });
 // The requests stay those of Node: a DOM's own know nothing of its streams.
 const { document, navigator } = window;
 for (const [name, value] of Object.entries({ window, document, navigator, IS_REACT_ACT_ENVIRONMENT: true })) {
-  // Some versions of Node have a navigator of their own, which an assignment would not replace.
-  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  vi.stubGlobal(name, value);
 }
+// Other files of the process run in no browser.
+afterAll(() => {
+  vi.unstubAllGlobals();
+});
 
 const { act, createElement, StrictMode } = await import("react");
 const { createRoot } = await import("react-dom/client");

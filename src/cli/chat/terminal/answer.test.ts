@@ -1,11 +1,13 @@
 import { Markdown } from "@mariozechner/pi-tui/dist/components/markdown.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createRunWithin } from "../../../runner/tools/run-within.js";
 import { styleFor } from "../../style.js";
 import { Answer } from "./answer.js";
 import { markdownTheme } from "./theme.js";
 
 const style = styleFor(false);
+const runWithin = await createRunWithin();
 
 /** Blocks as models write them, each followed by a blank line. */
 const BLOCKS = [
@@ -36,7 +38,7 @@ describe("an answer", () => {
     fc.assert(
       fc.property(documents, fc.integer({ min: 1, max: 97 }), fc.constantFrom(40, 80), (blocks, size, width) => {
         const text = blocks.join("\n\n");
-        const answer = new Answer(style);
+        const answer = new Answer(style, runWithin);
         for (let start = 0; start < text.length; start += size) {
           answer.add(text.slice(start, start + size));
           answer.render(width);
@@ -48,7 +50,7 @@ describe("an answer", () => {
   });
 
   it("draws a long one as fast as a short one, but for the lines that are there", () => {
-    const answer = new Answer(style);
+    const answer = new Answer(style, runWithin);
     const start = performance.now();
     for (let index = 0; index < 2_000; index += 1) {
       answer.add(`${BLOCKS[index % 2]}\n\n`);
@@ -58,8 +60,26 @@ describe("an answer", () => {
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
+  it.each([
+    // Each takes the reader of Markdown minutes.
+    ["links that are begun", "[a](".repeat(5_000)],
+    ["links that are begun, in an answer with other parts", `${"A paragraph.\n\n".repeat(300)}${"[a](".repeat(5_000)}`],
+    // It would overflow the stack.
+    ["quotes in quotes", `${"> ".repeat(20_000)}deep`],
+    ["lists in lists", Array.from({ length: 3_000 }, (_, depth) => `${" ".repeat(2 * depth)}- deep`).join("\n")],
+  ])("shows what cannot be read as Markdown as it was written: %s", (_, text) => {
+    const answer = new Answer(style, runWithin);
+    const start = performance.now();
+    answer.add(text);
+    const lines = answer.render(80);
+    expect(lines.join("").replaceAll(/\s/g, "")).toContain(text.slice(-4_000).replaceAll(/\s/g, ""));
+    answer.add("\n\nIt goes on.");
+    expect(shown(answer.render(80)).at(-1)).toBe("It goes on.");
+    expect(performance.now() - start).toBeLessThan(20_000);
+  });
+
   it("takes a line break that comes in two pieces for one", () => {
-    const answer = new Answer(style);
+    const answer = new Answer(style, runWithin);
     for (const piece of ["one\r", "\ntwo\r\n", "three\u001b[2J"]) answer.add(piece);
     expect(shown(answer.render(80))).toEqual(["one", "two", "three[2J"]);
   });

@@ -1,28 +1,29 @@
-import { Markdown } from "@mariozechner/pi-tui/dist/components/markdown.js";
 import type { Component } from "@mariozechner/pi-tui/dist/tui.js";
 import { lexer } from "marked";
+import type { RunWithin } from "../../../runner/tools/run-within.js";
 import type { Style } from "../../style.js";
 import { printable } from "../../text.js";
-import { markdownTheme } from "./theme.js";
+import { AnswerPart } from "./answer-part.js";
 
 /** Characters of the end of an answer that are drawn anew with each piece that comes, unless they are one paragraph, list or table. */
 const MAX_OPEN = 2_000;
 
 /** An answer of the model, drawn as far as it has come. */
 export class Answer implements Component {
-  readonly #style: Style;
   /** What cannot change any more, whatever comes. */
-  readonly #finished: Markdown[] = [];
-  #open: Markdown;
+  readonly #finished: AnswerPart[] = [];
+  readonly #open: AnswerPart;
   #text = "";
   #drawn = "";
   /** A carriage return whose line feed may come with the next piece. */
   #held = "";
   #nextLook = MAX_OPEN;
 
-  constructor(style: Style) {
-    this.#style = style;
-    this.#open = this.#markdown("");
+  constructor(
+    private readonly style: Style,
+    private readonly runWithin: RunWithin,
+  ) {
+    this.#open = new AnswerPart(style, runWithin);
   }
 
   add(text: string): void {
@@ -33,8 +34,8 @@ export class Answer implements Component {
 
   render(width: number): string[] {
     if (this.#drawn !== this.#text) {
-      if (this.#text.length > this.#nextLook) this.#finish();
       this.#open.setText(this.#text);
+      if (this.#text.length > this.#nextLook && !this.#open.isPlain) this.#finish();
       this.#drawn = this.#text;
     }
     return [...this.#finished.flatMap((part) => part.render(width)), ...this.#open.render(width)];
@@ -47,7 +48,7 @@ export class Answer implements Component {
   /** Sets the blocks apart that are finished: those before the last blank line between two blocks. */
   #finish(): void {
     this.#nextLook = this.#text.length + MAX_OPEN;
-    const tokens = lexer(this.#text);
+    const tokens = this.#open.attempt(() => lexer(this.#text)) ?? [];
     const last = tokens.findLastIndex(({ type }, index) => type === "space" && index < tokens.length - 1);
     const finished = tokens
       .slice(0, last + 1)
@@ -56,12 +57,9 @@ export class Answer implements Component {
     const rest = this.#text.slice(finished.length);
     // The first characters of a line do not tell yet whether it goes on with a list.
     if (finished === "" || !this.#text.startsWith(finished) || !rest.includes("\n")) return;
-    this.#finished.push(this.#markdown(finished));
+    this.#finished.push(new AnswerPart(this.style, this.runWithin, finished));
+    this.#open.setText(rest);
     this.#text = rest;
     this.#nextLook = Math.max(MAX_OPEN, rest.length + MAX_OPEN / 2);
-  }
-
-  #markdown(text: string): Markdown {
-    return new Markdown(text, 0, 0, markdownTheme(this.#style));
   }
 }

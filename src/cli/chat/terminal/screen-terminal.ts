@@ -1,6 +1,7 @@
 import { Spacer } from "@mariozechner/pi-tui/dist/components/spacer.js";
 import { Text } from "@mariozechner/pi-tui/dist/components/text.js";
 import { matchesKey } from "@mariozechner/pi-tui/dist/keys.js";
+import { createRunWithin, type RunWithin } from "../../../runner/tools/run-within.js";
 import { type Style, styleFor } from "../../style.js";
 import { oneLine, printable } from "../../text.js";
 import { Answer } from "./answer.js";
@@ -25,7 +26,10 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
   #working: WorkingLine | null = null;
   #wake: () => void = () => {};
 
-  private constructor(private readonly commands: readonly Completable[]) {
+  private constructor(
+    private readonly commands: readonly Completable[],
+    private readonly runWithin: RunWithin,
+  ) {
     super();
     this.#prompt.setAutocompleteProvider(completionOf(commands, () => this.width));
     this.#prompt.onSubmit = (text) => this.#submit(text);
@@ -36,7 +40,7 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
 
   /** Shows an empty conversation, and a prompt that completes `commands`. */
   static async open(commands: readonly Completable[]): Promise<ScreenTerminal> {
-    const terminal = new ScreenTerminal(commands);
+    const terminal = new ScreenTerminal(commands, await createRunWithin());
     for (const entry of await terminal.#history.load()) terminal.#prompt.addToHistory(entry);
     terminal.#screen.open(terminal.#prompt);
     return terminal;
@@ -77,7 +81,7 @@ export class ScreenTerminal extends StyledTerminal implements Terminal {
 
   write(text: string): void {
     if (this.#answer === null) {
-      this.#answer = new Answer(this.style);
+      this.#answer = new Answer(this.style, this.runWithin);
       this.#gap();
       this.#screen.add(this.#answer);
     }
