@@ -1,4 +1,4 @@
-import { quote } from "../errors.js";
+import { quote, type StemmaError } from "../errors.js";
 import { invalid } from "./failure.js";
 
 /** What an id stands for. */
@@ -62,6 +62,6 @@ function namesOf(text: string): string[] {
   }
 }
 
-function noId(text: string): Error {
+function noId(text: string): StemmaError {
   return invalid(`${quote(text)} is not an id. Pass an id that search, recent or list_sessions gave.`);
 }

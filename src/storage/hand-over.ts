@@ -14,7 +14,7 @@ export function via<Target, Made>(handOver: HandOver<Target>, make: (target: Tar
     });
 }
 
-type Methods = Record<PropertyKey, (...given: unknown[]) => Promise<unknown>>;
+type Method = (...given: unknown[]) => Promise<unknown>;
 
 /** The methods of a target that have these names: each of them hands its call over. */
 export function methodsOf<Target, Name extends keyof Target>(
@@ -23,7 +23,7 @@ export function methodsOf<Target, Name extends keyof Target>(
 ): Pick<Target, Name> {
   const methods = names.map((name) => {
     const method = (...given: unknown[]) =>
-      handOver(given, (target, kept) => (target as Methods)[name]?.(...kept) as Promise<unknown>);
+      handOver(given, (target, kept) => (target[name] as Method).apply(target, kept));
     return [name, method];
   });
   return Object.fromEntries(methods);

@@ -136,8 +136,10 @@ export interface MediaStub {
   };
 }
 
-/** `GET turns?id&after&limit`: the requests of which something is kept, newest first. */
-/** `GET tree?id&after&limit`: every message of every branch, newest first. */
+/**
+ * `GET turns?id&after&limit` answers a `TurnList`: the requests of which something is kept, newest first.
+ * `GET tree?id&after&limit` answers a `TreePage`: every message of every branch, newest first.
+ */
 export type { SessionOrder, TreePage, TreeRow, TurnList, TurnRow };
 
 /** `GET context?id&turn`: with `turn` (a message's id) what was sent for it, otherwise the next request. */

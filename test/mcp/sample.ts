@@ -7,7 +7,7 @@ export const say = (id: string, role: string, text: string, createdAt = "2026-11
   createdAt,
 });
 
-/** Sessions of two users and two projects, and one of nobody. */
+/** Sessions of two users and two projects, and one of nobody. What is written next is of a later millisecond. */
 export async function fillStore(store: Store): Promise<void> {
   const sessions = [
     ["a1", "Tea of Ada", "ada", "garden"],
@@ -25,4 +25,6 @@ export async function fillStore(store: Store): Promise<void> {
         say("m3", "user", `Then buy some for ${id}.`),
       ]);
   }
+  // Of sessions that changed in the same one, the one that was registered later comes first.
+  await new Promise((resolve) => setTimeout(resolve, 2));
 }

@@ -42,6 +42,7 @@ export class AgentContextProvider extends StoreContextProvider {
 
   #at(place: ProviderPlace): AgentContextProvider {
     if (place === this.#place) return this;
+    // Its place names the host.
     const copy = new AgentContextProvider({});
     copy.#place = place;
     return copy;

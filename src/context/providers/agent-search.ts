@@ -109,6 +109,7 @@ export class AgentSearchProvider implements SearchProvider {
 
   #at(place: ProviderPlace): AgentSearchProvider {
     if (place === this.#place) return this;
+    // Its place names the host.
     const copy = new AgentSearchProvider({});
     copy.#place = place;
     return copy;

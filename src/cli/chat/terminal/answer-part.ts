@@ -8,7 +8,7 @@ import { markdownTheme } from "./theme.js";
 /** Milliseconds that drawing a part as Markdown may take. Some texts would take minutes. */
 const MAX_TIME = 2_000;
 
-/** A part of an answer, drawn as Markdown; as it was written from where that takes too long on, or is nested too deeply. */
+/** A part of an answer, drawn as Markdown. Once that takes too long, or is nested too deeply, the part is drawn as it was written. */
 export class AnswerPart implements Component {
   #component: Markdown | Text;
   #drawn: { readonly width: number; readonly lines: string[] } | null = null;
