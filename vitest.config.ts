@@ -25,7 +25,7 @@ const QUICK = [
   "test/cli/{check,commands,export,import,main,screen}.test.ts",
   // The contract.
   "test/{ai-sdk,react}/*.test.ts",
-  "test/store/{ai-sdk,arguments,content,cost,durable-object,open,search-option,sqlite}.test.ts",
+  "test/store/{ai-sdk,arguments,content,cost,durable-object,open,search-option,sqlite,unindexed}.test.ts",
   "test/postgres/conformance.test.ts",
   "test/providers/session-provider.test.ts",
   "test/upgrade/!(half-done).test.ts",

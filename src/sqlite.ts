@@ -46,7 +46,12 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
     const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";
     throw new StemmaError("STORE_UNSUPPORTED", {}, message);
   }
-  const dialect = sqliteDialect({ name: "sqlite", maxTextBytes: MAX_TEXT_BYTES, search: options.search ?? true });
+  const dialect = sqliteDialect({
+    name: "sqlite",
+    maxTextBytes: MAX_TEXT_BYTES,
+    search: options.search ?? true,
+    indexesLater: true,
+  });
   const durable = source !== ":memory:";
   const waiting = { patience };
   const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting });

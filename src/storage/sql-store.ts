@@ -23,6 +23,7 @@ import { deleteMemory } from "./operations/erase.js";
 import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
 import { type RankMessages, searchMessages } from "./operations/search/search.js";
+import { catchUp } from "./operations/search/unindexed.js";
 import * as versions from "./operations/versions.js";
 import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
 import { sqlRegistry } from "./sql-registry.js";
@@ -66,7 +67,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     const { sessionId, sessionIds = [] } = request;
-    const work = () => runner.read(() => searchMessages(sql, query, request, rank));
+    const work = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);
   };
   const storeOf = (userId?: string): Store => {

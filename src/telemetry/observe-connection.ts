@@ -7,7 +7,8 @@ export function observeConnection<C extends Connection>(connection: C, observer:
   const telling =
     <T>(run: (statement: Statement) => T) =>
     (statement: Statement): T => {
-      const { sql, values } = statement;
+      const { sql, rows } = statement;
+      const values = rows?.flat() ?? statement.values;
       return observer({ type: "statement", name: firstWord(sql), store, sql, values }, () => run(statement));
     };
   return (connection.kind === "sync" ? observeSync(connection, telling) : observeAsync(connection, telling)) as C;
@@ -16,13 +17,14 @@ export function observeConnection<C extends Connection>(connection: C, observer:
 type Telling = <T>(run: (statement: Statement) => T) => (statement: Statement) => T;
 
 function observeSync(connection: SyncConnection, telling: Telling): SyncConnection {
-  const { query, column, tuples, count } = connection;
+  const { query, column, tuples, count, times } = connection;
   return {
     ...connection,
     query: telling(query),
     ...(column === undefined ? {} : { column: telling(column) }),
     ...(tuples === undefined ? {} : { tuples: telling(tuples) }),
     ...(count === undefined ? {} : { count: telling(count) }),
+    ...(times === undefined ? {} : { times: telling(times) }),
   };
 }
 

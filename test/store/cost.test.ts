@@ -21,16 +21,16 @@ function counting() {
 }
 
 describe("a plain append", () => {
-  it("runs five statements, whatever the length of the history", async () => {
+  it("runs six statements, whatever the length of the history", async () => {
     const { store, count } = counting();
     const session = Session.create(store);
     await session.appendMessage(textMessage("first"));
-    expect(await count(() => session.appendMessage(textMessage("short")))).toBe(5);
+    expect(await count(() => session.appendMessage(textMessage("short")))).toBe(6);
     await session.appendAll(Array.from({ length: 500 }, (_, index) => textMessage(`m${index}`)));
-    expect(await count(() => session.appendMessage(textMessage("long")))).toBe(5);
+    expect(await count(() => session.appendMessage(textMessage("long")))).toBe(6);
   });
 
-  it("writes a message and its search entry, and nothing else", async () => {
+  it("writes a message, and that it is to be indexed, and nothing else", async () => {
     const { store, statements, count } = counting();
     const session = Session.create(store);
     await session.appendMessage(textMessage("first"));
@@ -38,7 +38,7 @@ describe("a plain append", () => {
     const writes = statements.filter((statement) => !/^\s*(?:SELECT|WITH|BEGIN|COMMIT)/.test(statement));
     expect(writes.map((statement) => /INTO (\w+)/.exec(statement)?.[1])).toEqual([
       "assistant_messages",
-      "assistant_fts",
+      "assistant_unindexed",
     ]);
   });
 
@@ -46,7 +46,7 @@ describe("a plain append", () => {
     const { store, statements, count } = counting();
     const session = Session.create(store).forUser("ada").withContext("memory", { scope: "user" });
     await session.appendMessage(textMessage("first"));
-    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(6);
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(7);
     const asked = statements.filter((statement) => /SELECT user_id/.test(statement));
     expect(asked.length).toBe(1);
   });
@@ -57,7 +57,7 @@ describe("a plain append", () => {
       .onCompaction(async () => null)
       .compactAfter(1_000_000);
     await session.appendAll(Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`)));
-    expect(await count(() => session.appendMessage(textMessage("one more")))).toBe(5);
+    expect(await count(() => session.appendMessage(textMessage("one more")))).toBe(6);
   });
 
   it("asks for no cached prompt while none is frozen, and reads no block again", async () => {
@@ -68,7 +68,7 @@ describe("a plain append", () => {
       .onCompaction(async () => null)
       .compactAfter(1_000_000);
     await session.appendMessage(textMessage("first"));
-    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(5);
+    expect(await count(() => session.appendMessage(textMessage("second")))).toBe(6);
   });
 
   it("measures the history once after a compaction, and not again", async () => {
@@ -79,7 +79,7 @@ describe("a plain append", () => {
     await session.appendAll(Array.from({ length: 100 }, (_, index) => textMessage(`m${index}`)));
     await session.addCompaction("summary", "m0", "m50");
     await session.appendMessage(textMessage("measured"));
-    expect(await count(() => session.appendMessage(textMessage("not measured")))).toBe(5);
+    expect(await count(() => session.appendMessage(textMessage("not measured")))).toBe(6);
   });
 });
 
@@ -113,7 +113,7 @@ describe("an upsert of a known id", () => {
       const session = Session.create(store).onCompaction(async () => null);
       if (automatic) session.compactAfter(1_000_000);
       await session.appendAll(Array.from({ length: 20 }, (_, index) => textMessage(`m${index}`)));
-      expect(await count(() => session.upsertMessage({ ...textMessage("m19"), role: "assistant" }))).toBe(10);
+      expect(await count(() => session.upsertMessage({ ...textMessage("m19"), role: "assistant" }))).toBe(9);
       expect(statements.filter((statement) => statement.startsWith("BEGIN")).length).toBe(1);
       for (const change of [{ role: "assistant" }, { parts: [{ type: "text", text: "far longer than it was" }] }]) {
         await count(() => session.upsertMessage({ ...textMessage("m5"), ...change }));

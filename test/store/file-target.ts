@@ -85,7 +85,7 @@ export function dumpTables(client: SqliteClient): Record<string, unknown[]> {
         .run();
       dump[name] = all(`SELECT * FROM ${vocabulary} ORDER BY term, doc, "offset"`);
     } else {
-      dump[name] = all(`SELECT * FROM "${name}" ORDER BY 1, 2`);
+      dump[name] = all(`SELECT * FROM "${name}"`).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     }
   }
   return dump;

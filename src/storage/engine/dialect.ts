@@ -125,8 +125,12 @@ export interface RecentOptions extends PathOptions {
 export type CorruptHandler = ((corrupt: { readonly id: string; readonly error: unknown }) => void) | undefined;
 
 export interface SearchDialect {
-  /** A table for each index with a column `n`: the rows that are indexed. */
+  /** A table for each index with a column `n`: the rows that are indexed, or noted to be. */
   readonly rows: Readonly<Record<SearchIndex, string>>;
+  /** Messages that are not indexed yet may be noted in `assistant_unindexed`. */
+  readonly mayLag: boolean;
+  /** Messages that are written are noted there first: to index many at once takes a fraction of the time. */
+  readonly indexesLater: boolean;
   /** The statement that indexes the document of row `n` of messages or of entries of a session, which is not indexed yet. */
   add(index: SearchIndex, sessionId: string, rowId: number, document: string): Statement;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */

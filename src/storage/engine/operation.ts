@@ -11,9 +11,11 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /**
    * The form of the answer: rows unless said otherwise. Some engines give `tuples` (rows as arrays of their values) and
-   * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote.
+   * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote. `times` is how many
+   * of `rows` it wrote, each by itself, up to the first that it did not write.
    */
-  readonly as?: "tuples" | "column" | "count";
+  readonly as?: "tuples" | "column" | "count" | "times";
+  readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
 }
@@ -46,6 +48,21 @@ export function* tuples<T extends readonly SqlValue[]>(sql: string, ...values: S
 /** Runs an INSERT, an UPDATE or a DELETE without RETURNING. Gives how many rows it wrote. */
 export function* count(sql: string, values: readonly SqlValue[]): Operation<number> {
   return (yield { sql, values, as: "count" }) as unknown as number;
+}
+
+/** Runs an INSERT with each of some rows, up to the first that it does not write. Gives how many it wrote. */
+export function* insertEach(sql: string, rows: readonly (readonly SqlValue[])[]): Operation<number> {
+  return (yield { sql, values: [], rows, as: "times" }) as unknown as number;
+}
+
+/** The same, for a connection that has no faster way. */
+export function* insertOneByOne({ sql, rows = [] }: Statement): Operation<number> {
+  let times = 0;
+  for (const values of rows) {
+    if ((yield* count(sql, values)) === 0) break;
+    times += 1;
+  }
+  return times;
 }
 
 /** Runs a statement for its effect. */

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import { once } from "../../once.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
-import { type Operation, PAUSE, type Row, type Statement } from "./operation.js";
+import { insertOneByOne, type Operation, PAUSE, type Row, type Statement } from "./operation.js";
 
 /** How long an operation that is run in steps works before others do, in milliseconds. */
 const BUSY = 10;
@@ -10,8 +10,8 @@ const BUSY = 10;
 export interface Runner {
   /** One transaction; the caller's view is never half of it. */
   write<T>(operation: () => Operation<T>, mode?: "write" | "idempotent"): Promise<T>;
-  /** One consistent view of the database. */
-  read<T>(operation: () => Operation<T>): Promise<T>;
+  /** One consistent view of the database; of what `first` wrote, where that was needed. */
+  read<T>(operation: () => Operation<T>, first?: CatchUp): Promise<T>;
   /**
    * The same, but where the operation pauses others work, and what it reads then is of a later state. Missing where a connection
    * waits for each statement, so that others work anyway.
@@ -26,6 +26,12 @@ export interface Runner {
   close(): Promise<void>;
   /** Further statements run on what `wrap` makes of the connection. */
   observe(wrap: <C extends Connection>(connection: C) => C): void;
+}
+
+/** What is written before something is read, where there is something to write. */
+export interface CatchUp {
+  readonly isNeeded: () => Operation<boolean>;
+  readonly work: () => Operation<void>;
 }
 
 export interface Preparation {
@@ -75,7 +81,11 @@ function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }
   };
   return {
     write: (operation, mode = "write") => call(mode, operation),
-    read: (operation) => call("read", operation),
+    read: async (operation, first) => {
+      ready();
+      if (first !== undefined && driveSync(first.isNeeded(), connection)) transact("write", first.work);
+      return transact("read", operation);
+    },
     readInSteps,
     single: async (operation) => {
       ready();
@@ -114,7 +124,10 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
   };
   return {
     write: (operation, mode = "write") => call(mode, operation),
-    read: (operation) => call("read", operation),
+    read: async (operation, first) => {
+      if (first !== undefined && (await single(first.isNeeded))) await call("write", first.work);
+      return call("read", operation);
+    },
     single,
     writeSingle: single,
     ready,
@@ -150,7 +163,11 @@ function answerSync(connection: SyncConnection, statement: Statement): Row[] {
   if (statement === PAUSE) return [];
   const { as } = statement;
   if (as === undefined) return connection.query(statement);
-  return (connection[as]?.(statement) ?? inForm(as, connection.query(plain(statement)))) as Row[];
+  const found = connection[as]?.(statement);
+  if (found !== undefined) return found as Row[];
+  const given =
+    as === "times" ? driveSync(insertOneByOne(statement), connection) : inForm(as, connection.query(plain(statement)));
+  return given as Row[];
 }
 
 async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
@@ -160,12 +177,17 @@ async function driveAsync<T>(operation: Operation<T>, query: (statement: Stateme
       step = operation.next([]);
       continue;
     }
-    const { as } = step.value;
-    step = operation.next(
-      (as === undefined ? await query(step.value) : inForm(as, await query(plain(step.value)))) as Row[],
-    );
+    step = operation.next(await answerAsync(step.value, query));
   }
   return step.value;
+}
+
+async function answerAsync(statement: Statement, query: (statement: Statement) => Promise<Row[]>): Promise<Row[]> {
+  const { as } = statement;
+  if (as === undefined) return query(statement);
+  const given =
+    as === "times" ? await driveAsync(insertOneByOne(statement), query) : inForm(as, await query(plain(statement)));
+  return given as Row[];
 }
 
 // The statement that gives as rows what its form is made from.
@@ -173,7 +195,7 @@ function plain(statement: Statement): Statement {
   return statement.as === "count" ? { ...statement, sql: `${statement.sql} RETURNING 1` } : statement;
 }
 
-function inForm(as: NonNullable<Statement["as"]>, rows: Row[]): unknown {
+function inForm(as: Exclude<Statement["as"], "times" | undefined>, rows: Row[]): unknown {
   if (as === "count") return rows.length;
   const names = Object.keys(rows[0] ?? {});
   if (as === "tuples") return rows.map((row) => names.map((name) => row[name]));

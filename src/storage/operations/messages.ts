@@ -4,13 +4,13 @@ import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree, IndexedDocument } from "../engine/dialect.js";
-import { count, first, type Operation, run } from "../engine/operation.js";
+import { count, first, insertEach, type Operation, run, type SqlValue } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { removeBlock } from "./blocks.js";
 import { dropContent, fitsRow, storeContent } from "./content.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
-import { addMessages } from "./search/index-rows.js";
+import { indexChanged, indexWritten } from "./search/unindexed.js";
 import {
   activeLeaf,
   dateAppend,
@@ -47,10 +47,26 @@ export function* appendMessages(
   const written: IndexedDocument[] = [];
   let newest = head.newest;
   let last: MessagePosition | null = null;
-  for (const message of messages) {
+  for (let next = 0; next < messages.length; next += 1) {
     const below: MessagePosition | null =
-      inserted.length > 0 ? last : yield* findParent(sql, sessionId, head, parent, message.id);
-    const place: MessagePosition | null = yield* insertRow(sql, head, newest, message, below);
+      next > 0 ? last : yield* findParent(sql, sessionId, head, parent, (messages[next] as EncodedMessage).id);
+    const some = below?.n === newest?.n ? messages.slice(next, next + FOLLOWERS_AT_ONCE) : [];
+    const followers: readonly MessagePosition[] = yield* insertFollowers(sql, head, newest, some);
+    for (const place of followers) {
+      written.push(documentAt(head, place, messages[next] as EncodedMessage));
+      inserted.push(true);
+      newest = last = place;
+      next += 1;
+    }
+    const message = messages[next];
+    if (message === undefined) break;
+    const place: MessagePosition | null = yield* insertRow(
+      sql,
+      head,
+      newest,
+      message,
+      followers.length > 0 ? last : below,
+    );
     inserted.push(place !== null);
     if (place !== null) written.push(documentAt(head, place, message));
     newest = place ?? newest;
@@ -163,33 +179,72 @@ export function* insertRow(
   parent: MessagePosition | null,
 ): Operation<MessagePosition | null> {
   const { rows, no: sessionNumber } = head;
-  const sessionId = rows.id;
-  const { id, tokens } = message;
   const goesOn = parent?.n === newest?.n;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
-  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(sessionId, id)) !== null) return null;
+  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
   const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
-  const before = parent === null ? 0 : currentTotal(head, parent);
-  const total = before === null ? null : before + tokens;
+  const place = placeBehind(head, newest, message, parent, branch);
   const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
-  const row = [
-    rowId,
-    id,
-    sessionId,
-    parent?.id ?? null,
-    message.role,
-    isoNow(),
-    branch,
-    tokens,
-    total,
-    message.createdAt,
-    content,
-  ];
-  if (sql.keepsText) row.push(storableText(message.text));
+  const row = rowOf(sql, head, place, message, parent, content);
   const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
-  return written === 0 ? null : { n: rowId, id, branch, total };
+  return written === 0 ? null : place;
+}
+
+/** So many rows are made at once, of which perhaps only the first are written. */
+const FOLLOWERS_AT_ONCE = 100;
+
+/**
+ * Writes the rows of messages that follow each other behind the session's `newest`, as far as each is all that there is to
+ * write, up to the first that is known. Gives the places of those that were written.
+ */
+function* insertFollowers(
+  sql: Dialect,
+  head: SessionHead,
+  newest: MessagePosition | null,
+  messages: readonly EncodedMessage[],
+): Operation<readonly MessagePosition[]> {
+  // Where no statement may name a key, each id is looked for.
+  if (!sql.namesKeys || messages.length === 0) return [];
+  const places: MessagePosition[] = [];
+  const rows: SqlValue[][] = [];
+  let last = newest;
+  for (const message of messages) {
+    if (!fitsRow(sql, message)) break;
+    const place = placeBehind(head, last, message, last, last?.branch ?? 0);
+    rows.push(rowOf(sql, head, place, message, last, message.content));
+    places.push(place);
+    last = place;
+  }
+  return places.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
+}
+
+function placeBehind(
+  head: SessionHead,
+  newest: MessagePosition | null,
+  { id, tokens }: EncodedMessage,
+  parent: MessagePosition | null,
+  branch: number,
+): MessagePosition {
+  const before = parent === null ? 0 : currentTotal(head, parent);
+  const rowId = nextPosition(head.no, newest?.n ?? floorOf(head.no));
+  return { n: rowId, id, branch, total: before === null ? null : before + tokens };
+}
+
+// In the order of `COLUMNS`.
+function rowOf(
+  sql: Dialect,
+  { rows }: SessionHead,
+  { n: rowId, id, branch, total }: MessagePosition,
+  message: EncodedMessage,
+  parent: MessagePosition | null,
+  content: string,
+): SqlValue[] {
+  const { role, tokens, createdAt } = message;
+  const row = [rowId, id, rows.id, parent?.id ?? null, role, isoNow(), branch, tokens, total, createdAt, content];
+  if (sql.keepsText) row.push(storableText(message.text));
+  return row;
 }
 
 function documentAt({ rows }: SessionHead, { n: rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
@@ -265,11 +320,7 @@ function* replaceMessage(
   if (sql.keepsText) values.push(storableText(message.text));
   yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
   if (sql.markEdited !== null) yield* sql.markEdited(rows, place.n);
-  if (sql.search !== null) {
-    yield* sql.search.remove("messages", rows.id, place.n, place.n);
-    const document = searchDocument(message);
-    if (document !== "") yield sql.search.add("messages", rows.id, place.n, document);
-  }
+  if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, place, message));
   // Totals of later rows hold this message's old size; the newest row has none after it.
   const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
   yield* touchSession(rows, head.leaf, stale);
@@ -279,7 +330,7 @@ function* replaceMessage(
 // What follows new rows, the newest of which is the leaf again.
 function* noteWritten(sql: Dialect, head: SessionHead, written: readonly IndexedDocument[]): Operation<void> {
   if (written.length === 0) return;
-  if (sql.search !== null) yield* addMessages(sql.search, written);
+  if (sql.search !== null) yield* indexWritten(sql, sql.search, written);
   yield* dateAppend(head);
   const { registered, ids, no } = head.rows;
   if (head.leaf !== null) yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, no);

@@ -17,6 +17,8 @@ const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries
 
 export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: TABLES,
+  mayLag: false,
+  indexesLater: false,
 
   add(index, sessionId, rowId, document) {
     const terms = documentTerms(document);

@@ -123,8 +123,11 @@ export function connectClient(
     query: ({ sql, values }: Statement) => answer("rows", sql, values) as Row[],
     column: ({ sql, values }: Statement) => answer("column", sql, values) as unknown[],
     tuples: ({ sql, values }: Statement) => answer("tuples", sql, values) as unknown[][],
-    count: ({ sql, values }: Statement) =>
-      Number((answer("rows", sql, values) as { changes: number | bigint }).changes),
+    count: ({ sql, values }: Statement) => changesOf(answer("rows", sql, values)),
+    times: ({ sql, rows = [] }: Statement) => {
+      const unwritten = rows.findIndex((values) => changesOf(answer("rows", sql, values)) === 0);
+      return unwritten === -1 ? rows.length : unwritten;
+    },
     transaction,
     close: () => {
       for (const statements of Object.values(prepared)) statements.clear();
@@ -132,6 +135,8 @@ export function connectClient(
     },
   };
 }
+
+const changesOf = (result: unknown) => Number((result as { changes: number | bigint }).changes);
 
 function executorOf(statement: PreparedStatement, form: Form, sql: string): Execute {
   if (form === "column") {

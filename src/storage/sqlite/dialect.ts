@@ -11,6 +11,8 @@ export interface SqliteDialectOptions {
   /** Bytes that one column takes; without a limit of its own a file of SQLite takes a gigabyte. */
   readonly maxTextBytes: number;
   readonly search: boolean;
+  /** See `SearchDialect.indexesLater`. Default false: where written rows are paid for, a note is one more. */
+  readonly indexesLater?: boolean;
   /** Default: those of this version of the program. */
   readonly migrations?: readonly Migration[] | undefined;
 }
@@ -20,7 +22,7 @@ export function sqliteDialect(options: SqliteDialectOptions): Dialect {
   const dialect: Dialect = {
     name: options.name,
     maxTextBytes: options.maxTextBytes,
-    search: options.search ? sqliteSearch(options.maxTextBytes) : null,
+    search: options.search ? sqliteSearch(options.maxTextBytes, options.indexesLater ?? false) : null,
     // The LIMIT keeps SQLite from taking the JSON apart for every row that is compared with it.
     segmentTable: `(SELECT json_extract(value, '$[0]') AS branch, json_extract(value, '$[1]') AS lo, json_extract(value, '$[2]') AS hi FROM json_each(?) LIMIT -1)`,
     // A CROSS JOIN is made from the left; to sort would carry every content along.

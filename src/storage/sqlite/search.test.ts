@@ -13,7 +13,7 @@ function termsOfIndex(documents: readonly string[]): string[][] {
     for (let step = operation.next(); !step.done; step = operation.next([])) execute(step.value);
   };
   drive(createSearchTables());
-  const { add } = sqliteSearch(900_000_000);
+  const { add } = sqliteSearch(900_000_000, false);
   db.exec("CREATE VIRTUAL TABLE v USING fts5vocab(assistant_fts, instance); BEGIN");
   for (const [index, document] of documents.entries()) execute(add("messages", "", index, document));
   const found: string[][] = documents.map(() => []);

@@ -20,7 +20,7 @@ const ADD: Record<SearchIndex, string> = {
 
 // Each index notes the length of every document in a table.
 const ROWS: Record<SearchIndex, string> = {
-  messages: `(SELECT id AS n FROM ${TABLES.messages}_docsize)`,
+  messages: `(SELECT id AS n FROM ${TABLES.messages}_docsize UNION ALL SELECT n FROM assistant_unindexed)`,
   entries: `(SELECT id AS n FROM ${TABLES.entries}_docsize)`,
 };
 
@@ -31,13 +31,14 @@ const INTEGER = "CAST(? AS INTEGER)";
  * Full-text search with FTS5, which keeps no text of its own, and no more of a document than one value of `maxBytes` holds. It
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
-export function sqliteSearch(maxBytes: number): SearchDialect {
+export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDialect {
   const add = (index: SearchIndex, _sessionId: string, rowId: number, document: string): Statement => ({
     sql: ADD[index],
     values: [rowId, fitTerms(joinedTerms(document), maxBytes)],
   });
   function* remove(index: SearchIndex, _sessionId: string | null, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
+    if (index === "messages") yield* run("DELETE FROM assistant_unindexed WHERE n BETWEEN ? AND ?", lo, hi);
   }
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
@@ -45,7 +46,7 @@ export function sqliteSearch(maxBytes: number): SearchDialect {
     const indexed = documents.filter(({ document }) => document !== "");
     yield* indexed.map(({ sessionId, n: rowId, document }) => add(index, sessionId, rowId, document));
   }
-  return { rows: ROWS, add, replace, remove, matches, entries };
+  return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
 }
 
 function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
@@ -203,6 +204,12 @@ export function* createSearchTables(): Operation<void> {
       yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
     }
   }
+  yield* createUnindexedTable();
+}
+
+/** The messages that are not indexed yet. */
+export function* createUnindexedTable(): Operation<void> {
+  yield* run("CREATE TABLE IF NOT EXISTS assistant_unindexed (n INTEGER PRIMARY KEY)");
 }
 
 /** How many pages of an index are merged at once. */
@@ -224,7 +231,7 @@ export function* mergeSearchTable(table: string, begins: boolean): Operation<boo
 }
 
 export function* dropSearchTables(): Operation<void> {
-  for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
+  for (const table of [...Object.values(TABLES), "assistant_unindexed"]) yield* run(`DROP TABLE IF EXISTS ${table}`);
 }
 
 // Everything is quoted, so that nothing is an operator.

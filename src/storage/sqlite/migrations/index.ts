@@ -8,6 +8,7 @@ import { addChangesAndUsage } from "./006-changes-and-usage.js";
 import { addEntryValues } from "./007-entry-values.js";
 import { addListsAndSums } from "./008-lists-and-sums.js";
 import { reuseNumbers } from "./009-reused-numbers.js";
+import { addUnindexedMessages } from "./010-unindexed-messages.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const SQLITE_MIGRATIONS: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const SQLITE_MIGRATIONS: readonly Migration[] = [
   addEntryValues,
   addListsAndSums,
   reuseNumbers,
+  addUnindexedMessages,
 ];

@@ -1,0 +1,72 @@
+import { documentOf } from "../../../model/text.js";
+import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
+import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
+import type { CatchUp } from "../../engine/runner.js";
+import { rowsOf } from "../../engine/session-rows.js";
+import { readRows } from "../content.js";
+import { sessionOf } from "../row-id.js";
+import { addMessages } from "./index-rows.js";
+
+// A full-text index writes several pages for one message, and few more for many. So new messages are only noted, in the
+// transaction that writes them. They are indexed together when there are enough of them, or before somebody searches.
+
+/** Fewer messages of the store than this are not indexed. */
+const ENOUGH = 128;
+/** A longer document, in characters, is indexed by who writes it. */
+const LONG = 32_000;
+
+/** Indexes messages that were written, or notes them to be indexed later. */
+export function* indexWritten(
+  sql: Dialect,
+  search: SearchDialect,
+  written: readonly IndexedDocument[],
+): Operation<void> {
+  if (!search.indexesLater) return yield* addMessages(search, written);
+  const noted = yield* oneNumber("SELECT count(*) AS count FROM assistant_unindexed");
+  if (noted + written.length >= ENOUGH || written.some(({ document }) => document.length > LONG)) {
+    if (noted > 0) yield* indexNoted(sql, search);
+    return yield* addMessages(search, written);
+  }
+  for (const { n: rowId, document } of written) {
+    if (document !== "") yield* run("INSERT INTO assistant_unindexed (n) VALUES (?)", rowId);
+  }
+}
+
+/** Indexes a message anew, or notes it, after a change. */
+export function* indexChanged(sql: Dialect, search: SearchDialect, changed: IndexedDocument): Operation<void> {
+  const { sessionId, n: rowId } = changed;
+  const isNoted = "SELECT 1 FROM assistant_unindexed WHERE n = ?";
+  if (search.mayLag && (yield* first(isNoted, rowId)) !== undefined) return;
+  yield* search.remove("messages", sessionId, rowId, rowId);
+  if (changed.document !== "") yield* indexWritten(sql, search, [changed]);
+}
+
+/** What comes before a search; undefined where the index never lags. */
+export function catchUp(sql: Dialect): CatchUp | undefined {
+  const { search } = sql;
+  if (search === null || !search.mayLag) return undefined;
+  return { isNeeded: isAnyNoted, work: () => indexNoted(sql, search) };
+}
+
+/** The rows of messages that are not indexed yet. */
+export function* unindexedRows({ search }: Dialect): Operation<ReadonlySet<unknown>> {
+  return new Set(search?.mayLag ? yield* column("SELECT n FROM assistant_unindexed") : []);
+}
+
+function* isAnyNoted(): Operation<boolean> {
+  return (yield* first("SELECT 1 FROM assistant_unindexed LIMIT 1")) !== undefined;
+}
+
+// A message that cannot be read stays out.
+function* indexNoted(sql: Dialect, search: SearchDialect): Operation<void> {
+  const rows = yield* tuples<readonly [n: number, content: string, sessionId: string]>(
+    "SELECT m.n, m.content, m.session_id FROM assistant_unindexed u CROSS JOIN assistant_messages m ON m.n = u.n ORDER BY u.n",
+  );
+  yield* run("DELETE FROM assistant_unindexed");
+  const documents: IndexedDocument[] = [];
+  for (const [rowId, content, sessionId] of rows) {
+    const [message] = yield* readRows(rowsOf(sql, sessionId, sessionOf(rowId)), [[rowId, content]], () => {});
+    if (message != null) documents.push({ sessionId, n: rowId, document: documentOf(message) });
+  }
+  yield* addMessages(search, documents);
+}
