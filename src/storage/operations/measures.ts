@@ -2,7 +2,7 @@ import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
-import { currentTotal } from "./messages.js";
+import { currentTotal } from "./message-rows.js";
 import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
 import { floorOf, SPAN } from "./row-id.js";
 import { findLeaf, type MessagePosition } from "./session-head.js";

@@ -4,12 +4,13 @@ import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
 import type { Appended, Dialect, EncodedTree, IndexedDocument } from "../engine/dialect.js";
-import { count, first, insertEach, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { first, type Operation, run } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { removeBlock } from "./blocks.js";
-import { dropContent, fitsRow, storeContent } from "./content.js";
+import { dropContent, storeContent } from "./content.js";
+import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
 import { removeRecords } from "./records.js";
-import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
+import { ceilingOf, floorOf } from "./row-id.js";
 import { indexChanged, indexWritten } from "./search/unindexed.js";
 import {
   activeLeaf,
@@ -17,7 +18,6 @@ import {
   findNamed,
   findPosition,
   findSessionHead,
-  isoNow,
   type MessagePosition,
   messageNotFound,
   NO_LEAF,
@@ -26,11 +26,6 @@ import {
   touchSession,
 } from "./session-head.js";
 
-const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
-const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
-// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns. A row that is there
-// already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
-const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;
 
@@ -50,9 +45,11 @@ export function* appendMessages(
   for (let next = 0; next < messages.length; next += 1) {
     const below: MessagePosition | null =
       next > 0 ? last : yield* findParent(sql, sessionId, head, parent, (messages[next] as EncodedMessage).id);
-    const some = below?.n === newest?.n ? messages.slice(next, next + FOLLOWERS_AT_ONCE) : [];
-    const followers: readonly MessagePosition[] = yield* insertFollowers(sql, head, newest, some);
-    for (const place of followers) {
+    const isBehindAll = below?.n === newest?.n;
+    const places: readonly MessagePosition[] = isBehindAll
+      ? yield* insertFollowers(sql, head, messages, next, newest)
+      : [];
+    for (const place of places) {
       written.push(documentAt(head, place, messages[next] as EncodedMessage));
       inserted.push(true);
       newest = last = place;
@@ -65,7 +62,7 @@ export function* appendMessages(
       head,
       newest,
       message,
-      followers.length > 0 ? last : below,
+      places.length > 0 ? last : below,
     );
     inserted.push(place !== null);
     if (place !== null) written.push(documentAt(head, place, message));
@@ -162,128 +159,8 @@ export function* removeRows(sql: Dialect, { id, no, own, ids }: SessionRows): Op
   yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, no);
 }
 
-/** The running total of a place, or null when something before it changed since it was written. */
-export function currentTotal(head: { stale: number | null }, place: MessagePosition): number | null {
-  return head.stale !== null && place.n <= head.stale ? null : place.total;
-}
-
-/**
- * Writes the row of one message below `parent`, behind the session's `newest`, and leaves it to the caller to index it. Null
- * when its id is known: then it writes nothing.
- */
-export function* insertRow(
-  sql: Dialect,
-  head: SessionHead,
-  newest: MessagePosition | null,
-  message: EncodedMessage,
-  parent: MessagePosition | null,
-): Operation<MessagePosition | null> {
-  const { rows, no: sessionNumber } = head;
-  const goesOn = parent?.n === newest?.n;
-  const isWhole = fitsRow(sql, message);
-  // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
-  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
-  const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
-  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
-  const place = placeBehind(head, newest, message, parent, branch);
-  const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
-  const row = rowOf(sql, head, place, message, parent, content);
-  const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
-  return written === 0 ? null : place;
-}
-
-/** So many rows are made at once, of which perhaps only the first are written. */
-const FOLLOWERS_AT_ONCE = 100;
-
-/**
- * Writes the rows of messages that follow each other behind the session's `newest`, as far as each is all that there is to
- * write, up to the first that is known. Gives the places of those that were written.
- */
-function* insertFollowers(
-  sql: Dialect,
-  head: SessionHead,
-  newest: MessagePosition | null,
-  messages: readonly EncodedMessage[],
-): Operation<readonly MessagePosition[]> {
-  // Where no statement may name a key, each id is looked for.
-  if (!sql.namesKeys || messages.length === 0) return [];
-  const places: MessagePosition[] = [];
-  const rows: SqlValue[][] = [];
-  let last = newest;
-  for (const message of messages) {
-    if (!fitsRow(sql, message)) break;
-    const place = placeBehind(head, last, message, last, last?.branch ?? 0);
-    rows.push(rowOf(sql, head, place, message, last, message.content));
-    places.push(place);
-    last = place;
-  }
-  return places.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
-}
-
-function placeBehind(
-  head: SessionHead,
-  newest: MessagePosition | null,
-  { id, tokens }: EncodedMessage,
-  parent: MessagePosition | null,
-  branch: number,
-): MessagePosition {
-  const before = parent === null ? 0 : currentTotal(head, parent);
-  const rowId = nextPosition(head.no, newest?.n ?? floorOf(head.no));
-  return { n: rowId, id, branch, total: before === null ? null : before + tokens };
-}
-
-// In the order of `COLUMNS`.
-function rowOf(
-  sql: Dialect,
-  { rows }: SessionHead,
-  { n: rowId, id, branch, total }: MessagePosition,
-  message: EncodedMessage,
-  parent: MessagePosition | null,
-  content: string,
-): SqlValue[] {
-  const { role, tokens, createdAt } = message;
-  const row = [rowId, id, rows.id, parent?.id ?? null, role, isoNow(), branch, tokens, total, createdAt, content];
-  if (sql.keepsText) row.push(storableText(message.text));
-  return row;
-}
-
 function documentAt({ rows }: SessionHead, { n: rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
   return { sessionId: rows.id, n: rowId, document: searchDocument(message) };
-}
-
-// A message goes on with its parent's branch unless another message does so already.
-function* branchFor(
-  rows: SessionRows,
-  rowId: number,
-  newest: MessagePosition | null,
-  parent: MessagePosition | null,
-): Operation<number> {
-  if (newest === null) return 0;
-  if (parent !== null) {
-    const sibling = yield* first(
-      `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`,
-      ...rows.ids,
-      parent.n + 1,
-      newest.n,
-      parent.branch,
-    );
-    if (sibling === undefined) return parent.branch;
-  }
-  const last = yield* first<{ branch: number }>(
-    `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`,
-    ...[...rows.ids, rows.no],
-  );
-  const branch = Number(last?.branch ?? 0) + 1;
-  yield* run(
-    `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)
-     VALUES (${rows.mark}?, ?, ?, ?, ?)`,
-    ...[...rows.ids, rows.no],
-    branch,
-    rowId,
-    parent?.branch ?? null,
-    parent?.n ?? null,
-  );
-  return branch;
 }
 
 // The parent of a message that is known does not matter, so it need not be there.

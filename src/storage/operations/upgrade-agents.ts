@@ -6,7 +6,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
-import { insertRow } from "./messages.js";
+import { insertRow } from "./message-rows.js";
 import { findSegments } from "./path.js";
 import { floorOf, nextPosition } from "./row-id.js";
 import { findPosition, isoNow, type MessagePosition, openFirstHead } from "./session-head.js";

@@ -1,0 +1,136 @@
+import type { EncodedMessage } from "../../model/codec.js";
+import { storableText } from "../../model/storable-text.js";
+import type { Dialect } from "../engine/dialect.js";
+import { count, first, insertEach, type Operation, run, type SqlValue } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
+import { fitsRow, storeContent } from "./content.js";
+import { floorOf, nextPosition } from "./row-id.js";
+import { findPosition, isoNow, type MessagePosition, type SessionHead } from "./session-head.js";
+
+// The rows that messages are written into, and the branches that they begin.
+
+const COLUMNS = "n, id, session_id, parent_id, role, created_at, branch, tokens, total, dated_at, content";
+const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO NOTHING`;
+// Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns. A row that is there
+// already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
+const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+/** The running total of a place, or null when something before it changed since it was written. */
+export function currentTotal(head: { stale: number | null }, place: MessagePosition): number | null {
+  return head.stale !== null && place.n <= head.stale ? null : place.total;
+}
+
+/**
+ * Writes the row of one message below `parent`, behind the session's `newest`, and leaves it to the caller to index it. Null
+ * when its id is known: then it writes nothing.
+ */
+export function* insertRow(
+  sql: Dialect,
+  head: SessionHead,
+  newest: MessagePosition | null,
+  message: EncodedMessage,
+  parent: MessagePosition | null,
+): Operation<MessagePosition | null> {
+  const { rows, no: sessionNumber } = head;
+  const goesOn = parent?.n === newest?.n;
+  const isWhole = fitsRow(sql, message);
+  // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
+  if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
+  const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
+  const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
+  const place = placeBehind(head, newest, message, parent, branch);
+  const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
+  const row = rowOf(sql, head, place, message, parent, content);
+  const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
+  return written === 0 ? null : place;
+}
+
+/** So many rows are made at once, of which perhaps only the first are written. */
+const AT_ONCE = 100;
+
+/**
+ * Writes the rows of some messages from the one at `start` on, which follow each other behind the session's `newest`, as far as
+ * each is all that there is to write, up to the first that is known. Gives the places of those that were written.
+ */
+export function* insertFollowers(
+  sql: Dialect,
+  head: SessionHead,
+  messages: readonly EncodedMessage[],
+  start: number,
+  newest: MessagePosition | null,
+): Operation<readonly MessagePosition[]> {
+  // Where no statement may name a key, each id is looked for.
+  if (!sql.namesKeys) return [];
+  const places: MessagePosition[] = [];
+  const rows: SqlValue[][] = [];
+  let last = newest;
+  for (const message of messages.slice(start, start + AT_ONCE)) {
+    if (!fitsRow(sql, message)) break;
+    const place = placeBehind(head, last, message, last, last?.branch ?? 0);
+    rows.push(rowOf(sql, head, place, message, last, message.content));
+    places.push(place);
+    last = place;
+  }
+  return places.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
+}
+
+function placeBehind(
+  head: SessionHead,
+  newest: MessagePosition | null,
+  { id, tokens }: EncodedMessage,
+  parent: MessagePosition | null,
+  branch: number,
+): MessagePosition {
+  const before = parent === null ? 0 : currentTotal(head, parent);
+  const rowId = nextPosition(head.no, newest?.n ?? floorOf(head.no));
+  return { n: rowId, id, branch, total: before === null ? null : before + tokens };
+}
+
+// In the order of `COLUMNS`.
+function rowOf(
+  sql: Dialect,
+  { rows }: SessionHead,
+  { n: rowId, id, branch, total }: MessagePosition,
+  message: EncodedMessage,
+  parent: MessagePosition | null,
+  content: string,
+): SqlValue[] {
+  const { role, tokens, createdAt } = message;
+  const row = [rowId, id, rows.id, parent?.id ?? null, role, isoNow(), branch, tokens, total, createdAt, content];
+  if (sql.keepsText) row.push(storableText(message.text));
+  return row;
+}
+
+// A message goes on with its parent's branch unless another message does so already.
+function* branchFor(
+  rows: SessionRows,
+  rowId: number,
+  newest: MessagePosition | null,
+  parent: MessagePosition | null,
+): Operation<number> {
+  if (newest === null) return 0;
+  if (parent !== null) {
+    const sibling = yield* first(
+      `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`,
+      ...rows.ids,
+      parent.n + 1,
+      newest.n,
+      parent.branch,
+    );
+    if (sibling === undefined) return parent.branch;
+  }
+  const last = yield* first<{ branch: number }>(
+    `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`,
+    ...[...rows.ids, rows.no],
+  );
+  const branch = Number(last?.branch ?? 0) + 1;
+  yield* run(
+    `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)
+     VALUES (${rows.mark}?, ?, ?, ?, ?)`,
+    ...[...rows.ids, rows.no],
+    branch,
+    rowId,
+    parent?.branch ?? null,
+    parent?.n ?? null,
+  );
+  return branch;
+}
