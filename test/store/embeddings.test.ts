@@ -54,7 +54,7 @@ describe("a store with an embedder", () => {
     await embedded.embeddings.flush();
     const without = await cost(Session.create(plain), "a");
     expect(await cost(Session.create(embedded), "b")).toEqual(without);
-    expect(without.length).toBe(5);
+    expect(without.length).toBe(6);
     await embedded.close();
   });
 

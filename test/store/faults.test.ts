@@ -180,7 +180,7 @@ describe("a fault at any statement", () => {
     const database = openDatabase();
     let armed = false;
     const client = failingClient(database, (statement) => {
-      if (armed && statement.includes("INSERT INTO assistant_fts")) throw new RangeError("injected");
+      if (armed && statement.includes("INTO assistant_unindexed")) throw new RangeError("injected");
     });
     const session = Session.create(sqlite(client));
     await session.appendMessage(textMessage("a"));

@@ -204,12 +204,6 @@ export function* createSearchTables(): Operation<void> {
       yield* run(`INSERT INTO ${table} (${table}, rank) VALUES ('${setting}', ${INTEGER})`, value);
     }
   }
-  yield* createUnindexedTable();
-}
-
-/** The messages that are not indexed yet. */
-export function* createUnindexedTable(): Operation<void> {
-  yield* run("CREATE TABLE IF NOT EXISTS assistant_unindexed (n INTEGER PRIMARY KEY)");
 }
 
 /** How many pages of an index are merged at once. */
@@ -231,7 +225,9 @@ export function* mergeSearchTable(table: string, begins: boolean): Operation<boo
 }
 
 export function* dropSearchTables(): Operation<void> {
-  for (const table of [...Object.values(TABLES), "assistant_unindexed"]) yield* run(`DROP TABLE IF EXISTS ${table}`);
+  for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
+  // Who makes the tables anew indexes every message.
+  yield* run("DELETE FROM assistant_unindexed");
 }
 
 // Everything is quoted, so that nothing is an operator.

@@ -101,7 +101,8 @@ function dump(): Record<string, unknown[]> {
 }
 
 function rows(table: string): unknown[] {
-  return [...here().ctx.storage.sql.exec(`SELECT * FROM "${table}" ORDER BY 1, 2`).raw()];
+  const rows = [...here().ctx.storage.sql.exec(`SELECT * FROM "${table}"`).raw()];
+  return rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
 function terms(table: string): unknown[] {
