@@ -1,4 +1,4 @@
-import { isUnspaced, querySequences, type SearchQuery, wordPattern } from "./query.js";
+import { isAscii, isUnspaced, querySequences, type SearchQuery, wordPattern } from "./query.js";
 import { termOf } from "./terms.js";
 
 /** Characters of a message that are shown of a search result. */
@@ -81,7 +81,7 @@ function matchesWithin(
 ): Match[] {
   const matches: Match[] = [];
   const known = new Map<string, string | null>();
-  const pattern = wordPattern();
+  const pattern = isAscii(text) ? wordsBeginningAs(terms) : wordPattern();
   pattern.lastIndex = from;
   for (let found = pattern.exec(text); found !== null && found.index < to; found = pattern.exec(text)) {
     const word = found[0];
@@ -98,6 +98,12 @@ function matchesWithin(
     if (term !== null) matches.push({ start: found.index, end: found.index + word.length, term });
   }
   return matches;
+}
+
+// The words of a text of nothing but ASCII of which one may be a form of a term: its forms differ at the end.
+function wordsBeginningAs(terms: ReadonlySet<string>): RegExp {
+  const first = [...terms].map((term) => term.charAt(0)).filter((letter) => /[\da-z]/.test(letter));
+  return new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi");
 }
 
 // Pieces of an unspaced run that the query looks for; those that touch are one match, as long as they can be.
