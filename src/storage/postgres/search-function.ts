@@ -1,5 +1,5 @@
 import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
-import { SPAN } from "../operations/row-id.js";
+import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 
 /** How many documents are counted, and their lengths averaged, in a session or a small table: of more the newest. */
@@ -34,44 +34,8 @@ const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
 
 const BLOCK = "current_setting('block_size')::BIGINT";
 
-/** What both functions give of the row of a message. */
-const HIT_COLUMNS = `n BIGINT, id TEXT, session_id TEXT, branch INTEGER, role TEXT, dated_at TEXT, created_at TIMESTAMPTZ, content TEXT,
-  covering BIGINT, covered_by TEXT`;
-
-/**
- * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
- * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a
- * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
- * any match.
- *
- * Where `most` rows or more hold a sequence, those that the index gives first are not the newest. Then the newest rows are
- * looked at one after the other, until enough of them hold it; how often they do tells how many hold it in all. A word that
- * surely is in so many rows, by what some rows all over the table say, is not looked up in the index at all.
- *
- * Rows are found again by their places in the table (`ctid`). What is to be read by an index, or by places, stands in a
- * subquery of its own: the planner, which prefers an index to sorting, would choose another way.
- */
-// What a hit shows of the messages at places `h`.
-const hitsOf = (
-  places: string,
-) => `m.n, m.id, m.session_id, m.branch, m.role, m.dated_at, m.created_at, m.content, c.covering, c.covered_by
-    FROM ${places}
-    CROSS JOIN LATERAL (SELECT m.*, m.xmin AS written FROM assistant_messages m WHERE m.session_id = h.session_id AND m.n = h.n OFFSET 0) AS m
-    CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE e.branch IS DISTINCT FROM m.branch) AS covering, json_agg(c.id ORDER BY c.n DESC)::TEXT AS covered_by
-      FROM assistant_compactions c LEFT JOIN LATERAL (
-        SELECT e.branch FROM assistant_messages e WHERE e.session_id = m.session_id AND e.n = c.to_n OFFSET 0) AS e ON TRUE
-      WHERE c.session_id = m.session_id AND c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
-        AND m.n BETWEEN c.from_n AND c.to_n) AS c`;
-
-// Transactions are numbered in a circle.
-const isBefore = (transaction: string) => `(${transaction}::TEXT::BIGINT - p_since) & 4294967295 >= 2147483648`;
-
 /** Rows of a sequence that others may stand beside are given as they are, where they are no more. */
 const UNSORTED = 1_000;
-
-/** By which a later statement tells what was written since: any transaction from this one on may have gone on then. */
-const SINCE = "pg_snapshot_xmin(pg_current_snapshot())::TEXT::BIGINT";
 
 // Of the rows found, as far as they are of sessions that have several branches, and of which there are several.
 const BRANCHES = `(SELECT json_build_array(array_agg(m.n), array_agg(m.session_id), array_agg(m.branch)) FROM (
@@ -99,6 +63,22 @@ const KEEP_FOUND = `starts[i] := cardinality(all_n) + 1;
       all_at := all_at || found_at;
       ends[i] := cardinality(all_n);`;
 
+/**
+ * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
+ * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a
+ * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
+ * any match.
+ *
+ * Of one word that no more than `p_limit` messages hold all is known by the first rows that are read. Where no more than `p_shown` do,
+ * their rows follow. Whatever takes longer stands in a block of its own: to make its variables would take as long as all that.
+ *
+ * Where `most` rows or more hold a sequence, those that the index gives first are not the newest. Then the newest rows are
+ * looked at one after the other, until enough of them hold it; how often they do tells how many hold it in all. A word that
+ * surely is in so many rows, by what some rows all over the table say, is not looked up in the index at all.
+ *
+ * Rows are found again by their places in the table (`ctid`). What is to be read by an index, or by places, stands in a
+ * subquery of its own: the planner, which prefers an index to sorting, would choose another way.
+ */
 const matches = (
   name: string,
   session: string,
@@ -180,8 +160,8 @@ BEGIN
     wanted := sequences[i];
     words[i] := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
   END LOOP;
-  IF amount = 1 THEN
-    is_surely[1] := held IS NULL AND p_word IS NOT NULL AND NOT is_few;
+  IF probes > 0 AND amount = 1 THEN
+    is_surely[1] := holding * total > ${SURELY} * most * probed;
   ELSIF probes > 0 AND total > ${SURELY} * most THEN
     WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PLACES}))
     SELECT array_agg((SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) * total > ${SURELY} * most * probed ORDER BY s.i)
@@ -292,8 +272,8 @@ BEGIN
     chosen_at := chosen_at || found_at;
   END LOOP;
 
+  held := 0;
   IF cardinality(chosen_n) > scored[ordered[amount]] THEN
-    held := 0;
     FOR i IN 1 .. amount LOOP
       CONTINUE WHEN scored[i] IN (0, documents[i]);
       IF is_often[i] OR documents[i] >= ${MANY} THEN beside := beside || i;
@@ -395,16 +375,3 @@ const SIZE_OF_SESSION = `    ${sample(
 
 export const MATCHES = matches("assistant_matches", "", "", SIZE);
 export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", OWN, SIZE_OF_SESSION);
-
-/**
- * `assistant_hits` gives the rows of messages by their sessions and numbers: see `FoundRow`. Where it is told since when, only those
- * that no transaction has written that was not over by then; nor may one have written to their session, but to append.
- */
-export const HITS = `CREATE OR REPLACE FUNCTION assistant_hits(p_sessions TEXT, p_numbers TEXT, p_since BIGINT)
-RETURNS TABLE (${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
-SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-  RETURN QUERY SELECT ${hitsOf("unnest(p_sessions::TEXT[], p_numbers::BIGINT[]) AS h (session_id, n)")}
-    WHERE p_since IS NULL OR ${isBefore("m.written")}
-      AND EXISTS (SELECT FROM assistant_sessions s WHERE s.id = m.session_id AND ${isBefore("s.xmin")});
-END $$`;

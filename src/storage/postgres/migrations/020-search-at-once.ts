@@ -1,5 +1,6 @@
+import { HITS } from "../hits-function.js";
 import type { PostgresMigration } from "../migration.js";
-import { HITS, MATCHES, MATCHES_IN } from "../search-function.js";
+import { MATCHES, MATCHES_IN } from "../search-function.js";
 
 /** Version 20. A search is one statement, or two, without a transaction around them. */
 export const searchAtOnce: PostgresMigration = {
