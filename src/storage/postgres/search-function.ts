@@ -1,3 +1,4 @@
+// Longer than 300 lines: it is one function of the database, for all sessions and for one.
 import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
 import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
