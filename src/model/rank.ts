@@ -65,7 +65,7 @@ const QUOTED = 2;
 
 interface RankOptions {
   readonly quotedFrom?: number;
-  readonly explain?: boolean;
+  readonly explain?: boolean | undefined;
   readonly best?: number | undefined;
 }
 

@@ -1,4 +1,5 @@
-import { isUnspaced, querySequences, type SearchQuery, wordPattern } from "./query.js";
+import { perObject } from "../once.js";
+import { isAscii, isUnspaced, querySequences, type SearchQuery, wordPattern } from "./query.js";
 import { termOf } from "./terms.js";
 
 /** Characters of a message that are shown of a search result. */
@@ -57,31 +58,40 @@ interface Match {
 /** Characters of a long text in which every word is looked at; beyond them only the first place that may match. */
 const LOOKED_AT = 100_000;
 
-// The matches of a text, in order, none overlapping another.
-function findMatches(text: string, query: SearchQuery): Match[] {
+/** What of a query is marked, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
+interface Marked {
+  readonly terms: ReadonlySet<string>;
+  readonly runs: ReadonlySet<string>;
+  readonly plain: RegExp;
+}
+
+// Each result is marked anew.
+const markedOf = perObject((query: SearchQuery): Marked => {
   const terms = new Set<string>();
   const runs = new Set<string>();
   for (const sequence of querySequences(query)) {
     if (isUnspaced(sequence[0] ?? "")) runs.add(sequence.join(""));
     else if (sequence.length === 1) terms.add(termOf(sequence[0] as string));
   }
+  const first = [...terms].map((term) => term.charAt(0)).filter((letter) => /[\da-z]/.test(letter));
+  return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi") };
+});
+
+// The matches of a text, in order, none overlapping another.
+function findMatches(text: string, query: SearchQuery): Match[] {
+  const marked = markedOf(query);
+  const { terms, runs } = marked;
   if (terms.size === 0 && runs.size === 0) return [];
-  const matches = matchesWithin(text, 0, LOOKED_AT, terms, runs);
+  const matches = matchesWithin(text, 0, LOOKED_AT, marked);
   if (matches.length > 0 || text.length <= LOOKED_AT) return matches;
   const far = farMatch(text, terms, runs);
-  return far === null ? [] : matchesWithin(text, far, far + SNIPPET_LENGTH, terms, runs);
+  return far === null ? [] : matchesWithin(text, far, far + SNIPPET_LENGTH, marked);
 }
 
-function matchesWithin(
-  text: string,
-  from: number,
-  to: number,
-  terms: ReadonlySet<string>,
-  runs: ReadonlySet<string>,
-): Match[] {
+function matchesWithin(text: string, from: number, to: number, { terms, runs, plain }: Marked): Match[] {
   const matches: Match[] = [];
   const known = new Map<string, string | null>();
-  const pattern = wordPattern();
+  const pattern = isAscii(text) ? plain : wordPattern();
   pattern.lastIndex = from;
   for (let found = pattern.exec(text); found !== null && found.index < to; found = pattern.exec(text)) {
     const word = found[0];

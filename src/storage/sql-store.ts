@@ -22,7 +22,7 @@ import * as entries from "./operations/entries.js";
 import { deleteMemory } from "./operations/erase.js";
 import * as lists from "./operations/memory-lists.js";
 import * as records from "./operations/records.js";
-import { type RankMessages, searchMessages } from "./operations/search/search.js";
+import { type RankMessages, searchAtOnce, searchMessages } from "./operations/search/search.js";
 import { catchUp } from "./operations/search/unindexed.js";
 import * as versions from "./operations/versions.js";
 import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
@@ -67,7 +67,11 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     const { sessionId, sessionIds = [] } = request;
-    const work = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
+    const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
+    // What is a statement or two need not wait for a transaction to begin and to end.
+    const isAtOnce = rank === undefined && sql.search?.hits !== undefined;
+    const atOnce = async () => (await runner.single(() => searchAtOnce(sql, query, request))) ?? read();
+    const work = isAtOnce ? atOnce : read;
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);
   };
   const storeOf = (userId?: string): Store => {

@@ -6,7 +6,7 @@ import { textMessage } from "../helpers/messages.js";
 import { openPostgresJs } from "./databases.js";
 import { describeServer } from "./server.js";
 
-const PREPARED = "SELECT statement FROM pg_prepared_statements ORDER BY statement";
+const PREPARED = "SELECT statement FROM pg_prepared_statements";
 
 describeServer("statements that the server keeps prepared", (server) => {
   const closing: (() => Promise<void>)[] = [];
@@ -23,7 +23,7 @@ describeServer("statements that the server keeps prepared", (server) => {
   const sessionOn = (source: PostgresSource, options?: PostgresOptions) =>
     Session.create(postgres(source, options)).forSession("chat");
   const prepared = async (client: pg.Client) =>
-    (await client.query(PREPARED)).rows.map(({ statement }) => /assistant_\w+/.exec(statement)?.[0]);
+    (await client.query(PREPARED)).rows.map(({ statement }) => /assistant_\w+/.exec(statement)?.[0]).sort();
 
   /** Everything that the session does, so that nothing else is kept. */
   async function work(session: Session): Promise<void> {
@@ -38,14 +38,14 @@ describeServer("statements that the server keeps prepared", (server) => {
     await session.deleteMessages(["c"]);
   }
 
-  it("are those of appends and histories, once each", async () => {
+  it("are those of appends, histories and searches, once each", async () => {
     const client = await connect();
     const session = sessionOn(client, { prepare: true });
     await work(session);
     await session.appendMessage(textMessage("e"));
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "d", "e"]);
     expect(await prepared(client)).toEqual(
-      ["assistant_path", "assistant_recent", "assistant_append_all", "assistant_append"].sort(),
+      ["assistant_path", "assistant_recent", "assistant_matches_in", "assistant_append_all", "assistant_append"].sort(),
     );
   });
 

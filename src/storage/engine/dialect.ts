@@ -150,10 +150,15 @@ export interface SearchDialect {
    * Where several sequences have matches, the `others` are looked for of each of which not every match is scored: among the
    * messages that have a match no more than four places away; where thousands hold it, only among those that hold another
    * sequence themselves.
+   *
+   * Where no more than `shown` messages match, an engine may give their rows as well.
    */
-  matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches>;
-  /** The rows of messages, in any order. Null, or missing, where the shared statement reads them. */
-  hits?(places: readonly RowPlace[]): Operation<FoundRow[] | null>;
+  matches(sequences: TermSequences, range: RowRange, limit: number, shown?: number): Operation<FoundMatches>;
+  /**
+   * The rows of messages, in any order; of those that were found by a statement that is over only what is still as it was `since`.
+   * Null, or missing, where the shared statement reads them.
+   */
+  hits?(places: readonly RowPlace[], since?: number | null): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -167,13 +172,17 @@ export type RowRange = { readonly lo: number; readonly hi: number; readonly sess
 
 export interface FoundMatches {
   readonly sequences: readonly SequenceMatches[];
-  /** Those sessions of the messages that have several branches, by their numbers; null where they are to be looked for. */
-  readonly forked: readonly number[] | null;
+  /** The branches of messages of sessions that have several, by their numbers; null where they are to be looked for. */
+  readonly branches: ReadonlyMap<number, number> | null;
   /**
-   * Where rows name their session: the sessions of the messages. Their numbers here, in those of the messages and in `forked`,
-   * are their places in this list, from 1 on.
+   * Where rows name their session: the sessions of the messages. Their numbers here, in those of the messages too, are their
+   * places in this list, from 1 on.
    */
   readonly sessions: readonly NumberedSession[] | null;
+  /** The rows of all messages; missing where they are to be read. */
+  readonly rows?: readonly FoundRow[] | undefined;
+  /** What `hits` is told, where the statement saw a state that can be told from later ones. */
+  readonly since?: number | undefined;
 }
 
 /** A session, and the number that its row ids begin with. */
@@ -192,8 +201,10 @@ export interface FoundRow {
   readonly dated_at: string | null;
   readonly created_at: string;
   readonly content: string;
-  /** How many compactions have it in their range. */
+  /** Of how many compactions that have it in their range it is not known whether it lies on their path; where of one, it is not for the others. */
   readonly covering: number;
+  /** JSON of the ids of those that cover it, newest first, where that is known. */
+  readonly covered_by?: string | null;
 }
 
 /** The messages that hold a sequence of words, those of them that are scored, by BM25. */

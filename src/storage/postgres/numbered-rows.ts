@@ -33,13 +33,15 @@ export function numberSessions(lists: readonly FoundRows[]): Numbering {
   return {
     sessions,
     numberOf,
-    numbersOf: (rows) =>
-      rows.numbers
-        .flatMap((rowId, index) => {
-          const session = rows.sessions[index] as string;
-          return find(rowId, session) === undefined ? [] : [numberOf(rowId, session)];
-        })
-        .sort((a, b) => a - b)
-        .filter((number, index, all) => number !== all[index - 1]),
+    numbersOf: (rows) => {
+      const found = new Float64Array(rows.numbers.length);
+      let length = 0;
+      for (const [index, rowId] of rows.numbers.entries()) {
+        const session = find(rowId, rows.sessions[index] as string);
+        if (session !== undefined) found[length++] = session * SPAN + (rowId % SPAN);
+      }
+      // Numbers of such an array are compared as numbers.
+      return Array.from(found.subarray(0, length).sort()).filter((number, index, all) => number !== all[index - 1]);
+    },
   };
 }

@@ -1,5 +1,6 @@
+// Longer than 300 lines: it is one function of the database, for all sessions and for one.
 import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
-import { SPAN } from "../operations/row-id.js";
+import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 
 /** How many documents are counted, and their lengths averaged, in a session or a small table: of more the newest. */
@@ -14,6 +15,9 @@ export const MANY = 2_000;
 /** From so many matches, or more, is estimated how many rows hold what very many do. */
 const ESTIMATED_FROM = 50;
 
+/** A table of fewer pages is small. */
+const FEW_PAGES = 32;
+
 /** Rows whose numbers are in one part of so many, or in parts side by side, may stand near each other. */
 const PART = 4 * NEAR;
 
@@ -21,7 +25,7 @@ const PART = 4 * NEAR;
  * So many rows, which stand all over the table, tell how many there are, and which words surely are in more of them than
  * `most`, by this factor. Each is the second one of its page: the first is longer than most, since it had no room on the page before.
  */
-const PROBED = 128;
+const PROBED = 64;
 const SURELY = 1.5;
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
@@ -31,11 +35,43 @@ const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
 
 const BLOCK = "current_setting('block_size')::BIGINT";
 
+/** Rows of a sequence that others may stand beside are given as they are, where they are no more. */
+const UNSORTED = 1_000;
+
+// Of the rows found, as far as they are of sessions that have several branches, and of which there are several.
+const BRANCHES = `(SELECT json_build_array(array_agg(m.n), array_agg(m.session_id), array_agg(m.branch)) FROM (
+      SELECT d.session_id, array_agg(d.n) AS numbers FROM unnest(found_n, found_in) AS d (n, session_id)
+      GROUP BY d.session_id HAVING count(*) > 1 OFFSET 0) AS s
+    CROSS JOIN LATERAL unnest(CASE WHEN EXISTS (SELECT FROM assistant_branches b WHERE b.session_id = s.session_id) THEN s.numbers END) AS d (n)
+    CROSS JOIN LATERAL (SELECT m.n, m.session_id, m.branch FROM assistant_messages m WHERE m.session_id = s.session_id AND m.n = d.n OFFSET 0) AS m)`;
+
+/** The places of rows all over the table. */
+const PLACES = `ARRAY(SELECT format('(%s,2)', bytes / ${BLOCK} * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
+
+/** Of one word the matches, and how often it stands in each. */
+const OF_WORD = (
+  where: string,
+  held: string,
+) => `count(*)${where}, array_agg(d.n)${where}, array_agg(d.session_id)${where}, array_agg(d.length)${where}, array_agg(d.times)${where}
+      INTO ${held}held, found_n, found_in, lengths, times`;
+
+const TIMES_OF_WORD = "cardinality(array_positions(d.terms, p_word))";
+
+// Of the sequence `i`, whose rows are read once more before they are shown.
+const KEEP_FOUND = `starts[i] := cardinality(all_n) + 1;
+      all_n := all_n || found_n;
+      all_in := all_in || found_in;
+      all_at := all_at || found_at;
+      ends[i] := cardinality(all_n);`;
+
 /**
- * `assistant_matches` gives as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
+ * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
  * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a
  * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
  * any match.
+ *
+ * Of one word that no more than `p_limit` messages hold all is known by the first rows that are read. Where no more than `p_shown` do,
+ * their rows follow. Whatever takes longer stands in a block of its own: to make its variables would take as long as all that.
  *
  * Where `most` rows or more hold a sequence, those that the index gives first are not the newest. Then the newest rows are
  * looked at one after the other, until enough of them hold it; how often they do tells how many hold it in all. A word that
@@ -48,27 +84,52 @@ const matches = (
   name: string,
   session: string,
   own: string,
-  rows: string,
-) => `CREATE OR REPLACE FUNCTION ${name}(${session}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_limit BIGINT)
-RETURNS TEXT LANGUAGE plpgsql STABLE
+  size: string,
+) => `CREATE OR REPLACE FUNCTION ${name}(${session}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_word TEXT, p_limit BIGINT, p_shown BIGINT)
+RETURNS TABLE (matches TEXT, ${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  bytes BIGINT;
+  probes BIGINT;
+  probed BIGINT;
+  holding BIGINT;
+  total FLOAT8;
+  mean FLOAT8;
+  width FLOAT8;
+  highest BIGINT;
+  most BIGINT;
+  held BIGINT;
+  found_n BIGINT[];
+  found_in TEXT[];
+  lengths INTEGER[];
+  times BIGINT[];
+  is_whole BOOLEAN := FALSE;
+  branches JSON;
+BEGIN
+${size}
+  IF held <= p_limit THEN
+    -- Of one word all is known.
+    is_whole := held BETWEEN 1 AND p_shown;
+    IF held > p_shown THEN branches := ${BRANCHES}; END IF;
+    matches := json_build_object('total', total, 'mean', mean, 'documents', ARRAY[held], 'scored',
+      CASE WHEN held > 0 THEN json_build_array(json_build_array(found_n, found_in, lengths, times)) ELSE '[]' END,
+      'others', '{}'::INTEGER[], 'branches', branches, 'since', ${SINCE});
+    RETURN NEXT;
+    IF is_whole THEN
+      RETURN QUERY SELECT NULL::TEXT, ${hitsOf("unnest(found_in, found_n) AS h (session_id, n)")};
+    END IF;
+    RETURN;
+  END IF;
 DECLARE
   lo CONSTANT BIGINT := coalesce(p_lo, 0);
   hi CONSTANT BIGINT := coalesce(p_hi, ${Number.MAX_SAFE_INTEGER});
   sequences CONSTANT TEXT[] := p_sequences;
   amount CONSTANT INTEGER := cardinality(sequences);
+  words TEXT[];
   wanted TEXT[];
   word TEXT;
-  total FLOAT8;
-  mean FLOAT8;
-  width FLOAT8;
-  probed BIGINT := 0;
-  holding BIGINT[];
-  highest BIGINT;
-  bytes BIGINT;
-  is_few BOOLEAN;
-  most BIGINT;
-  newest BIGINT;
+  is_few CONSTANT BOOLEAN := p_lo IS NOT NULL AND total <= ${FEW};
+  newest CONSTANT BIGINT := ceil(2 * p_limit * total / most);
   i INTEGER;
   is_known BOOLEAN[] := array_fill(FALSE, ARRAY[amount]);
   is_often BOOLEAN[] := is_known;
@@ -79,87 +140,74 @@ DECLARE
   scored BIGINT[] := documents;
   places BIGINT;
   place BIGINT;
-  held BIGINT;
-  rarer BIGINT;
-  rank INTEGER := 0;
-  found BIGINT[];
-  found_in TEXT[];
+  rarer BIGINT := 0;
   found_at TID[];
-  all_found BIGINT[] := '{}';
-  all_found_in TEXT[] := '{}';
-  all_found_at TID[] := '{}';
-  chosen INTEGER[] := '{}';
+  all_n BIGINT[] := '{}';
+  all_in TEXT[] := '{}';
+  all_at TID[] := '{}';
+  all_lengths INTEGER[] := '{}';
+  all_times BIGINT[] := '{}';
+  ordered INTEGER[] := '{1}';
+  chosen_n BIGINT[] := '{}';
+  chosen_in TEXT[] := '{}';
   chosen_at TID[] := '{}';
-  forked TEXT[];
   shown JSON[] := array_fill(NULL::JSON, ARRAY[amount]);
   beside INTEGER[] := '{}';
   nearby INTEGER[] := '{}';
   others JSON[] := shown;
   answer RECORD;
 BEGIN
-  bytes := pg_relation_size('assistant_fts'::regclass);
-  IF p_lo IS NULL AND bytes >= ${PROBED} * ${BLOCK} THEN
-    found_at := ARRAY(SELECT format('(%s,2)', bytes / ${BLOCK} * k / ${PROBED})::TID FROM generate_series(0, ${PROBED - 1}) AS k);
-    WITH probe AS MATERIALIZED (
-      SELECT d.terms, d.length, ${WIDTH} AS width FROM assistant_fts d WHERE d.ctid = ANY (found_at)),
-    sought AS MATERIALIZED (
-      SELECT s.i, s.terms::TEXT[] AS terms FROM unnest(sequences) WITH ORDINALITY AS s (terms, i))
-    SELECT p.rows, p.length, p.width, holding.counts INTO probed, mean, width, holding
-      FROM (SELECT count(*) AS rows, avg(p.length) AS length, avg(p.width) AS width FROM probe p) AS p, (
-        SELECT array_agg((SELECT count(*) FROM probe p WHERE s.terms[1] = ANY (p.terms)) ORDER BY s.i) AS counts
-        FROM sought s) AS holding;
-  END IF;
-  IF probed * 4 >= ${PROBED} THEN
-    -- Some of them may be deleted, or of another tenant.
-    total := floor(0.5 + bytes / width * probed / ${PROBED});
-  ELSE
-    holding := NULL;
-    SELECT count(*), avg(d.length), avg(d.width), max(d.n) INTO total, mean, width, highest FROM (
-      SELECT d.n, d.length, ${WIDTH} AS width FROM assistant_fts d
-      WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
-    IF total = 0 THEN RETURN NULL; END IF;
-    IF total = ${SAMPLED} THEN
-      total := greatest(total, floor(0.5 + ${rows}));
-    END IF;
-  END IF;
-  is_few := p_lo IS NOT NULL AND total <= ${FEW};
-  most := greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / amount * total)));
-  newest := ceil(2 * p_limit * total / most);
-  IF holding IS NOT NULL AND total > ${SURELY} * most THEN
-    FOR i IN 1 .. amount LOOP
-      wanted := sequences[i];
-      is_surely[i] := cardinality(wanted) = 1 AND holding[i] * total > ${SURELY} * most * probed;
-    END LOOP;
+  FOR i IN 1 .. amount LOOP
+    wanted := sequences[i];
+    words[i] := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
+  END LOOP;
+  IF probes > 0 AND amount = 1 THEN
+    is_surely[1] := holding * total > ${SURELY} * most * probed;
+  ELSIF probes > 0 AND total > ${SURELY} * most THEN
+    WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PLACES}))
+    SELECT array_agg((SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) * total > ${SURELY} * most * probed ORDER BY s.i)
+      INTO is_surely FROM unnest(words) WITH ORDINALITY AS s (word, i);
   END IF;
 
+  IF is_few THEN
+    FOR answer IN
+      SELECT d.i, count(*) AS held, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.at) AS places,
+          array_agg(d.length) AS lengths, array_agg(d.times) AS times FROM (
+        SELECT s.i, d.n, d.session_id, d.at, d.length, CASE WHEN s.word IS NOT NULL THEN cardinality(array_positions(d.terms, s.word))
+          WHEN d.terms @> s.wanted::TEXT[] THEN ${timesOfPhrase("s.wanted::TEXT[]")} ELSE 0 END AS times
+        FROM (SELECT d.n, d.session_id, d.ctid AS at, d.length, d.terms FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi OFFSET 0) AS d
+        CROSS JOIN unnest(sequences, words) WITH ORDINALITY AS s (wanted, word, i) OFFSET 0) AS d WHERE d.times > 0 GROUP BY d.i
+    LOOP
+      i := answer.i;
+      documents[i] := answer.held;
+      starts[i] := cardinality(all_n) + 1;
+      all_n := all_n || answer.numbers;
+      all_in := all_in || answer.sessions;
+      all_at := all_at || answer.places;
+      all_lengths := all_lengths || answer.lengths;
+      all_times := all_times || answer.times;
+      ends[i] := cardinality(all_n);
+    END LOOP;
+    is_known := array_fill(TRUE, ARRAY[amount]);
+  END IF;
   WHILE FALSE = ANY (is_known) LOOP
     FOR i IN 1 .. amount LOOP
       CONTINUE WHEN is_known[i] OR is_surely[i];
       wanted := sequences[i];
-      word := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
-      IF is_few THEN
-        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, found, found_in, found_at FROM (
-          SELECT d.n, d.session_id, d.ctid AS at, d.terms FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi OFFSET 0) AS d
-          WHERE CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END;
-      ELSE
-        places := CASE WHEN word IS NULL THEN greatest(most, ${PHRASES}) ELSE most END;
-        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, found, found_in, found_at FROM (
-          SELECT d.n, d.session_id, d.at FROM (
-            SELECT d.n, d.session_id, d.ctid AS at FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0) AS d
-          WHERE ${own}d.n BETWEEN lo AND hi LIMIT places) AS d;
-        is_often[i] := held = places;
-      END IF;
+      word := words[i];
+      places := CASE WHEN word IS NULL THEN greatest(most, ${PHRASES}) ELSE most END;
+      SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, found_n, found_in, found_at FROM (
+        SELECT d.n, d.session_id, d.at FROM (
+          SELECT d.n, d.session_id, d.ctid AS at FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0) AS d
+        WHERE ${own}d.n BETWEEN lo AND hi LIMIT places) AS d;
+      is_often[i] := held = places;
       IF word IS NULL THEN
-        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found, found_in, found_at
+        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found_n, found_in, found_at
           FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at) AND ${TIMES_OF_PHRASE} > 0;
       END IF;
       is_known[i] := NOT is_often[i];
       documents[i] := held;
-      starts[i] := cardinality(all_found) + 1;
-      all_found := all_found || found;
-      all_found_in := all_found_in || found_in;
-      all_found_at := all_found_at || found_at;
-      ends[i] := cardinality(all_found);
+      ${KEEP_FOUND}
     END LOOP;
 
     rarer := (SELECT coalesce(sum(d.documents), 0) FROM unnest(documents, is_known) AS d (documents, is_known)
@@ -167,15 +215,15 @@ BEGIN
     FOR i IN 1 .. amount LOOP
       CONTINUE WHEN is_known[i];
       wanted := sequences[i];
-      word := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
+      word := words[i];
       places := CASE WHEN word IS NULL THEN ${PHRASES} ELSE greatest(${ESTIMATED_FROM}, greatest(p_limit, ${FEWEST}) - rarer) END;
       SELECT count(*), max(d.place), array_agg(d.n), array_agg(d.session_id), array_agg(d.at)
-        INTO held, place, found, found_in, found_at FROM (
+        INTO held, place, found_n, found_in, found_at FROM (
         SELECT d.n, d.session_id, d.at, d.place FROM (
-          SELECT d.n, d.session_id, d.at, d.terms, row_number() OVER (ORDER BY d.n DESC) AS place FROM (
-            SELECT d.n, d.session_id, d.ctid AS at, d.terms FROM assistant_fts d
-            WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT newest) AS d) AS d
-        WHERE CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END LIMIT places) AS d;
+          SELECT d.n, d.session_id, d.at, d.holds, row_number() OVER (ORDER BY d.n DESC) AS place FROM (
+            SELECT d.n, d.session_id, d.ctid AS at, CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END AS holds
+            FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT newest) AS d) AS d
+        WHERE d.holds LIMIT places) AS d;
       IF is_surely[i] AND held < places THEN
         is_surely[i] := FALSE;
         CONTINUE;
@@ -184,99 +232,147 @@ BEGIN
       is_often[i] := TRUE;
       documents[i] := greatest(most, round((total * held / CASE WHEN held < places THEN newest ELSE place END)::NUMERIC));
       IF word IS NULL OR held < places THEN
-        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found, found_in, found_at
-          FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at || all_found_at[starts[i] : ends[i]]) AND (word IS NOT NULL OR ${TIMES_OF_PHRASE} > 0);
+        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found_n, found_in, found_at
+          FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at || all_at[starts[i] : ends[i]]) AND (word IS NOT NULL OR ${TIMES_OF_PHRASE} > 0);
         IF word IS NULL THEN documents[i] := held; END IF;
       END IF;
-      starts[i] := cardinality(all_found) + 1;
-      all_found := all_found || found;
-      all_found_in := all_found_in || found_in;
-      all_found_at := all_found_at || found_at;
-      ends[i] := cardinality(all_found);
+      ${KEEP_FOUND}
     END LOOP;
   END LOOP;
 
+  IF amount > 1 THEN
+    ordered := ARRAY(SELECT d.i FROM unnest(documents) WITH ORDINALITY AS d (documents, i) ORDER BY d.documents, d.i);
+  END IF;
   rarer := 0;
-  FOREACH i IN ARRAY ARRAY(SELECT d.i FROM unnest(documents) WITH ORDINALITY AS d (documents, i) WHERE d.documents > 0 ORDER BY d.documents, d.i) LOOP
-    rank := rank + 1;
-    places := greatest(p_limit - rarer, CASE WHEN rank <= ${RAREST} THEN ${FEWEST} ELSE 0 END);
+  place := 0;
+  FOREACH i IN ARRAY ordered LOOP
+    CONTINUE WHEN documents[i] = 0;
+    place := place + 1;
+    places := greatest(p_limit - rarer, CASE WHEN place <= ${RAREST} THEN ${FEWEST} ELSE 0 END);
     rarer := rarer + documents[i];
     CONTINUE WHEN places = 0;
-    scored[i] := least(places, ends[i] - starts[i] + 1);
-    chosen := chosen || array_fill(i, ARRAY[scored[i]::INTEGER]);
-    IF scored[i] = ends[i] - starts[i] + 1 THEN
-      chosen_at := chosen_at || all_found_at[starts[i] : ends[i]];
+    found_n := all_n[starts[i] : ends[i]];
+    found_in := all_in[starts[i] : ends[i]];
+    found_at := all_at[starts[i] : ends[i]];
+    scored[i] := least(places, cardinality(found_n));
+    IF scored[i] = cardinality(found_n) AND is_few THEN
+      shown[i] := json_build_array(found_n, found_in, all_lengths[starts[i] : ends[i]], all_times[starts[i] : ends[i]]);
     ELSE
-      chosen_at := chosen_at || ARRAY(
-        SELECT d.at FROM unnest(all_found[starts[i] : ends[i]], all_found_at[starts[i] : ends[i]]) AS d (n, at)
-        ORDER BY d.n DESC LIMIT places);
+      wanted := sequences[i];
+      word := words[i];
+      IF scored[i] < cardinality(found_n) THEN
+        found_at := ARRAY(SELECT d.at FROM unnest(found_n, found_at) AS d (n, at) ORDER BY d.n DESC LIMIT places);
+      END IF;
+      SELECT array_agg(d.n), array_agg(d.session_id), array_agg(d.length),
+          array_agg(CASE WHEN word IS NULL THEN ${TIMES_OF_PHRASE} ELSE cardinality(array_positions(d.terms, word)) END)
+        INTO found_n, found_in, lengths, times FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at);
+      shown[i] := json_build_array(found_n, found_in, lengths, times);
     END IF;
+    chosen_n := chosen_n || found_n;
+    chosen_in := chosen_in || found_in;
+    chosen_at := chosen_at || found_at;
   END LOOP;
 
-  IF (SELECT count(*) FROM unnest(scored) AS s (scored) WHERE s.scored > 0) > 1 THEN
+  held := 0;
+  IF cardinality(chosen_n) > scored[ordered[amount]] THEN
     FOR i IN 1 .. amount LOOP
       CONTINUE WHEN scored[i] IN (0, documents[i]);
       IF is_often[i] OR documents[i] >= ${MANY} THEN beside := beside || i;
-      ELSE nearby := nearby || i;
+      ELSE
+        nearby := nearby || i;
+        held := held + ends[i] - starts[i] + 1;
       END IF;
     END LOOP;
   END IF;
-  FOR answer IN
-    WITH sought AS MATERIALIZED (
-      SELECT s.i, s.wanted, CASE cardinality(s.wanted) WHEN 1 THEN s.wanted[1] END AS word FROM (
-        SELECT s.i, s.terms::TEXT[] AS wanted FROM unnest(sequences) WITH ORDINALITY AS s (terms, i) OFFSET 0) AS s),
-    own AS MATERIALIZED (
-      SELECT c.i, d.n, d.session_id, d.length, d.terms FROM unnest(chosen, chosen_at) AS c (i, at) CROSS JOIN LATERAL (
-        SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE ${own}d.ctid = c.at OFFSET 0) AS d),
-    parts AS MATERIALIZED (
-      SELECT DISTINCT o.session_id, (o.n + k) / ${PART} AS part FROM own o, unnest(ARRAY[-${NEAR}, ${NEAR}]) AS k WHERE nearby <> '{}')
-    SELECT 'shown' AS what, d.i, array_agg(d.n) AS numbers, array_agg(d.session_id) AS sessions, array_agg(d.length) AS lengths,
-        array_agg(d.times) AS times FROM (
-      SELECT d.i, d.n, d.session_id, d.length,
-        CASE WHEN w.word IS NULL THEN ${timesOfPhrase("w.wanted")} ELSE cardinality(array_positions(d.terms, w.word)) END AS times
-      FROM own d JOIN sought w ON w.i = d.i) AS d GROUP BY d.i
-    UNION ALL
-    SELECT 'others', d.i, array_agg(d.n), array_agg(d.session_id), NULL, NULL FROM (
-      SELECT b.i, d.n, d.session_id FROM unnest(beside) AS b (i) JOIN sought w ON w.i = b.i CROSS JOIN own d
-        WHERE CASE WHEN w.word IS NOT NULL THEN w.word = ANY (d.terms)
-          ELSE d.terms @> w.wanted AND ${timesOfPhrase("w.wanted")} > 0 END
-      UNION ALL
-      SELECT b.i, f.n, f.session_id FROM unnest(nearby) AS b (i)
-        CROSS JOIN LATERAL unnest(all_found[starts[b.i] : ends[b.i]], all_found_in[starts[b.i] : ends[b.i]]) AS f (n, session_id)
-        JOIN parts p ON p.part = f.n / ${PART} AND p.session_id = f.session_id) AS d GROUP BY d.i
-    UNION ALL
-    SELECT 'forked', 0, NULL, array_agg(s.session_id), NULL, NULL FROM (SELECT DISTINCT o.session_id FROM own o) AS s
-      WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.session_id = s.session_id) IS NOT NULL
-  LOOP
-    CASE answer.what
-      WHEN 'shown' THEN shown[answer.i] := json_build_array(answer.numbers, answer.sessions, answer.lengths, answer.times);
-      WHEN 'others' THEN others[answer.i] := json_build_array(answer.numbers, answer.sessions);
-      ELSE forked := answer.sessions;
-    END CASE;
+  found_n := chosen_n;
+  found_in := chosen_in;
+  FOREACH i IN ARRAY beside LOOP
+    wanted := sequences[i];
+    word := words[i];
+    -- Rows that were chosen already.
+    SELECT json_build_array(array_agg(d.n), array_agg(d.session_id)) INTO answer FROM assistant_fts d
+      WHERE ${own}d.ctid = ANY (chosen_at) AND CASE WHEN word IS NOT NULL THEN word = ANY (d.terms)
+        ELSE d.terms @> wanted AND ${TIMES_OF_PHRASE} > 0 END;
+    others[i] := answer.json_build_array;
   END LOOP;
-  RETURN json_build_object('total', total, 'mean', mean, 'documents', documents, 'scored', shown, 'others', others,
-    'forked', coalesce(forked, '{}'));
+  IF held <= ${UNSORTED} THEN
+    FOREACH i IN ARRAY nearby LOOP
+      others[i] := json_build_array(all_n[starts[i] : ends[i]], all_in[starts[i] : ends[i]]);
+      found_n := found_n || all_n[starts[i] : ends[i]];
+      found_in := found_in || all_in[starts[i] : ends[i]];
+    END LOOP;
+  ELSE
+    FOR answer IN
+      WITH parts AS MATERIALIZED (
+        SELECT DISTINCT o.session_id, (o.n + k) / ${PART} AS part FROM unnest(chosen_n, chosen_in) AS o (n, session_id), unnest(ARRAY[-${NEAR}, ${NEAR}]) AS k)
+      SELECT b.i, array_agg(f.n) AS numbers, array_agg(f.session_id) AS sessions FROM unnest(nearby) AS b (i)
+        CROSS JOIN LATERAL unnest(all_n[starts[b.i] : ends[b.i]], all_in[starts[b.i] : ends[b.i]]) AS f (n, session_id)
+        JOIN parts p ON p.part = f.n / ${PART} AND p.session_id = f.session_id GROUP BY b.i
+    LOOP
+      others[answer.i] := json_build_array(answer.numbers, answer.sessions);
+      found_n := found_n || answer.numbers;
+      found_in := found_in || answer.sessions;
+    END LOOP;
+  END IF;
+  branches := ${BRANCHES};
+  matches := json_build_object('total', total, 'mean', mean, 'documents', documents, 'scored', shown, 'others', others,
+    'branches', branches, 'since', ${SINCE});
+  RETURN NEXT;
+  -- All that match.
+  IF cardinality(found_n) BETWEEN 1 AND p_shown AND cardinality(chosen_n) = rarer THEN
+    RETURN QUERY SELECT NULL::TEXT, ${hitsOf("(SELECT DISTINCT f.session_id, f.n FROM unnest(found_in, found_n) AS f (session_id, n)) AS h")};
+  END IF;
+END;
 END $$`;
 
 const OWN = "d.session_id = p_session AND ";
 
+const MOST = `greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / cardinality(p_sequences::TEXT[]) * total)))`;
+
+// Up to so many rows are looked at one after the other, and the word is looked for in them.
+const sample = (
+  own: string,
+  rows: string,
+) => `SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
+      SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN p_word IS NOT NULL THEN ${TIMES_OF_WORD} END AS times
+      FROM assistant_fts d WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
+    IF total = 0 THEN RETURN; END IF;
+    IF p_word IS NULL OR total = ${SAMPLED} THEN held := NULL; END IF;
+    IF total = ${SAMPLED} THEN
+      bytes := coalesce(bytes, pg_relation_size('assistant_fts'::regclass));
+      total := greatest(total, floor(0.5 + ${rows}));
+    END IF;
+    most := ${MOST};`;
+
+const SIZE = `  IF p_lo IS NULL THEN
+    bytes := pg_relation_size('assistant_fts'::regclass);
+    probes := least(bytes / ${BLOCK}, ${PROBED});
+    IF probes >= ${FEW_PAGES} THEN
+      SELECT count(*), avg(d.length), avg(${WIDTH}), count(*) FILTER (WHERE p_word = ANY (d.terms)) INTO probed, mean, width, holding
+        FROM assistant_fts d WHERE d.ctid = ANY (${PLACES});
+    END IF;
+  END IF;
+  -- Some of them may be deleted, or of another tenant.
+  IF probed > 0 AND probed * 4 >= probes THEN
+    total := floor(0.5 + bytes / width * probed / probes);
+    most := ${MOST};
+    IF p_word IS NOT NULL AND holding * total <= ${SURELY} * most * probed THEN
+      SELECT ${OF_WORD("", "")} FROM (
+        SELECT d.n, d.session_id, d.length, ${TIMES_OF_WORD} AS times FROM (
+          SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE d.terms @> ARRAY[p_word] OFFSET 0) AS d
+        LIMIT p_limit + 1) AS d;
+    END IF;
+  ELSE
+    probes := 0;
+    ${sample("", "bytes / width")}
+  END IF;`;
+
 // Rows of a session have numbers that follow each other.
-const OF_SESSION = `least(bytes / width, highest - (
-        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN lo AND hi ORDER BY d.n LIMIT 1))`;
+const SIZE_OF_SESSION = `    ${sample(
+  OWN,
+  `least(bytes / width, highest - (
+        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN p_lo AND p_hi ORDER BY d.n LIMIT 1))`,
+)}`;
 
-export const MATCHES = matches("assistant_matches", "", "", "bytes / width");
-export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", OWN, OF_SESSION);
-
-/** `assistant_hits` gives the rows of messages by their sessions and numbers: see `FoundRow`. */
-export const HITS = `CREATE OR REPLACE FUNCTION assistant_hits(p_sessions TEXT, p_numbers TEXT)
-RETURNS TABLE (n BIGINT, id TEXT, session_id TEXT, branch INTEGER, role TEXT, dated_at TEXT, created_at TIMESTAMPTZ, content TEXT,
-  covering BIGINT) LANGUAGE plpgsql STABLE
-SET jit = off SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-  RETURN QUERY
-    SELECT m.n, m.id, m.session_id, m.branch, m.role, m.dated_at, m.created_at, m.content, (
-      SELECT count(*) FROM assistant_compactions c WHERE c.session_id = m.session_id
-        AND c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1} AND m.n BETWEEN c.from_n AND c.to_n)
-    FROM unnest(p_sessions::TEXT[], p_numbers::BIGINT[]) AS h (session_id, n)
-    CROSS JOIN LATERAL (SELECT m.* FROM assistant_messages m WHERE m.session_id = h.session_id AND m.n = h.n OFFSET 0) AS m;
-END $$`;
+export const MATCHES = matches("assistant_matches", "", "", SIZE);
+export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", OWN, SIZE_OF_SESSION);

@@ -1,7 +1,7 @@
 import { messagesOf, nearMessages } from "../../model/rank.js";
 import { documentTerms, type TermSequences } from "../../model/terms.js";
 import type { FoundMatches, FoundRow, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
-import { all, first, type Operation, run } from "../engine/operation.js";
+import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { scoreIn } from "./bm25.js";
 import { searchEntries } from "./entry-search.js";
@@ -82,26 +82,26 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
     yield* run(`DELETE FROM ${TABLES[index]} WHERE ${own}n BETWEEN ? AND ?`, ...ids, lo, hi);
   },
 
-  *matches(sequences, range, limit) {
-    if (sequences.length === 0) return { sequences: [], forked: [], sessions: [] };
+  *matches(sequences, range, limit, shown = 0) {
+    if (sequences.length === 0) return { sequences: [], branches: new Map(), sessions: [], rows: [] };
     const spread = spreadSearchOf(placement);
     return yield* spread === null
-      ? callMatches(sequences, range, limit)
+      ? callMatches(sequences, range, limit, shown)
       : spread.spreadMatches(sequences, range, limit);
   },
 
-  *hits(places) {
+  *hits(places, since = null) {
     if (placement.isSpread) return null;
     if (places.length === 0) return [];
     const sessions = arrayLiteral(places.map(({ sessionId = "" }) => sessionId));
     const numbers = `{${places.map(({ n: rowId }) => rowId).join(",")}}`;
-    return yield* all<FoundRow>("SELECT * FROM assistant_hits(?, ?)", sessions, numbers);
+    return yield* frequent<FoundRow>("SELECT * FROM assistant_hits(?, ?, ?)", sessions, numbers, since);
   },
 
   entries: searchEntries,
 });
 
-/** What `MATCHES` gives. */
+/** What the first row of `MATCHES` holds. */
 interface CalledMatches {
   /** How many messages there are, and how many terms each of them has on average. */
   readonly total: number;
@@ -110,8 +110,9 @@ interface CalledMatches {
   readonly documents: readonly number[];
   readonly scored: readonly (readonly [...FoundTuple, lengths: number[], times: number[]] | null)[];
   readonly others: readonly (readonly [numbers: number[] | null, sessions: string[] | null] | null)[];
-  /** Sessions that have several branches. */
-  readonly forked: readonly string[];
+  /** Of messages whose session has several. */
+  readonly branches: readonly [numbers: number[] | null, sessions: string[] | null, branches: number[] | null] | null;
+  readonly since: number;
 }
 
 type FoundTuple = readonly [numbers: number[], sessions: string[]];
@@ -121,19 +122,31 @@ const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): 
   sessions: found?.[1] ?? [],
 });
 
-function* callMatches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
+function* frequent<R>(sql: string, ...values: SqlValue[]): Operation<R[]> {
+  return (yield { sql, values, isFrequent: true }) as R[];
+}
+
+function* callMatches(
+  sequences: TermSequences,
+  range: RowRange,
+  limit: number,
+  shown: number,
+): Operation<FoundMatches> {
   const session = range?.sessionId ?? null;
   const [call, own] = session === null ? ["assistant_matches(", []] : ["assistant_matches_in(?, ", [session]];
-  const row = yield* first<{ found: string | null }>(
-    `SELECT ${call}?, ?, ?, ?) AS found`,
+  const [row, ...rows] = yield* frequent<FoundRow & { matches: string }>(
+    `SELECT * FROM ${call}?, ?, ?, ?, ?, ?)`,
     ...own,
     range?.lo ?? null,
     range?.hi ?? null,
     arrayLiteral(sequences.map(arrayLiteral)),
+    // The only word, which takes less.
+    sequences.flat().length === 1 ? (sequences[0]?.[0] ?? null) : null,
     limit,
+    shown,
   );
-  const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], forked: [] };
-  const found: CalledMatches = typeof row?.found === "string" ? JSON.parse(row.found) : nothing;
+  const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], branches: null };
+  const found: CalledMatches = row === undefined ? nothing : JSON.parse(row.matches);
   const { sessions, numberOf, numbersOf } = numberSessions(found.scored.map(rowsOf));
   const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
   const matches = found.documents.map((count, index) => {
@@ -154,10 +167,24 @@ function* callMatches(sequences: TermSequences, range: RowRange, limit: number):
   });
   const messages = messagesOf(matches);
   const othersOf = (index: number) => nearMessages(numbersOf(rowsOf(found.others[index])), messages);
-  const forked = new Set(found.forked);
+  const isWhole = rows.length > 0;
+  const branches = isWhole ? rows : branchesOf(found);
   return {
     sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })),
-    forked: sessions.flatMap(({ id }, index) => (forked.has(id) ? [index + 1] : [])),
+    branches: new Map(branches.map((row) => [numberOf(row.n, row.session_id), row.branch])),
     sessions,
+    since: found.since,
+    rows: isWhole ? rows : undefined,
   };
+}
+
+type BranchOfRow = Pick<FoundRow, "n" | "session_id" | "branch">;
+
+function branchesOf({ branches }: CalledMatches): BranchOfRow[] {
+  const [numbers, sessions, found] = branches ?? [];
+  return (numbers ?? []).map((rowId, index) => ({
+    n: rowId,
+    session_id: sessions?.[index] as string,
+    branch: found?.[index] as number,
+  }));
 }

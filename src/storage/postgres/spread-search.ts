@@ -30,7 +30,7 @@ export function* spreadMatches(sequences: TermSequences, range: RowRange, limit:
   });
   const { sessions } = numbering;
   const sequencesFound = needOthers(found) ? yield* withOthers(sequences, within, found, numbering) : found;
-  return { sequences: sequencesFound, forked: null, sessions };
+  return { sequences: sequencesFound, branches: null, sessions };
 }
 
 const rowsOf = (rows: readonly Pick<NewestRow, "n" | "session_id">[]): FoundRows => ({

@@ -62,7 +62,7 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
     left -= take;
   }
   if (needOthers(found)) yield* findOthers(range, found);
-  return { sequences: found, forked: null, sessions: null };
+  return { sequences: found, branches: null, sessions: null };
 }
 
 function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void> {

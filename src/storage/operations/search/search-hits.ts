@@ -14,7 +14,7 @@ import { ceilingOf, floorOf, SPAN, sessionOf } from "../row-id.js";
 import { activeLeaf, findSessionHead } from "../session-head.js";
 import { findRows, inSession, isOnPath, rowKey } from "./search-scope.js";
 
-type HitRow = Omit<FoundRow, "covering">;
+type HitRow = Omit<FoundRow, "covering" | "covered_by">;
 
 /** A session of the rows that were found: by its id where rows name it, else by its number. */
 const sessionKey = ({ namesSessions }: Dialect, sessionId: string, rowId: number): number | string =>
@@ -36,20 +36,30 @@ const covering = (sql: Dialect): string =>
   WHERE ${sameSession(sql, "c", "m")}c.n BETWEEN m.n - m.n % ${SPAN} AND m.n - m.n % ${SPAN} + ${SPAN - 1}
   AND m.n BETWEEN c.from_n AND c.to_n) AS covering`;
 
-/** Reads what was found, with what stands around it; `path` is the one that the search was narrowed to. */
+/** The rows of what was found: see `SearchDialect.hits`. */
+export function* findHits(
+  sql: Dialect,
+  ranked: readonly Ranked[],
+  sessionId: string | undefined,
+  since?: number | null,
+): Operation<readonly FoundRow[]> {
+  const read = sql.search?.hits;
+  const found = read === undefined ? null : yield* read(ranked, since);
+  if (found !== null) return found;
+  const rows = yield* findRows<FoundRow>(sql, ranked, `${COLUMNS_OF_M}, ${covering(sql)}`, sessionId);
+  return [...rows.values()];
+}
+
+/** Shows what was found, in these rows, with what stands around it; `path` is the one that the search was narrowed to. */
 export function* readHits(
   sql: Dialect,
   query: SearchQuery,
   ranked: readonly Ranked[],
+  found: readonly FoundRow[],
   request: SearchRequest,
   path: readonly Segment[] | null,
 ): Operation<SearchHit[]> {
-  const read = sql.search?.hits;
-  const found = read === undefined ? null : yield* read(ranked);
-  const rows =
-    found === null
-      ? yield* findRows<FoundRow>(sql, ranked, `${COLUMNS_OF_M}, ${covering(sql)}`, request.sessionId)
-      : new Map(found.map((row) => [rowKey(sql, row), row]));
+  const rows = new Map(found.map((row) => [rowKey(sql, row), row]));
   const covered = [...rows.values()].filter((row) => row.covering > 0);
   const compactions = yield* compactionsOver(sql, covered, request.sessionId);
   const paths = pathsThrough(sql, path);
@@ -64,7 +74,7 @@ export function* readHits(
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
-      coveredBy: compactions.get(row) ?? [],
+      coveredBy: row.covering > 0 ? (compactions.get(row) ?? []) : JSON.parse(row.covered_by ?? "[]"),
       ...(request.context ? { context: yield* contextOf(sql, yield* paths(row), row, request.context) } : {}),
       ...(reasons === undefined ? {} : { explanation: explainResult(query, documentOf(message, row), reasons) }),
     });

@@ -3,10 +3,10 @@ import { quotedFrom, type SearchQuery } from "../../../model/query.js";
 import { keyOf, messagesOf, type Ranked, type RowPlace, rankMatches, withUsual } from "../../../model/rank.js";
 import { queryTerms } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect, NumberedSession, SearchDialect } from "../../engine/dialect.js";
+import type { Dialect, FoundMatches, NumberedSession, RowRange, SearchDialect } from "../../engine/dialect.js";
 import { column, type Operation } from "../../engine/operation.js";
 import { SPAN, sessionOf } from "../row-id.js";
-import { readHits } from "./search-hits.js";
+import { findHits, readHits } from "./search-hits.js";
 import { acceptRows, findRows, narrows, openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
@@ -54,7 +54,31 @@ export function* searchMessages(
     if (complete) break;
     for (const each of others) seen.add(keyOf(each));
   }
-  return yield* readHits(sql, query, found.slice(request.offset ?? 0), request, scope.path);
+  const asked = found.slice(request.offset ?? 0);
+  return yield* readHits(sql, query, asked, yield* findHits(sql, asked, request.sessionId), request, scope.path);
+}
+
+/**
+ * The same outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
+ * found it. Null where it is not, and where it would take more of them.
+ */
+export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
+  const scope = resultOf(openScope(sql, request));
+  if (scope === null || narrows(scope, request)) return null;
+  const { offset = 0, limit, sessionId, explain } = request;
+  const wanted = offset + limit;
+  const found = yield* searchOf(sql).matches(queryTerms(query), scope.range, FIRST_DEPTH, wanted);
+  const best = resultOf(rankFound(sql, query, found, { range: scope.range, best: wanted, explain }));
+  if (best === null || (!best.complete && best.ranked.length < wanted)) return null;
+  const asked = best.ranked.slice(offset);
+  const rows = found.rows ?? (yield* findHits(sql, asked, sessionId, found.since));
+  return rows.length < asked.length ? null : resultOf(readHits(sql, query, asked, rows, request, null));
+}
+
+// What comes of an operation that asks for nothing; null of another one.
+function resultOf<T>(operation: Operation<T>): T | null {
+  const step = operation.next();
+  return step.done === true ? step.value : null;
 }
 
 /** Ranks by the words of a query; with `explain` each message has its reasons. */
@@ -62,19 +86,32 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
   const sequences = queryTerms(query);
   return function* (range, depth, best) {
     const found = yield* searchOf(sql).matches(sequences, range, depth);
-    const complete = found.sequences.every((sequence) => sequence.complete);
-    // Of a sequence with too many matches to score each, those near matches of others are taken to be as good as usual; the
-    // rest could not be among the best.
-    const matches = found.sequences.map((sequence) => withUsual(sequence, sequence.others));
-    const messages = messagesOf(matches);
-    const { sessions } = found;
-    const placeOf = (number: number) => placeIn(sessions, number);
-    const forked = new Set(found.forked ?? (yield* forkedOf(sql, sessions, messages)));
-    const branches = yield* branchesOf(sql, messages, forked, placeOf, range?.sessionId);
-    const around = { sessionOf, branchOf: branches === null ? null : (number: number) => branches.get(number) };
-    const ranked = rankMatches(matches, around, { quotedFrom: quotedFrom(query), explain, best });
-    return { ranked: sessions === null ? ranked : ranked.map((each) => ({ ...each, ...placeOf(each.n) })), complete };
+    return yield* rankFound(sql, query, found, { range, explain, best });
   };
+}
+
+interface RankRequest {
+  readonly range: RowRange;
+  readonly explain?: boolean | undefined;
+  readonly best?: number | undefined;
+}
+
+function* rankFound(
+  sql: Dialect,
+  query: SearchQuery,
+  { sequences, sessions, branches }: FoundMatches,
+  { range, explain, best }: RankRequest,
+): ReturnType<RankMessages> {
+  const complete = sequences.every((sequence) => sequence.complete);
+  // Of a sequence with too many matches to score each, those near matches of others are taken to be as good as usual; the
+  // rest could not be among the best.
+  const matches = sequences.map((sequence) => withUsual(sequence, sequence.others));
+  const messages = messagesOf(matches);
+  const placeOf = (number: number) => placeIn(sessions, number);
+  const known = branches ?? (yield* findBranches(sql, sessions, messages, placeOf, range?.sessionId));
+  const branchOf = known.size === 0 ? null : (number: number) => known.get(number);
+  const ranked = rankMatches(matches, { sessionOf, branchOf }, { quotedFrom: quotedFrom(query), explain, best });
+  return { ranked: sessions === null ? ranked : ranked.map((each) => ({ ...each, ...placeOf(each.n) })), complete };
 }
 
 // The row that has a number in a ranking.
@@ -115,15 +152,16 @@ function* forkedOf(
   return found.map(Number);
 }
 
-// The branches of messages of those sessions, by their numbers; null where there is none. A branch that goes on is found by where it began.
-function* branchesOf(
+// The branches of messages of sessions that have several, by their numbers. A branch that goes on is found by where it began.
+function* findBranches(
   sql: Dialect,
+  sessions: readonly NumberedSession[] | null,
   messages: Float64Array,
-  forked: ReadonlySet<number>,
   placeOf: (number: number) => RowPlace,
   sessionId: string | null | undefined,
-): Operation<ReadonlyMap<number, number> | null> {
-  if (forked.size === 0) return null;
+): Operation<ReadonlyMap<number, number>> {
+  const forked = new Set(yield* forkedOf(sql, sessions, messages));
+  if (forked.size === 0) return new Map();
   const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
   const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
   const rows = yield* findRows<BranchOfRow>(sql, among.map(placeOf), columns, sessionId);

@@ -1,8 +1,9 @@
 import { LATEST_CHANGE } from "../../operations/session-order.js";
 import { APPEND, NUMBER, REGISTERED } from "../functions.js";
+import { HITS } from "../hits-function.js";
 import { primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
-import { HITS, MATCHES, MATCHES_IN } from "../search-function.js";
+import { MATCHES, MATCHES_IN } from "../search-function.js";
 import { KEY_VECTORS } from "../vectors.js";
 
 const ORDER = "(coalesce(registered, no)), id";
