@@ -38,8 +38,9 @@ export function openPostgres(
   order?: Queue,
 ): OpenStore {
   const schema = schemaOf(options);
-  const connection = connectPostgres(driver, schema, close);
   const placement: Placement = { isSpread: false, code: null };
+  // Sessions of one statement would be on several servers.
+  const connection = connectPostgres(driver, schema, close, () => !placement.isSpread);
   const readState = async (): Promise<State | undefined> => {
     try {
       return ((await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[])[0];

@@ -18,6 +18,7 @@ import { shareNumbers } from "./016-shared-numbers.js";
 import { insertPlainly } from "./017-plain-inserts.js";
 import { findByTheRightIndex } from "./018-by-the-right-index.js";
 import { searchLess } from "./019-search-less.js";
+import { appendTogether } from "./020-appends-together.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -40,4 +41,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   insertPlainly,
   findByTheRightIndex,
   searchLess,
+  appendTogether,
 ];
