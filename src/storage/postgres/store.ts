@@ -23,8 +23,7 @@ export interface PostgresOptions {
   citus?: boolean | undefined;
   /**
    * The server keeps the few statements of appends and histories prepared, for each connection. With pg, stemma stops that by itself
-   * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true for a URL and for
-   * postgres.js, false for a client of pg.
+   * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true.
    */
   prepare?: boolean | undefined;
 }

@@ -1,6 +1,5 @@
 import { APPEND_EACH } from "../append-each.js";
-import { APPEND } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 20. Appends to several sessions may be one call. */
-export const appendTogether: PostgresMigration = { definitions: [APPEND, APPEND_EACH] };
+export const appendTogether: PostgresMigration = { definitions: [APPEND_EACH] };
