@@ -7,8 +7,8 @@ interface Waiting {
   readonly resolve: (rows: Row[] | Promise<Row[]>) => void;
 }
 
-/** More in one call would keep one process of the server busy while others have nothing to do. */
-const AT_ONCE = 8;
+/** Most of what there is to save is saved by four. More would wait for each other, and leave processes of the server idle. */
+const AT_ONCE = 4;
 
 const endOfTurn = globalThis.setImmediate ?? ((work: () => void) => setTimeout(work));
 
