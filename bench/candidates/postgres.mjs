@@ -9,8 +9,13 @@ import { configure } from "./stemma.mjs";
 
 const DOCUMENTED_TABLES = readFileSync(new URL("../../test/postgres/documents-schema.sql", import.meta.url), "utf8");
 
-/** The baseline on Postgres: a bare INSERT into the documented table, and one ordered SELECT. */
-export const barePostgres = candidate("baseline", async (client) => {
+/** The baseline on Postgres: a bare INSERT into the documented table, as pg sends it by default, and one ordered SELECT. */
+export const barePostgres = candidate("baseline", (client) => startBare(client));
+
+/** The same, whose INSERT is prepared. */
+export const preparedPostgres = candidate("prepared baseline", (client) => startBare(client, "bare_insert"));
+
+async function startBare(client, name) {
   await client.query(DOCUMENTED_TABLES);
   const insert = `INSERT INTO assistant_messages (session_id, id, parent_id, role, content, text_content)
                   VALUES ($1, $2, $3, $4, $5, $6)`;
@@ -19,7 +24,8 @@ export const barePostgres = candidate("baseline", async (client) => {
   return {
     async append(sessionId, message) {
       const { id, role } = message;
-      await client.query(insert, [sessionId, id, parent, role, JSON.stringify(message), textOf(message)]);
+      const values = [sessionId, id, parent, role, JSON.stringify(message), textOf(message)];
+      await client.query({ name, text: insert, values });
       parent = id;
     },
     appendConfigured(sessionId, message) {
@@ -62,7 +68,7 @@ export const barePostgres = candidate("baseline", async (client) => {
     delete: (sessionId, id) =>
       client.query("DELETE FROM assistant_messages WHERE session_id = $1 AND id = $2", [sessionId, id]),
   };
-});
+}
 
 const parsed = ({ rows }) => rows.map(({ content }) => JSON.parse(content));
 

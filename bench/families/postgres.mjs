@@ -1,4 +1,10 @@
-import { agents22Postgres, barePostgres, langgraphPostgres, stemmaPostgres } from "../candidates/postgres.mjs";
+import {
+  agents22Postgres,
+  barePostgres,
+  langgraphPostgres,
+  preparedPostgres,
+  stemmaPostgres,
+} from "../candidates/postgres.mjs";
 import { fillDataset, MAIN } from "../datasets.mjs";
 import { startServer } from "../postgres-server.mjs";
 import { ratios, runInTurns } from "../runner.mjs";
@@ -64,12 +70,29 @@ export async function measurePostgres({ quick, datasets, scales, clock, turns, r
         values: ratios(times[stemmaPostgres.name], times[barePostgres.name]),
       });
     row("append at", appends, 1.35, "a bare insert into the documented table");
+    await measurePrepared({ server, datasets, clock, turns, report, count, ours: candidates.get(stemmaPostgres) });
     row("history of", histories, 1.15, "one ordered SELECT");
     if (!quick) await measureOthers({ datasets, clock, turns, report, count, candidates });
   } finally {
     for (const opened of candidates.values()) await opened.close();
     await proxy.stop();
     await server.stop();
+  }
+}
+
+// The same append beside an insert that is prepared as stemma's statement is.
+async function measurePrepared({ server, datasets, clock, turns, report, count, ours }) {
+  const bare = await preparedPostgres.open(server.port);
+  try {
+    await fillDataset(preparedPostgres.name, bare, datasets.conversation(count));
+    await bare.analyze();
+    const { batch } = datasets.batches(BATCH);
+    const task = (opened) => ({ prepare: batch, run: (messages) => opened.appendEach(MAIN, messages) });
+    const times = await runInTurns({ ours: task(ours), bare: task(bare) }, { rounds: clock.rounds, turns: 2 * turns });
+    const work = `Postgres, append at ${count.toLocaleString("en")}: its time`;
+    report.row({ work, against: "the same insert, prepared", values: ratios(times.ours, times.bare) });
+  } finally {
+    await bare.close();
   }
 }
 

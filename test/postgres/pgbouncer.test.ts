@@ -94,7 +94,8 @@ describePooler("behind PgBouncer in transaction mode", (pooler) => {
         });
 
         it("leave no statement, lock or setting on a connection", async () => {
-          await work(stores);
+          await onEachConnection(pooler.url, "DEALLOCATE ALL");
+          await work(clients.map(({ source }) => postgres(source, { schema, prepare: false })));
           for (const state of await onEachConnection(pooler.url, STATE)) {
             expect(state).toEqual({ prepared: "0", advisory: "0", jit: "on", messages: "notice" });
           }

@@ -40,7 +40,7 @@ describeServer("statements that the server keeps prepared", (server) => {
 
   it("are those of appends, histories and searches, once each", async () => {
     const client = await connect();
-    const session = sessionOn(client, { prepare: true });
+    const session = sessionOn(client);
     await work(session);
     await session.appendMessage(textMessage("e"));
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "d", "e"]);
@@ -49,9 +49,9 @@ describeServer("statements that the server keeps prepared", (server) => {
     );
   });
 
-  it("are none on a client of pg unless it is asked for", async () => {
+  it("are none on a client of pg where stemma is told so", async () => {
     const client = await connect();
-    await work(sessionOn(client));
+    await work(sessionOn(client, { prepare: false }));
     expect(await prepared(client)).toEqual([]);
   });
 
@@ -103,6 +103,19 @@ describeServer("statements that the server keeps prepared", (server) => {
     const session = sessionOn(client, { prepare: true });
     await session.appendMessage(textMessage("b"));
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  it("are given up where a statement gives other columns than before", async () => {
+    const client = await connect();
+    const session = sessionOn(client);
+    await session.appendMessage(textMessage("a"));
+    expect((await session.getHistory()).length).toBe(1);
+    const { rows } = await client.query("SELECT pg_get_functiondef('assistant_append'::regproc) AS definition");
+    await client.query("ALTER FUNCTION assistant_append RENAME TO assistant_append_before");
+    await client.query(rows[0].definition.replace("RETURNS text", "RETURNS varchar"));
+    await session.appendMessage(textMessage("b"));
+    await session.appendMessage(textMessage("c"));
+    expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
   it("never end a transaction of the host's", async () => {

@@ -18,6 +18,15 @@ export interface Statement {
   readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
+  /** What it may be run with others as, of other sessions: see `postgres/gathered.ts`. */
+  readonly together?: Together | undefined;
+}
+
+/** A statement that does what several others do. */
+export interface Together {
+  /** It binds one value: a JSON array of what each of them gives here. Its answer is one text, a JSON array. */
+  readonly sql: string;
+  readonly given: object;
 }
 
 export type Operation<T> = Generator<Statement, T, Row[]>;

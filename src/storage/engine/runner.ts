@@ -110,18 +110,18 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
   let isClosed = false;
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
     connection.transaction(mode, (query) => driveAsync(operation(), query));
+  let isReady = false;
   const prepareOnce = once(async (): Promise<void> => {
     for (let done = (await isPrepared?.()) === true; !done; ) done = await transact("idempotent", prepare);
+    isReady = true;
   });
   const ready = (): Promise<void> => (isClosed ? Promise.reject(closed(name)) : prepareOnce());
-  const call = async <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> => {
-    await ready();
-    return transact(mode, operation);
-  };
-  const single = async <T>(operation: () => Operation<T>): Promise<T> => {
-    await ready();
-    return driveAsync(operation(), connection.query);
-  };
+  // Nothing is waited for that is there: each call of an append costs as much as some of its work.
+  const whenReady = <T>(work: () => Promise<T>): Promise<T> => (isReady && !isClosed ? work() : ready().then(work));
+  const call = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
+    whenReady(() => transact(mode, operation));
+  const single = <T>(operation: () => Operation<T>): Promise<T> =>
+    whenReady(() => driveAsync(operation(), connection.query));
   return {
     write: (operation, mode = "write") => call(mode, operation),
     read: async (operation, first) => {

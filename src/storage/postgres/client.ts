@@ -139,11 +139,12 @@ function listenToConnections(pool: PoolShape): void {
 
 const onConnect = (client: ClientShape) => client.on?.("error", ignore);
 
-function poolDriver(pool: PoolShape, prepare = false): PostgresDriver {
+function poolDriver(pool: PoolShape, prepare = true): PostgresDriver {
   listen(pool);
   listenToConnections(pool);
   return {
     reconnects: true,
+    isPool: true,
     query: prepare ? preparing(pool) : pgQuery(pool),
     async transaction(characteristics, work) {
       const client = await pool.connect();
@@ -161,12 +162,13 @@ function poolDriver(pool: PoolShape, prepare = false): PostgresDriver {
   };
 }
 
-function clientDriver(client: ClientShape, prepare = false): PostgresDriver {
+function clientDriver(client: ClientShape, prepare = true): PostgresDriver {
   listen(client);
   const query = pgQuery(client);
   const prepared = prepare ? preparing(client) : query;
   return {
     reconnects: false,
+    isPool: false,
     query: (sql, values, isFrequent) =>
       alone(client, () => {
         // A name that the server does not know would end a transaction of the host's.
@@ -186,6 +188,7 @@ function bareDriver(connection: object, run: BareConnection["query"]): PostgresD
   const query = bareQuery(run);
   return {
     reconnects: false,
+    isPool: false,
     query: (sql, values) => alone(connection, () => query(sql, values)),
     transaction: (characteristics, work) =>
       alone(connection, () => inTransaction(query, BEGIN_APART(characteristics), work, ignore)),
@@ -265,6 +268,7 @@ function postgresJsDriver(sql: PostgresJsShape, prepare = true): PostgresDriver 
     };
   return {
     reconnects: true,
+    isPool: true,
     query: queryOn(sql),
     transaction: (characteristics, work) =>
       sql.begin(characteristics, async (connection) => {
@@ -291,6 +295,7 @@ function pgliteDriver(database: PGliteShape): PostgresDriver {
       fromFields(await connection.query(sql, values));
   return {
     reconnects: false,
+    isPool: false,
     query: queryOn(database),
     // Its only connection runs one transaction at a time, so that there is nothing to isolate.
     transaction: (_characteristics, work) => database.transaction((connection) => work(queryOn(connection))),

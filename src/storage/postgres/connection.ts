@@ -3,6 +3,7 @@ import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import type { PostgresDriver, PostgresQuery, PostgresRows } from "./driver.js";
 import { failureOf, postgresError } from "./error.js";
+import { gathering } from "./gathered.js";
 import { qualify } from "./names.js";
 
 const CHARACTERISTICS: Record<TransactionMode, string> = {
@@ -19,6 +20,7 @@ export function connectPostgres(
   driver: PostgresDriver,
   schema: string | null,
   close: () => Promise<void>,
+  mayGather: () => boolean,
 ): AsyncConnection {
   const texts = new Map<string, string>();
   const textOf = (sql: string): string => {
@@ -52,24 +54,26 @@ export function connectPostgres(
     }
   };
 
+  const alone = (statement: Statement): Promise<Row[]> => {
+    // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
+    // conflict, it is tried again with an isolation that makes it wait for them.
+    let isAlone = true;
+    const attempt = async () => {
+      try {
+        return isAlone ? await run(driver.query, statement) : await transact("idempotent", (query) => query(statement));
+      } catch (error) {
+        isAlone &&= failureOf(error) !== "conflict";
+        throw error;
+      }
+    };
+    return persist(driver, attempt, () => true);
+  };
+  const gathered = gathering(alone, (statement) => run(driver.query, statement));
+
   return {
     kind: "async",
-    query: (statement) => {
-      // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
-      // conflict, it is tried again with an isolation that makes it wait for them.
-      let isAlone = true;
-      const attempt = async () => {
-        try {
-          return isAlone
-            ? await run(driver.query, statement)
-            : await transact("idempotent", (query) => query(statement));
-        } catch (error) {
-          isAlone &&= failureOf(error) !== "conflict";
-          throw error;
-        }
-      };
-      return persist(driver, attempt, () => true);
-    },
+    query: (statement) =>
+      driver.isPool && mayGather() && statement.together !== undefined ? gathered(statement) : alone(statement),
     transaction: (mode, work) => {
       // Once the end of the transaction was asked for, only the server knows whether it was committed.
       let ending = false;

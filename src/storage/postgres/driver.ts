@@ -13,6 +13,8 @@ export type PostgresQuery = (sql: string, values: readonly SqlValue[], isFrequen
 export interface PostgresDriver {
   /** False when a connection that was lost stays lost. */
   readonly reconnects: boolean;
+  /** Statements run at the same time, each on a connection of its own. */
+  readonly isPool: boolean;
   /** A transaction by itself. */
   readonly query: PostgresQuery;
   /**

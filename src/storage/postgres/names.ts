@@ -25,6 +25,7 @@ const OTHERS = [
   "assistant_append_all",
   "assistant_append_all_as",
   "assistant_append_as",
+  "assistant_append_each",
   "assistant_edited",
   "assistant_hits",
   "assistant_lock",

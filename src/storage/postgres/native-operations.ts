@@ -1,10 +1,10 @@
 import type { EncodedMessage } from "../../model/codec.js";
+import { joinedTerms } from "../../model/joined-terms.js";
 import { storableText } from "../../model/storable-text.js";
-import { documentTerms } from "../../model/terms.js";
 import { searchDocument } from "../../model/text.js";
 import type { ParentRef } from "../contract.js";
 import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
-import type { Operation, SqlValue } from "../engine/operation.js";
+import type { Operation, Statement } from "../engine/operation.js";
 import { importMessages } from "../operations/messages.js";
 import { isoNow } from "../operations/session-head.js";
 import { isMessageId, readPath, readRecent } from "./read-path.js";
@@ -12,6 +12,10 @@ import { isMessageId, readPath, readRecent } from "./read-path.js";
 /** More than this, in characters, goes to the database piece by piece. */
 const MAX_APPENDED = 32_000_000;
 const IMPORTED_AT_ONCE = 500;
+
+/** A message with more characters is appended by itself, so that others need not wait for it. */
+const MAX_TOGETHER = 20_000;
+const APPEND_TOGETHER = "SELECT assistant_append_each(?) AS results";
 
 /** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
 export const postgresNative: NativeOperations = {
@@ -22,11 +26,7 @@ export const postgresNative: NativeOperations = {
 
   *append(sessionId, messages, parent, userId) {
     const [one, ...others] = messages as [EncodedMessage, ...EncodedMessage[]];
-    if (others.length === 0) {
-      const row = rowOf(one, attachmentTo(parent));
-      const values = FIELDS.map((field) => row[field]);
-      return resultOf(yield* appendAs(userId, "assistant_append", sessionId, ...values));
-    }
+    if (others.length === 0) return resultOf(yield* appendRow(sessionId, rowOf(one, attachmentTo(parent)), userId));
     const rows = messages.map((message, index) =>
       rowOf(message, index === 0 ? attachmentTo(parent) : attachmentTo((messages[index - 1] as EncodedMessage).id)),
     );
@@ -64,46 +64,81 @@ function attachmentTo(parent: ParentRef): Attachment {
 }
 
 /** What the functions take of a message, in their order. */
-const FIELDS = [
-  "attach",
-  "parent",
-  "id",
-  "role",
-  "content",
-  "text",
-  "tokens",
-  "dated",
-  "length",
-  "terms",
-  "media",
-] as const;
-
-type AppendedRow = Readonly<Record<(typeof FIELDS)[number], SqlValue>>;
+interface AppendedRow extends Attachment {
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly text: string;
+  readonly tokens: number;
+  readonly dated: string | null;
+  readonly length: number;
+  readonly terms: string;
+  readonly media: string | null;
+}
 
 interface Result {
   /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
   readonly result: string;
 }
 
-function appendRows(
+// A function for each: what stands beside a call, the server that has the session could not run with it.
+const CALLS = {
+  append: callOf("assistant_append", 13),
+  appendAs: callOf("assistant_append_as", 14),
+  appendAll: callOf("assistant_append_all", 3),
+  appendAllAs: callOf("assistant_append_all_as", 4),
+};
+
+function callOf(name: string, values: number): string {
+  return `SELECT ${name}(${Array.from({ length: values }, () => "?").join(", ")}) AS result`;
+}
+
+function* appendRow(sessionId: string, row: AppendedRow, userId: string | undefined): Operation<Result | undefined> {
+  const { attach, parent, id, role, content, text, tokens, dated, length, terms, media } = row;
+  const now = isoNow();
+  const given = [now, attach, parent, id, role, content, text, tokens, dated, length, terms, media];
+  const isShort = content.length <= MAX_TOGETHER && media === null;
+  const statement: Statement = {
+    sql: userId === undefined ? CALLS.append : CALLS.appendAs,
+    values: userId === undefined ? [sessionId, ...given] : [sessionId, userId, ...given],
+    isFrequent: true,
+    together: isShort
+      ? {
+          sql: APPEND_TOGETHER,
+          given: {
+            session: sessionId,
+            owner: userId,
+            now,
+            attach,
+            parent,
+            id,
+            role,
+            content,
+            text,
+            tokens,
+            dated,
+            length,
+            terms,
+            media,
+          },
+        }
+      : undefined,
+  };
+  return (yield statement)[0] as Result | undefined;
+}
+
+function* appendRows(
   sessionId: string,
   rows: readonly AppendedRow[],
   userId: string | undefined,
 ): Operation<Result | undefined> {
-  return appendAs(userId, "assistant_append_all", sessionId, JSON.stringify(rows));
-}
-
-// A function for each: what stands beside a call, the server that has the session could not run with it.
-function* appendAs(
-  userId: string | undefined,
-  name: "assistant_append" | "assistant_append_all",
-  sessionId: string,
-  ...values: SqlValue[]
-): Operation<Result | undefined> {
-  const [called, user] = userId === undefined ? [name, []] : [`${name}_as`, [userId]];
-  const given = [sessionId, ...user, isoNow(), ...values];
-  const sql = `SELECT ${called}(${given.map(() => "?").join(", ")}) AS result`;
-  return (yield { sql, values: given, isFrequent: true })[0] as Result | undefined;
+  const given = [isoNow(), JSON.stringify(rows)];
+  const statement: Statement = {
+    sql: userId === undefined ? CALLS.appendAll : CALLS.appendAllAs,
+    values: userId === undefined ? [sessionId, ...given] : [sessionId, userId, ...given],
+    isFrequent: true,
+  };
+  return (yield statement)[0] as Result | undefined;
 }
 
 function resultOf(row: Result | undefined): Appended {
@@ -113,7 +148,7 @@ function resultOf(row: Result | undefined): Appended {
 
 function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
   const { id, role, content, tokens, createdAt, media } = message;
-  const terms = documentTerms(searchDocument(message));
+  const terms = joinedTerms(searchDocument(message));
   return {
     // Not spread: V8 takes a microsecond for each property that stands behind a spread.
     attach: attachment.attach,
@@ -124,10 +159,17 @@ function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
     text: storableText(message.text),
     tokens,
     dated: createdAt,
-    length: terms.length,
-    terms: terms.join(" "),
+    length: termsIn(terms),
+    terms,
     media: media.length === 0 ? null : JSON.stringify(media),
   };
+}
+
+// A space stands between two terms.
+function termsIn(terms: string): number {
+  let count = terms === "" ? 0 : 1;
+  for (let at = terms.indexOf(" "); at !== -1; at = terms.indexOf(" ", at + 1)) count += 1;
+  return count;
 }
 
 function sizeOf({ content, media }: EncodedMessage): number {

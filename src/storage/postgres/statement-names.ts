@@ -1,9 +1,10 @@
 import { sha256 } from "../../model/sha256.js";
 
-/** What the server says where a name stands for no statement, or is to stand for a second one. Nothing was run then. */
+/** What the server says where a name stands for no statement, for another one, or for what gave other columns. Nothing was done then. */
 const LOST = new Set([
   "26000", // invalid_sql_statement_name
   "42P05", // duplicate_prepared_statement
+  "0A000", // feature_not_supported: a cached plan must not change its result type
 ]);
 
 /** Names under which the server keeps statements. */

@@ -23,8 +23,7 @@ export interface PostgresOptions {
   citus?: boolean | undefined;
   /**
    * The server keeps the few statements of appends, histories and searches prepared, for each connection. With pg, stemma stops that by itself
-   * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true for a URL and for
-   * postgres.js, false for a client of pg.
+   * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true.
    */
   prepare?: boolean | undefined;
 }
@@ -38,8 +37,9 @@ export function openPostgres(
   order?: Queue,
 ): OpenStore {
   const schema = schemaOf(options);
-  const connection = connectPostgres(driver, schema, close);
   const placement: Placement = { isSpread: false, code: null };
+  // Sessions of one statement would be on several servers.
+  const connection = connectPostgres(driver, schema, close, () => !placement.isSpread);
   const readState = async (): Promise<State | undefined> => {
     try {
       return ((await connection.query({ sql: READ_STATE, values: [] })) as unknown as State[])[0];

@@ -20,6 +20,7 @@ export function openUrl(url: string, prepare = true): { driver: PostgresDriver; 
   return {
     driver: {
       reconnects: true,
+      isPool: true,
       query: async (sql, values, isFrequent) => open().query(sql, values, isFrequent),
       transaction: async (characteristics, work) => open().transaction(characteristics, work),
     },

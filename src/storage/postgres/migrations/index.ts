@@ -18,7 +18,8 @@ import { shareNumbers } from "./016-shared-numbers.js";
 import { insertPlainly } from "./017-plain-inserts.js";
 import { findByTheRightIndex } from "./018-by-the-right-index.js";
 import { searchLess } from "./019-search-less.js";
-import { searchAtOnce } from "./020-search-at-once.js";
+import { appendTogether } from "./020-appends-together.js";
+import { searchAtOnce } from "./021-search-at-once.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -41,5 +42,6 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   insertPlainly,
   findByTheRightIndex,
   searchLess,
+  appendTogether,
   searchAtOnce,
 ];

@@ -2,7 +2,7 @@ import { HITS } from "../hits-function.js";
 import type { PostgresMigration } from "../migration.js";
 import { MATCHES, MATCHES_IN } from "../search-function.js";
 
-/** Version 20. A search is one statement, or two, without a transaction around them. */
+/** Version 21. A search is one statement, or two, without a transaction around them. */
 export const searchAtOnce: PostgresMigration = {
   definitions: [
     "DROP FUNCTION IF EXISTS assistant_matches(BIGINT, BIGINT, TEXT, BIGINT)",

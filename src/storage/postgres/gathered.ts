@@ -1,0 +1,51 @@
+import type { Row, Statement, Together } from "../engine/operation.js";
+
+type Run = (statement: Statement) => Promise<Row[]>;
+
+interface Waiting {
+  readonly statement: Statement;
+  readonly resolve: (rows: Row[] | Promise<Row[]>) => void;
+}
+
+/** Most of what there is to save is saved by four. More would wait for each other, and leave processes of the server idle. */
+const AT_ONCE = 4;
+
+const endOfTurn = globalThis.setImmediate ?? ((work: () => void) => setTimeout(work));
+
+/**
+ * Runs what is handed over in one turn of the event loop as one statement, see `Statement.together`: many clients share a round
+ * trip and a commit, and nobody waits for a clock. What fails so has done nothing, and each runs alone, with an end of its own.
+ */
+export function gathering(alone: Run, runOnce: Run): Run {
+  let waiting: Waiting[] = [];
+  const run = async (some: readonly Waiting[]): Promise<void> => {
+    const found = some.length > 1 ? await runTogether(some, runOnce) : [];
+    for (const [index, { statement, resolve }] of some.entries()) {
+      const result = found[index] ?? null;
+      resolve(result === null ? alone(statement) : [{ result }]);
+    }
+  };
+  const runAll = (): void => {
+    const all = waiting;
+    waiting = [];
+    const size = Math.ceil(all.length / Math.ceil(all.length / AT_ONCE));
+    for (let start = 0; start < all.length; start += size) void run(all.slice(start, start + size));
+  };
+  return (statement) =>
+    new Promise((resolve) => {
+      if (waiting.length === 0) endOfTurn(runAll);
+      waiting.push({ statement, resolve });
+    });
+}
+
+// Gives a result for each, or none: whatever it is that failed shows again where each runs alone.
+async function runTogether(some: readonly Waiting[], run: Run): Promise<readonly (string | null)[]> {
+  const [{ sql }] = some.map(({ statement }) => statement.together) as [Together];
+  const given = JSON.stringify(some.map(({ statement }) => statement.together?.given));
+  try {
+    const [row] = await run({ sql, values: [given], isFrequent: true });
+    return JSON.parse((row as { results: string }).results);
+  } catch {
+    return [];
+  }
+}
