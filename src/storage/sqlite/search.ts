@@ -112,7 +112,7 @@ interface Counted extends SequenceMatches {
   /** What the index is asked for. */
   readonly match: string;
   documents: number;
-  /** The oldest of those that were counted. */
+  /** The oldest of those that were counted, by how much it is above `baseOf`. */
   oldest: number;
   /** JSON of those that were counted, the newest first and by how much they are above `baseOf`, where they are fewer than `MANY`. */
   newest: string | null;
