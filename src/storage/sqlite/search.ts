@@ -144,8 +144,8 @@ function rarestFirst(a: Counted, b: Counted): number {
   return a.documents - b.documents || a.oldest - b.oldest;
 }
 
-/** Scores are handed over as whole numbers of this part of one: those of more than nine digits take longer to read. */
-const SCALE = 1e8;
+/** Scores are handed over as whole numbers of billionths. */
+const SCALE = 1e9;
 
 function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operation<void> {
   const row = yield* first<{ numbers: string; scores: string }>(
@@ -158,9 +158,9 @@ function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operati
 }
 
 function ascending(newestFirst: string | null = null, base = 0, scale = 1): number[] {
-  const found: number[] = JSON.parse(newestFirst ?? "[]");
-  const last = found.length - 1;
-  return found.map((_, place) => base + (found[last - place] as number) / scale);
+  const found: number[] = JSON.parse(newestFirst ?? "[]").reverse();
+  for (let place = 0; place < found.length; place += 1) found[place] = base + (found[place] as number) / scale;
+  return found;
 }
 
 type Scope = "all" | "range";
