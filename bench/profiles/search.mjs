@@ -50,7 +50,8 @@ function timed(connection, note) {
   return { ...connection, query: watch("query"), column: watch("column"), tuples: watch("tuples") };
 }
 
-function labelOf({ sql, values: [match] }) {
+function labelOf({ sql, values }) {
+  const match = values.find((value) => typeof value === "string");
   if (sql.includes("count(*)")) return `count ${match}`;
   if (sql.includes("bm25")) return `score ${match}`;
   return sql.includes("MATCH") ? `find ${match}` : "look for branches";

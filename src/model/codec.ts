@@ -47,7 +47,8 @@ interface Marker {
 
 /** True for a content that says less, or more, than the message it stands for. */
 export function isMarked(content: string): boolean {
-  return content.includes(MARK);
+  // The marker is an object and the last field, which most contents need not be searched for.
+  return content.endsWith("}}") && content.includes(MARK);
 }
 
 /** Media shorter than this stay where they are: a row of their own would cost more. */

@@ -161,13 +161,22 @@ function attempt<T>(read: () => T): T | Error {
   try {
     return read();
   } catch (error) {
-    return error instanceof Error ? error : new SyntaxError(String(error));
+    return asError(error);
   }
 }
 
+const asError = (error: unknown) => (error instanceof Error ? error : new SyntaxError(String(error)));
+
 type Decoded = SessionMessage | PendingMessage | Error;
 
-const decode = (content: string): Decoded => attempt(() => decodeMessage(content));
+// As `attempt` does, but makes no function for each content.
+function decode(content: string): Decoded {
+  try {
+    return decodeMessage(content);
+  } catch (error) {
+    return asError(error);
+  }
+}
 
 function isComplete(decoded: Decoded): decoded is SessionMessage {
   return !(decoded instanceof PendingMessage) && !(decoded instanceof Error);

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/text.js";
+import type { RowRange } from "../engine/dialect.js";
 import type { Operation, Statement } from "../engine/operation.js";
 import { createSearchTables, sqliteSearch } from "./search.js";
 
@@ -37,4 +38,57 @@ it("the index of SQLite holds the terms that every store has, whatever character
 it("a term takes at most three bytes for each unit of its length", () => {
   const wrong = characters.flatMap(documentTerms).filter((term) => utf8Length(term) > 3 * term.length);
   expect(wrong).toEqual([]);
+});
+
+/** An index of documents whose first row is `first`. Gives how it answers. */
+function indexOf(documents: readonly string[], first: number) {
+  const db = new Database(":memory:");
+  const answer = ({ sql, values }: Statement) => {
+    const statement = db.prepare(sql);
+    return statement.reader ? statement.all(...values) : [statement.run(...values)];
+  };
+  const drive = <T>(operation: Operation<T>): T => {
+    let step = operation.next();
+    while (!step.done) step = operation.next(answer(step.value) as never);
+    return step.value;
+  };
+  drive(createSearchTables());
+  const { add, matches } = sqliteSearch(900_000_000);
+  for (const [row, document] of documents.entries()) answer(add("messages", "", first + row, document));
+  return (words: readonly string[], range: RowRange) => {
+    const sequences = words.map((word) => [word]);
+    const found = drive(matches(sequences, range, 250)).sequences;
+    return found.map(({ numbers, scores, others, complete }) => ({ numbers, scores, others, complete }));
+  };
+}
+
+it("gives the rows of a range, however large their numbers, as it gives all rows", () => {
+  const lo = 5_000 * 2 ** 28;
+  const texts = Array.from({ length: 2_100 }, (_, row) =>
+    ["common", row % 100 === 0 ? "rare" : "", row % 70 === 0 ? "middle" : "", "filler ".repeat(row % 7)].join(" "),
+  );
+  const ask = indexOf(texts, lo);
+  const range = { lo, hi: lo + 2 ** 28 - 1, sessionId: "s" };
+  for (const words of [["common"], ["rare"], ["rare", "common"], ["common", "middle", "rare"]]) {
+    const found = ask(words, range);
+    expect(found).toEqual(ask(words, null));
+    for (const { numbers, scores, others } of found) {
+      expect(scores).toHaveLength(numbers.length);
+      for (const some of [numbers, others]) expect(some).toEqual([...some].sort((a, b) => a - b));
+    }
+  }
+  const [rare, common] = ask(["rare", "common"], range);
+  const rows = texts.flatMap((text, row) => (text.includes("rare") ? [lo + row] : []));
+  expect(rare?.numbers).toEqual(rows);
+  expect(common?.others).toEqual(rows);
+});
+
+it("tells matches of a word that every message holds from each other", () => {
+  const ask = indexOf(
+    [0, 1, 3, 9, 30].map((others) => `word${" other".repeat(others)}`),
+    1,
+  );
+  const scores = ask(["word"], null)[0]?.scores ?? [];
+  expect(new Set(scores).size).toBe(5);
+  expect(scores).toEqual([...scores].sort((a, b) => b - a));
 });

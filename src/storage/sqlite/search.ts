@@ -73,7 +73,7 @@ function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void
     if (matches.complete) continue;
     const others =
       matches.documents < MANY
-        ? ascending(matches.newest)
+        ? ascending(matches.newest, baseOf(range))
         : yield* holdingBoth(matches, rare.length > 0 ? rare : scored.filter((other) => other !== matches), range);
     matches.others = nearMessages(others, messages);
   }
@@ -84,9 +84,10 @@ function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void
 function* holdingBoth({ match }: Counted, others: readonly Counted[], range: RowRange): Operation<readonly number[]> {
   const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
   const most = others.reduce((sum, { documents }) => sum + documents, 0);
-  if (most < MANY) return yield* column<number>(EVERY[scopeOf(range)], ...within(both, range));
-  const row = yield* first<{ numbers: string }>(NEWEST[scopeOf(range)], ...within(both, range), MANY);
-  return ascending(row?.numbers);
+  const query = most < MANY ? OLDEST : NEWEST;
+  const row = yield* first<{ numbers: string }>(query[scopeOf(range)], ...someWithin(both, range), MANY);
+  const numbers = ascending(row?.numbers, baseOf(range));
+  return query === OLDEST ? numbers.reverse() : numbers;
 }
 
 function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
@@ -112,9 +113,9 @@ interface Counted extends SequenceMatches {
   /** What the index is asked for. */
   readonly match: string;
   documents: number;
-  /** The oldest of those that were counted. */
+  /** The oldest of those that were counted, by how much it is above `baseOf`. */
   oldest: number;
-  /** JSON of those that were counted, the newest first, where they are fewer than `MANY`. */
+  /** JSON of those that were counted, the newest first and by how much they are above `baseOf`, where they are fewer than `MANY`. */
   newest: string | null;
   complete: boolean;
   numbers: readonly number[];
@@ -131,7 +132,7 @@ function countable(match: string): Counted {
 function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
   const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
     COUNT[scopeOf(range)],
-    ...within(matches.match, range),
+    ...someWithin(matches.match, range),
     limit,
   );
   matches.documents = row?.count ?? 0;
@@ -150,41 +151,47 @@ const SCALE = 1e9;
 function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operation<void> {
   const row = yield* first<{ numbers: string; scores: string }>(
     SCORE[scopeOf(range)],
-    ...within(matches.match, range),
+    ...someWithin(matches.match, range),
     limit,
   );
-  matches.numbers = ascending(row?.numbers);
-  matches.scores = ascending(row?.scores).map((score) => score / SCALE);
+  matches.numbers = ascending(row?.numbers, baseOf(range));
+  matches.scores = ascending(row?.scores, 0, SCALE);
 }
 
-const ascending = (newestFirst: string | null = null) => (JSON.parse(newestFirst ?? "[]") as number[]).reverse();
+function ascending(newestFirst: string | null = null, base = 0, scale = 1): number[] {
+  const found: number[] = JSON.parse(newestFirst ?? "[]").reverse();
+  for (let place = 0; place < found.length; place += 1) found[place] = base + (found[place] as number) / scale;
+  return found;
+}
 
 type Scope = "all" | "range";
 const scopeOf = (range: RowRange): Scope => (range === null ? "all" : "range");
-const within = (match: string, range: RowRange) => (range === null ? [match] : [match, range.lo, range.hi]);
+const baseOf = (range: RowRange) => range?.lo ?? 0;
+const someWithin = (match: string, range: RowRange) =>
+  range === null ? [match] : [range.lo, match, range.lo, range.hi];
 
-// Matches among all rows, and in a range of them.
-const matching = (values: string, order: string): Record<Scope, string> => {
-  const select = (where: string) =>
-    `SELECT ${values} FROM assistant_fts WHERE assistant_fts MATCH ?${where} ORDER BY rowid ${order}`;
-  return { all: select(""), range: select(` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`) };
-};
-
-// The newest of them. One row of JSON is handed over sooner than hundreds of rows, and whole numbers are written and read faster.
-function ofNewest(columns: string, values: string): Record<Scope, string> {
-  const { all, range } = matching(values, `DESC LIMIT ${INTEGER}`);
-  return { all: `SELECT ${columns} FROM (${all})`, range: `SELECT ${columns} FROM (${range})` };
+// Some matches among all rows, and in a range of them, from one end. One row of JSON is handed over sooner than hundreds of rows.
+// Whole numbers are written and read faster, and small ones fastest: the rows of a range are numbered from its first one.
+function some(order: "ASC" | "DESC", columns: string, ...values: string[]): Record<Scope, string> {
+  const select = (n: string, where: string) =>
+    `SELECT ${columns} FROM (SELECT ${[`${n} AS n`, ...values].join(", ")} FROM assistant_fts
+       WHERE assistant_fts MATCH ?${where} ORDER BY rowid ${order} LIMIT ${INTEGER})`;
+  return {
+    all: select("rowid", ""),
+    range: select(`rowid - ${INTEGER}`, ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`),
+  };
 }
 
-const EVERY = matching("rowid", "ASC");
-const NEWEST = ofNewest("json_group_array(n) AS numbers", "rowid AS n");
-const COUNT = ofNewest(
+const OLDEST = some("ASC", "json_group_array(n) AS numbers");
+const NEWEST = some("DESC", "json_group_array(n) AS numbers");
+const COUNT = some(
+  "DESC",
   `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
-  "rowid AS n",
 );
-const SCORE = ofNewest(
+const SCORE = some(
+  "DESC",
   "json_group_array(n) AS numbers, json_group_array(score) AS scores",
-  `rowid AS n, CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score`,
+  `CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score`,
 );
 
 // Both make appends cheaper: larger leaves, and merges that are put off for longer.
