@@ -53,7 +53,7 @@ function indexOf(documents: readonly string[], first: number) {
     return step.value;
   };
   drive(createSearchTables());
-  const { add, matches } = sqliteSearch(900_000_000);
+  const { add, matches } = sqliteSearch(900_000_000, false);
   for (const [row, document] of documents.entries()) answer(add("messages", "", first + row, document));
   return (words: readonly string[], range: RowRange) => {
     const sequences = words.map((word) => [word]);
