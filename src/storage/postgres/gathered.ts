@@ -7,8 +7,8 @@ interface Waiting {
   readonly resolve: (rows: Row[] | Promise<Row[]>) => void;
 }
 
-/** Most of what there is to save is saved by four. More would wait for each other, and leave processes of the server idle. */
-const AT_ONCE = 4;
+/** Most of what there is to save is saved by three. More would wait for each other, and leave processes of the server idle. */
+const AT_ONCE = 3;
 
 const endOfTurn = globalThis.setImmediate ?? ((work: () => void) => setTimeout(work));
 
@@ -28,8 +28,9 @@ export function gathering(alone: Run, runOnce: Run): Run {
   const runAll = (): void => {
     const all = waiting;
     waiting = [];
-    const size = Math.ceil(all.length / Math.ceil(all.length / AT_ONCE));
-    for (let start = 0; start < all.length; start += size) void run(all.slice(start, start + size));
+    const calls = Math.ceil(all.length / AT_ONCE);
+    const startOf = (call: number) => Math.floor((call * all.length) / calls);
+    for (let call = 0; call < calls; call += 1) void run(all.slice(startOf(call), startOf(call + 1)));
   };
   return (statement) =>
     new Promise((resolve) => {
