@@ -14,7 +14,7 @@ import { sqlite } from "../../dist/sqlite.js";
 import { startServer } from "../postgres-server.mjs";
 import { copySessions } from "./copy.mjs";
 import { load, operationsOf, SESSION } from "./operations.mjs";
-import { BASE, report } from "./report.mjs";
+import { report } from "./report.mjs";
 import { verifyCopies } from "./verify-copies.mjs";
 
 const { values } = parseArgs({
@@ -27,8 +27,6 @@ const { values } = parseArgs({
     publish: { type: "boolean", default: false },
   },
 });
-/** How many rounds make one ratio. */
-const TOGETHER = 3;
 const sizesOf = (list) => list.split(",").filter(Boolean).map(Number);
 const rounds = Number(values.rounds);
 const folder = values.folder ?? mkdtempSync(join(tmpdir(), "stemma-bench-scale-"));
@@ -127,23 +125,14 @@ async function curveOf(name, stores) {
       }
     }
     const points = stores.map(({ size, bytes }, index) => ({ size, bytes, ...spreadOf(times[index]) }));
-    found.push({ store: name, work, points, growth: growthOf(stores, times) });
+    found.push({ store: name, work, points });
   }
   for (const { store } of stores) await store.close();
   return found;
 }
 
-/** By how much the largest store is slower than that of `BASE` messages: a ratio for every few rounds, of their medians. */
-function growthOf(stores, times) {
-  const [base, last] = [times[stores.findIndex(({ size }) => size === BASE)], times.at(-1)];
-  if (base === undefined || base === last) return [];
-  const starts = Array.from({ length: Math.floor(rounds / TOGETHER) }, (_, index) => index * TOGETHER);
-  const medianFrom = (list, start) => spreadOf(list.slice(start, start + TOGETHER)).median;
-  return starts.map((start) => medianFrom(last, start) / medianFrom(base, start));
-}
-
 function spreadOf(times) {
-  const sorted = [...times].sort((a, b) => a - b);
+  const sorted = times.sort((a, b) => a - b);
   const at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
   return { median: at(0.5), quartiles: [at(0.25), at(0.75)] };
 }

@@ -33,7 +33,7 @@ const whenOf = (curves) => [...new Set(curves.map(({ store, made }) => `${store}
 const STORES = ["SQLite", "Postgres"];
 
 /** What growth is told against: below that, everything is in the cache. */
-export const BASE = 10_000;
+const BASE = 10_000;
 /** What a call may take of what it takes there, however much is stored; the table shows what is above in bold. */
 const AT_MOST = 1.5;
 
