@@ -6,6 +6,9 @@ import { PHRASES, timesOfPhrase } from "./phrase.js";
 /** How many documents are counted, and their lengths averaged, in a session or a small table: of more the newest. */
 const SAMPLED = 1_000;
 
+/** In so few a word is looked for where they are counted. */
+const SMALL = 250;
+
 /** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
 const FEW = 5_000;
 
@@ -103,6 +106,7 @@ DECLARE
   found_in TEXT[];
   lengths INTEGER[];
   times BIGINT[];
+  is_small BOOLEAN;
   is_whole BOOLEAN := FALSE;
   branches JSON;
 BEGIN
@@ -329,15 +333,17 @@ const OWN = "d.session_id = p_session AND ";
 
 const MOST = `greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / cardinality(p_sequences::TEXT[]) * total)))`;
 
-// Up to so many rows are looked at one after the other, and the word is looked for in them.
+// Up to so many rows are looked at one after the other. Where these are few and all, the word is looked for in them.
 const sample = (
   own: string,
   rows: string,
-) => `SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
-      SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN p_word IS NOT NULL THEN ${TIMES_OF_WORD} END AS times
+) => `is_small := p_word IS NOT NULL AND NOT EXISTS (SELECT FROM assistant_fts d
+      WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) OFFSET ${SMALL});
+    SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
+      SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN is_small THEN ${TIMES_OF_WORD} END AS times
       FROM assistant_fts d WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
     IF total = 0 THEN RETURN; END IF;
-    IF p_word IS NULL OR total = ${SAMPLED} THEN held := NULL; END IF;
+    IF NOT is_small THEN held := NULL; END IF;
     IF total = ${SAMPLED} THEN
       bytes := coalesce(bytes, pg_relation_size('assistant_fts'::regclass));
       total := greatest(total, floor(0.5 + ${rows}));
