@@ -149,6 +149,8 @@ describe("a deleted session", () => {
     const { store, database } = counting();
     const manager = SessionManager.create(store).withContext("memory").withCachedPrompt();
     await manager.append("kept", textMessage("a"));
+    // Indexes it, as the image will.
+    await manager.search("text");
     const before = dumpTables(database);
     const session = manager.getSession("gone");
     const url = `data:image/png;base64,${"A".repeat(10_000)}`;

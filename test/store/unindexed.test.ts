@@ -149,6 +149,16 @@ describe("messages that are not indexed", () => {
     await session.appendMessage(textMessage("b", "an apple"));
     await session.appendMessage(textMessage("c", "an apple ".repeat(5_000)));
     expect([noted(), indexed()]).toEqual([0, ENOUGH + 3]);
+    const text = { type: "text", text: "an apple" };
+    const output = { type: "tool-read", toolCallId: "1", state: "output-available", output: "x".repeat(40_000) };
+    await session.appendMessage({ id: "d", role: "assistant", parts: [text, output] });
+    expect([noted(), indexed()]).toEqual([0, ENOUGH + 4]);
+    const image = { type: "file", mediaType: "image/png", url: `data:image/png;base64,${"A".repeat(4_000)}` };
+    await session.appendMessage({ id: "e", role: "user", parts: [text, image] });
+    expect([noted(), indexed()]).toEqual([0, ENOUGH + 5]);
+    await session.appendMessage(textMessage("f", "an apple"));
+    await session.updateMessage(textMessage("f", "a banana ".repeat(5_000)));
+    expect([noted(), indexed()]).toEqual([0, ENOUGH + 6]);
   });
 
   it("are indexed as they would be at once", async () => {

@@ -222,6 +222,8 @@ export interface IndexedDocument {
   readonly sessionId: string;
   readonly n: number;
   readonly document: string;
+  /** Its message takes long to read again. */
+  readonly isLarge?: boolean | undefined;
 }
 
 export type SearchIndex = "messages" | "entries";

@@ -11,7 +11,7 @@ import { dropContent, storeContent } from "./content.js";
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
-import { indexChanged, indexWritten } from "./search/unindexed.js";
+import { indexChanged, indexWritten, isLarge } from "./search/unindexed.js";
 import {
   activeLeaf,
   dateAppend,
@@ -160,7 +160,7 @@ export function* removeRows(sql: Dialect, { id, no, own, ids }: SessionRows): Op
 }
 
 function documentAt({ rows }: SessionHead, { n: rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
-  return { sessionId: rows.id, n: rowId, document: searchDocument(message) };
+  return { sessionId: rows.id, n: rowId, document: searchDocument(message), isLarge: isLarge(message) };
 }
 
 // The parent of a message that is known does not matter, so it need not be there.

@@ -1,3 +1,4 @@
+import type { EncodedMessage } from "../../../model/codec.js";
 import { documentOf } from "../../../model/text.js";
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
 import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
@@ -12,8 +13,11 @@ import { addMessages } from "./index-rows.js";
 
 /** Fewer messages of the store than this are not indexed. */
 const ENOUGH = 128;
-/** A longer document, in characters, is indexed by who writes it. */
+/** A message with more characters, or with media, is indexed by who writes it: nobody else is to read it for that. */
 const LONG = 32_000;
+
+/** True for a message that takes long to read again. See `IndexedDocument`. */
+export const isLarge = ({ content, media }: EncodedMessage) => content.length > LONG || media.length > 0;
 
 /** Indexes messages that were written, or notes them to be indexed later. */
 export function* indexWritten(
@@ -23,7 +27,7 @@ export function* indexWritten(
 ): Operation<void> {
   if (!search.indexesLater) return yield* addMessages(search, written);
   const noted = yield* oneNumber("SELECT count(*) AS count FROM assistant_unindexed");
-  if (noted + written.length >= ENOUGH || written.some(({ document }) => document.length > LONG)) {
+  if (noted + written.length >= ENOUGH || written.some(({ isLarge }) => isLarge)) {
     if (noted > 0) yield* indexNoted(sql, search);
     return yield* addMessages(search, written);
   }
@@ -36,7 +40,7 @@ export function* indexWritten(
 export function* indexChanged(sql: Dialect, search: SearchDialect, changed: IndexedDocument): Operation<void> {
   const { sessionId, n: rowId } = changed;
   const isNoted = "SELECT 1 FROM assistant_unindexed WHERE n = ?";
-  if (search.mayLag && (yield* first(isNoted, rowId)) !== undefined) return;
+  if (search.mayLag && !changed.isLarge && (yield* first(isNoted, rowId)) !== undefined) return;
   yield* search.remove("messages", sessionId, rowId, rowId);
   if (changed.document !== "") yield* indexWritten(sql, search, [changed]);
 }
