@@ -1,3 +1,4 @@
+// Longer than 300 lines: it is one list, of the clients of Postgres that there are, each made a driver.
 import { StemmaError } from "../../errors.js";
 import { queueOf } from "../../queue.js";
 import type { Row, SqlValue } from "../engine/operation.js";
