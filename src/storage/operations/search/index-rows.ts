@@ -11,7 +11,7 @@ import {
   tuples,
 } from "../../engine/operation.js";
 import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
-import { readRows } from "../content.js";
+import { type ContentTuple, readRows } from "../content.js";
 import { assertOrder } from "../damage.js";
 import { entryDocument } from "../entries.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
@@ -125,11 +125,33 @@ function* lockEntries(sql: Dialect, after: number, last: number): Operation<Entr
 
 /** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */
 export function* indexSession(sql: Dialect, search: SearchDialect, rows: SessionRows): Operation<void> {
-  const end = { n: ceilingOf(rows.no), sessionId: rows.id };
-  for (let after: ReadTo | null = { n: floorOf(rows.no) - 1, sessionId: rows.id }; after !== null; ) {
-    const last: ReadTo | null = yield* endOfPage(sql, after, end);
-    if (last !== null) yield* addMessages(search, yield* readDocuments(sql, after, last));
+  const content = `SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n`;
+  let after = floorOf(rows.no) - 1;
+  for (;;) {
+    const last = yield* endOfRows(sql, rows, after);
+    if (last === null) return;
+    const documents: IndexedDocument[] = [];
+    for (const row of yield* tuples<ContentTuple>(content, ...rows.ids, after, last)) {
+      documents.push(yield* readDocument(rows, row));
+    }
+    yield* addMessages(search, documents);
     after = last;
+  }
+}
+
+// The last of so many rows of a session behind `after` as are read at once; null when there are none. One sum of their sizes
+// takes a quarter of the time that reading them one by one does.
+function* endOfRows(sql: Dialect, rows: SessionRows, after: number): Operation<number | null> {
+  for (let limit = ROWS; ; limit = Math.ceil(limit / 8)) {
+    const page = yield* first<{ last: number | null; size: number | null }>(
+      `SELECT max(n) AS last, sum(${sql.byteLength("content")}) AS size FROM (
+         SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n LIMIT ${limit}) AS page`,
+      ...[...rows.ids, after, ceilingOf(rows.no)],
+    );
+    if (limit > 1 && Number(page?.size) > CHARACTERS) continue;
+    const last = page?.last ?? null;
+    assertOrder(last === null || last > after);
+    return last;
   }
 }
 
@@ -162,10 +184,10 @@ export function messagesBetween(
   return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows} ORDER BY ${order}`, ...values];
 }
 
-// The last of so many rows behind `after`, up to `to`, as are read at once; null when there are none.
-function* endOfPage(sql: Dialect, after: ReadTo, to: ReadTo | null = null): Operation<ReadTo | null> {
+// The last of so many rows behind `after` as are read at once; null when there are none.
+function* endOfPage(sql: Dialect, after: ReadTo): Operation<ReadTo | null> {
   const columns = "m.n AS n, m.session_id AS session_id, length(m.content) AS size";
-  const [query, ...values] = messagesBetween(sql, columns, after, to);
+  const [query, ...values] = messagesBetween(sql, columns, after, null);
   const rows = yield* tuples<readonly [n: number, sessionId: string, size: number]>(
     `${query} LIMIT ${ROWS}`,
     ...values,
@@ -195,9 +217,13 @@ function* readDocuments(sql: Dialect, after: ReadTo, last: ReadTo): Operation<In
   );
   const documents: IndexedDocument[] = [];
   for (const [rowId, content, sessionId] of rows) {
-    // One by one: what stands outside the rows may be a thousand times as large. A row that cannot be read stays out.
-    const [message] = yield* readRows(rowsOf(sql, sessionId, sessionOf(rowId)), [[rowId, content]], () => {});
-    documents.push({ sessionId, n: rowId, document: message == null ? "" : documentOf(message) });
+    documents.push(yield* readDocument(rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
   }
   return documents;
+}
+
+/** What is indexed of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
+export function* readDocument(session: SessionRows, row: ContentTuple): Operation<IndexedDocument> {
+  const [message] = yield* readRows(session, [row], () => {});
+  return { sessionId: session.id, n: row[0], document: message == null ? "" : documentOf(message) };
 }

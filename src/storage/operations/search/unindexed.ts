@@ -1,12 +1,10 @@
 import type { EncodedMessage } from "../../../model/codec.js";
-import { documentOf } from "../../../model/text.js";
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
 import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
 import { rowsOf } from "../../engine/session-rows.js";
-import { readRows } from "../content.js";
 import { sessionOf } from "../row-id.js";
-import { addMessages } from "./index-rows.js";
+import { addMessages, readDocument } from "./index-rows.js";
 
 // A full-text index writes several pages for one message, and few more for many. So new messages are only noted, in the
 // transaction that writes them. They are indexed together when there are enough of them, or before somebody searches.
@@ -61,7 +59,6 @@ function* isAnyNoted(): Operation<boolean> {
   return (yield* first("SELECT 1 FROM assistant_unindexed LIMIT 1")) !== undefined;
 }
 
-// A message that cannot be read stays out.
 function* indexNoted(sql: Dialect, search: SearchDialect): Operation<void> {
   const rows = yield* tuples<readonly [n: number, content: string, sessionId: string]>(
     "SELECT m.n, m.content, m.session_id FROM assistant_unindexed u CROSS JOIN assistant_messages m ON m.n = u.n ORDER BY u.n",
@@ -69,8 +66,7 @@ function* indexNoted(sql: Dialect, search: SearchDialect): Operation<void> {
   yield* run("DELETE FROM assistant_unindexed");
   const documents: IndexedDocument[] = [];
   for (const [rowId, content, sessionId] of rows) {
-    const [message] = yield* readRows(rowsOf(sql, sessionId, sessionOf(rowId)), [[rowId, content]], () => {});
-    if (message != null) documents.push({ sessionId, n: rowId, document: documentOf(message) });
+    documents.push(yield* readDocument(rowsOf(sql, sessionId, sessionOf(rowId)), [rowId, content]));
   }
   yield* addMessages(search, documents);
 }
