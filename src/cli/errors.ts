@@ -1,4 +1,5 @@
 import { reasonOf, StemmaError } from "../errors.js";
+import { UNREACHABLE } from "../storage/postgres/error.js";
 import type { Io } from "./io.js";
 import { printable } from "./text.js";
 
@@ -27,13 +28,8 @@ export function reportError(io: Io, error: unknown, { prefix = "" }: { prefix?: 
   io.writeError(`stemma: ${printable(`${prefix}${message}`)}${stack}\n`);
 }
 
-/** Codes of a connection that was never made. */
-const UNREACHABLE = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
-
 function isUnreachable({ code, cause }: StemmaError): boolean {
-  return (
-    code === "CONNECTION_LOST" && cause instanceof Error && "code" in cause && UNREACHABLE.includes(String(cause.code))
-  );
+  return code === "CONNECTION_LOST" && cause instanceof Error && "code" in cause && UNREACHABLE.has(String(cause.code));
 }
 
 function unreachable(cause: unknown): string {

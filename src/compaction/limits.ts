@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { kindOf, StemmaError } from "../errors.js";
 
 /** Gives back a whole number of at least `least`; anything else is `INVALID_ARGUMENT`. */
 export function wholeNumber(name: string, value: number, least = 0): number {
@@ -10,4 +10,11 @@ export function wholeNumber(name: string, value: number, least = 0): number {
     );
   }
   return value;
+}
+
+/** Throws `INVALID_ARGUMENT` for what is no array. */
+export function assertMessages(messages: unknown, method: string): void {
+  if (Array.isArray(messages)) return;
+  const got = messages instanceof Promise ? "a promise: await it" : kindOf(messages);
+  throw new StemmaError("INVALID_ARGUMENT", {}, `${method}() takes an array of messages; got ${got}.`);
 }

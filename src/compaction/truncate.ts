@@ -1,6 +1,6 @@
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { readToolPart, withToolOutput } from "../model/tool-parts.js";
-import { wholeNumber } from "./limits.js";
+import { assertMessages, wholeNumber } from "./limits.js";
 import { shrinkJson, truncateText } from "./shrink.js";
 
 export interface TruncateOptions {
@@ -21,6 +21,7 @@ export function truncateOlderMessages<M extends SessionMessage>(
   messages: readonly M[],
   options: TruncateOptions = {},
 ): M[] {
+  assertMessages(messages, "truncateOlderMessages");
   const recent = wholeNumber("keepRecent", options.keepRecent ?? 4);
   const outputChars = wholeNumber("maxToolOutputChars", options.maxToolOutputChars ?? 500);
   const textChars = wholeNumber("maxTextChars", options.maxTextChars ?? 10_000);

@@ -569,7 +569,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   const { metadata, userId, ...given } = options;
   const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
-    if (text === undefined) continue;
+    if (text === undefined && field !== "name") continue;
     if (typeof text !== "string") {
       throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} must be a text.`);
     }

@@ -2,6 +2,7 @@ import { type CompactFunction, createCompactFunction } from "../compaction/compa
 import type { ContextConfig } from "../context/block.js";
 import { StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
+import { isJsonObject } from "../model/json-object.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
 import { Session } from "../session/session.js";
 import type { NewSession, Store } from "../storage/contract.js";
@@ -64,7 +65,7 @@ export interface CreateSessionOptions {
 
 /**
  * Starts a session; with `resume` or `fork`, resumes or forks one. The model is looked for when it is first called. Errors:
- * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`.
+ * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`, `MODEL_UNAVAILABLE` for a `model` that is none.
  */
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   const { maxTurns = 20, resume, fork } = options;
@@ -82,6 +83,7 @@ export async function createSession(options: CreateSessionOptions = {}): Promise
     throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
   }
   assertMetadata(options.metadata);
+  assertTools(options.tools);
   const model = options.model === undefined ? null : modelSource(options.model, options);
   const store = await openStore(options.sessionStorage ?? defaultStorage());
   const id = resume ?? options.id ?? `sess_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -150,6 +152,16 @@ async function makeSession(store: Store, next: NewSession, fork: string | undefi
   const leaf = fork === undefined ? null : await store.session(fork).leaf();
   if (fork === undefined || leaf === null) await store.sessions.create({ ...next, parentSessionId: fork });
   else await store.sessions.fork(fork, leaf.id, next);
+}
+
+function assertTools(tools: AgentTools = {}): void {
+  const values: unknown[] = isJsonObject(tools) ? Object.values(tools) : [null];
+  if (values.every((tool) => typeof tool === "object" && tool !== null)) return;
+  throw new StemmaError(
+    "INVALID_ARGUMENT",
+    {},
+    "tools must be an object that holds tools of the AI SDK by their names.",
+  );
 }
 
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {

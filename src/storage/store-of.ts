@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { quote, StemmaError } from "../errors.js";
 import { perObject } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import { agentStore } from "./agent-store.js";
@@ -25,10 +25,18 @@ const storeOfAgent = perObject((host: SqlHost) => agentStore(host));
 export function storeOf(host: unknown): Store {
   if (isStore(host)) return host;
   if (isSqlHost(host)) return storeOfAgent(host);
-  const message = isDurableObject(host)
-    ? 'A Durable Object without a sql tagged template needs a store: import { durableObject } from "stemma/durable-object" and pass durableObject(ctx).'
-    : "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";
-  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  throw new StemmaError("STORE_UNSUPPORTED", {}, whatIsNeeded(host));
+}
+
+function whatIsNeeded(host: unknown): string {
+  if (typeof host === "string") {
+    const store = /^postgres(?:ql)?:/.test(host) ? "postgres" : "sqlite";
+    return `A text is no store: import { ${store} } from "stemma/${store}" and pass ${store}(${quote(host)}).`;
+  }
+  if (isDurableObject(host)) {
+    return 'A Durable Object without a sql tagged template needs a store: import { durableObject } from "stemma/durable-object" and pass durableObject(ctx).';
+  }
+  return "This is neither a store (sqlite(path), memory(), …) nor an object with a sql tagged template. See the README for the stores.";
 }
 
 // The object itself, or its ctx.

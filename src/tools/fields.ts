@@ -6,7 +6,9 @@ import type { ToolBlock } from "./access.js";
  * labels match without regard to case and the refusal can say more.
  */
 export function labelField(blocks: readonly ToolBlock[]): z.ZodType<string> {
-  return z.string().meta({ enum: blocks.map((block) => block.label), description: "The block." });
+  return z
+    .string({ error: `must be one of: ${blocks.map((block) => block.label).join(", ")}` })
+    .meta({ enum: blocks.map((block) => block.label), description: "The block." });
 }
 
 /** Label and key, the label also under its older name `block`. */

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { kindOf, StemmaError } from "../../errors.js";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
 import { type ListedSkill, skillListing } from "./skill-listing.js";
@@ -38,7 +38,9 @@ export class R2SkillProvider implements SkillProvider {
   readonly #prefix: string;
   readonly #keys: ReadonlySet<string> | null;
 
+  /** Errors: `INVALID_ARGUMENT` for what is no bucket. */
   constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
+    assertBucket(bucket);
     this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
     this.#keys = options.keys ? new Set(options.keys) : null;
@@ -92,4 +94,13 @@ export class R2SkillProvider implements SkillProvider {
     const metadata = customMetadata ?? (await this.#bucket.head(key))?.customMetadata;
     return { key: key.slice(this.#prefix.length), description: metadata?.description };
   };
+}
+
+// A binding that the configuration does not name is undefined.
+function assertBucket(bucket: Partial<SkillBucket> | undefined): void {
+  const missing = (["list", "head", "get", "put"] as const).filter((name) => typeof bucket?.[name] !== "function");
+  if (missing.length === 0) return;
+  const why = missing.length === 4 ? `got ${kindOf(bucket)}` : `this one has no ${missing.join("() and no ")}()`;
+  const message = `R2SkillProvider takes a bucket of R2: ${why}. Is the binding in the Worker's configuration?`;
+  throw new StemmaError("INVALID_ARGUMENT", {}, message);
 }

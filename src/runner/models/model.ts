@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { kindOf, StemmaError } from "../../errors.js";
 import { once } from "../../once.js";
 
 /** A model of the AI SDK, as its provider packages make them. */
@@ -54,10 +54,8 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
  * package to install or the variable to set.
  */
 export async function resolveModel(model: AgentModel, settings: ModelSettings = {}): Promise<ModelObject> {
-  if (typeof model !== "string") {
-    if (isModelObject(model)) return model;
-    throw unavailable(String(model), "A model is a name such as claude-sonnet-5-5, or a model object of the AI SDK.");
-  }
+  assertModel(model);
+  if (typeof model !== "string") return model;
   if (settings.baseURL !== undefined) return compatibleModel(model, settings.baseURL, settings.apiKey);
   const [name, modelId] = splitName(model);
   const provider = PROVIDERS[name];
@@ -74,8 +72,9 @@ export async function resolveModel(model: AgentModel, settings: ModelSettings = 
   return create({ apiKey })(modelId);
 }
 
-/** `resolveModel` at the first call; after a failure the next one tries again. */
+/** `resolveModel` at the first call; after a failure the next one tries again. What is no model fails now: `MODEL_UNAVAILABLE`. */
 export function modelSource(model: AgentModel, { baseURL, apiKey }: ModelSettings = {}): ModelSource {
+  assertModel(model);
   return once(() => resolveModel(model, { baseURL, apiKey }));
 }
 
@@ -126,8 +125,11 @@ function environment(name: string): string | undefined {
   return value === "" ? undefined : value;
 }
 
-function isModelObject(value: unknown): value is ModelObject {
-  return typeof value === "object" && value !== null && "specificationVersion" in value && "modelId" in value;
+function assertModel(model: AgentModel): void {
+  if (typeof model === "string") return;
+  if (typeof model === "object" && model !== null && "specificationVersion" in model && "modelId" in model) return;
+  const message = `A model is a name such as claude-sonnet-5-5, or a model object of the AI SDK; got ${kindOf(model)}.`;
+  throw unavailable(String(model), message);
 }
 
 function unavailable(model: string, message: string, cause?: unknown): StemmaError {

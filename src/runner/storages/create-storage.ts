@@ -14,15 +14,27 @@ export interface StorageOptions {
   redis: RedisStorageOptions & ({ client: RedisClient } | { url: string });
 }
 
-const FACTORIES: { [K in keyof StorageOptions]: (options: StorageOptions[K]) => SessionStorage } = {
-  memory: () => new MemorySessionStorage(),
-  file: ({ directory }) => new FileSessionStorage(directory),
-  sqlite: ({ path }) => new SqliteSessionStorage(path),
-  redis: ({ prefix, ttlSeconds, ...where }) =>
-    new RedisSessionStorage("client" in where ? where.client : where.url, { prefix, ttlSeconds }),
+interface Factory<K extends keyof StorageOptions> {
+  /** Of these options one must be given. */
+  readonly needs: readonly string[];
+  make(options: StorageOptions[K]): SessionStorage;
+}
+
+const FACTORIES: { [K in keyof StorageOptions]: Factory<K> } = {
+  memory: { needs: [], make: () => new MemorySessionStorage() },
+  file: { needs: ["directory"], make: ({ directory }) => new FileSessionStorage(directory) },
+  sqlite: { needs: ["path"], make: ({ path }) => new SqliteSessionStorage(path) },
+  redis: {
+    needs: ["client", "url"],
+    make: ({ prefix, ttlSeconds, ...where }) =>
+      new RedisSessionStorage("client" in where ? where.client : where.url, { prefix, ttlSeconds }),
+  },
 };
 
-/** Makes one of the storages that ship, by its name. Errors: `INVALID_ARGUMENT`. */
+/**
+ * Makes one of the storages that ship, by its name. Errors: `INVALID_ARGUMENT` for an unknown name or a missing option,
+ * `STORE_UNSUPPORTED` for a `client` that is none of Redis.
+ */
 export function createSessionStorage(type: "memory"): SessionStorage;
 export function createSessionStorage<K extends keyof StorageOptions>(
   type: K,
@@ -36,5 +48,11 @@ export function createSessionStorage<K extends keyof StorageOptions>(
     const message = `There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`;
     throw new StemmaError("INVALID_ARGUMENT", { type }, message);
   }
-  return FACTORIES[type]((options ?? {}) as StorageOptions[K]);
+  const { needs, make } = FACTORIES[type];
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
+    const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
+    throw new StemmaError("INVALID_ARGUMENT", { type }, `createSessionStorage("${type}", …) needs ${wanted}.`);
+  }
+  return make(given as unknown as StorageOptions[K]);
 }

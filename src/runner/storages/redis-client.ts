@@ -88,10 +88,10 @@ function ioRedisCommands(client: IoRedisClient): RedisCommands {
 }
 
 function isNodeRedis(client: RedisClient): client is NodeRedisClient {
-  return typeof (client as Partial<NodeRedisClient>).scanIterator === "function";
+  return typeof (client as Partial<NodeRedisClient> | undefined)?.scanIterator === "function";
 }
 
 function isIoRedis(client: RedisClient): client is IoRedisClient {
-  const { scan, eval: run } = client as Partial<IoRedisClient>;
+  const { scan, eval: run } = (client ?? {}) as Partial<IoRedisClient>;
   return typeof scan === "function" && typeof run === "function";
 }

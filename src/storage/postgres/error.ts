@@ -21,8 +21,17 @@ const LOST = new Set([
   "57P01", // admin_shutdown, and pg_terminate_backend
   "57P02", // crash_shutdown
   "57P03", // cannot_connect_now
-  ...["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"],
+  ...["ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT"],
   ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"],
+]);
+
+/** Codes of a connection that could not be made. */
+export const UNREACHABLE: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
 ]);
 
 const LOST_MESSAGE =
@@ -34,7 +43,7 @@ export function failureOf(error: unknown): Failure {
   const { code, message } = partsOf(error);
   if (CONFLICTS.has(code)) return "conflict";
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) return "refused";
-  if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return "lost";
+  if (LOST.has(code) || UNREACHABLE.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return "lost";
   return "refused";
 }
 
@@ -56,8 +65,11 @@ export function postgresError(error: unknown): unknown {
     return fail("STORE_CLOSED", "The connection of this store was closed; open a new one.");
   }
   if (failureOf(error) === "lost") {
-    const advice = "Look before writing it again: a write may have been stored.";
-    return fail("CONNECTION_LOST", `The connection to the database was lost (${message}). ${advice}`);
+    // A call that is tried again may have been stored by a connection that was there before.
+    const what = UNREACHABLE.has(code)
+      ? `The database does not answer (${message}): check its address, and that it runs. If it answered before, look`
+      : `The connection to the database was lost (${message}). Look`;
+    return fail("CONNECTION_LOST", `${what} before writing it again: a write may have been stored.`);
   }
   if (code === "55P03" || code === "40P01" || code === "40001") {
     return fail("STORE_LOCKED", "Other connections kept the session's rows locked. Try again.");

@@ -176,7 +176,7 @@ export function tellingErrors<T>(work: () => T): T {
 }
 
 /** The error that a caller sees for what a SQLite module threw, of `file`; the module's own error is its cause. */
-export function sqliteError(error: unknown, file = "The file"): unknown {
+export function sqliteError(error: unknown, file?: string): unknown {
   if (StemmaError.isInstance(error) || !(error instanceof Error)) return error;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   const text = `${typeof code === "string" ? code : ""} ${error.message}`;
@@ -190,7 +190,7 @@ export function sqliteError(error: unknown, file = "The file"): unknown {
     );
   }
   if (primary === 26 || /SQLITE_NOTADB|file is not a database/.test(text)) {
-    return fail("NOT_A_DATABASE", `${file} is not a SQLite database. Name another file.`);
+    return fail("NOT_A_DATABASE", `${file ?? "The file"} is not a SQLite database. Name another file.`);
   }
   if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
   if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
@@ -199,5 +199,6 @@ export function sqliteError(error: unknown, file = "The file"): unknown {
   if (/not open|is closed|closed database|finalized/i.test(error.message)) {
     return fail("STORE_CLOSED", "The database of this store was closed; open a new one.");
   }
-  return fail("STORE_FAILED", `The database refused: ${error.message}`);
+  const where = file === undefined ? "" : ` of ${file}`;
+  return fail("STORE_FAILED", `The database${where} refused: ${error.message}`);
 }
