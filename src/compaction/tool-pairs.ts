@@ -8,7 +8,7 @@ const MISSING_RESULT = "[This result belongs to an earlier part of the conversat
  * A copy of a history in which every tool call has its result, for sending to a model after messages were taken out. A
  * result whose call is not there is left out, and so is a message that held nothing else. A call without a result gets one
  * that says so: in its own part where that holds both (`tool-<name>`, `dynamic-tool`), otherwise in a message after it,
- * whose id is `stub-` and the call's. Parts without a call id stay as they are. Nothing given is changed.
+ * whose id is `stub-` and the call's. Parts without a call id stay as they are. Nothing given is changed. Throws nothing.
  */
 export function sanitizeToolPairs(messages: readonly SessionMessage[]): SessionMessage[] {
   const calls = new Set<string>();

@@ -38,6 +38,7 @@ export class R2SkillProvider implements SkillProvider {
   readonly #prefix: string;
   readonly #keys: ReadonlySet<string> | null;
 
+  /** Reads nothing yet, and throws nothing. */
   constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
     this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
@@ -67,7 +68,10 @@ export class R2SkillProvider implements SkillProvider {
     return object === null ? null : object.text();
   }
 
-  /** Writes a document. Its other metadata stays, and its description when none is given. Errors: `INVALID_ARGUMENT` for a key that is not allowed. */
+  /**
+   * Writes a document. Its other metadata stays, and its description when none is given. Errors: `INVALID_ARGUMENT` for a key
+   * that is no name or not allowed, and those of the bucket.
+   */
   async set(key: string, content: string, description?: string): Promise<void> {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {
