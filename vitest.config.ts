@@ -20,7 +20,7 @@ const QUICK = [
   "src/**/*.test.ts",
   "test/package/{entry-points,first-mistakes,import-order}.test.ts",
   // The runner and the command line, in process.
-  "test/runner/{accepted,chat,documents-003,runner,states,store-storage}.test.ts",
+  "test/runner/{accepted,chat,documents-003,runner,states,store-session-storage}.test.ts",
   "test/repair/rules.test.ts",
   "test/cli/{check,commands,export,import,main,screen}.test.ts",
   // The contract.

@@ -143,6 +143,7 @@ export class StemmaError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
 
+  /** Cuts the message and the details to their limits, and the lists in them to 100 items. Throws nothing. */
   constructor(code: ErrorCode, details: Record<string, unknown>, message: string, options?: { cause?: unknown }) {
     super(messageOf(message, details), options);
     this.name = "StemmaError";

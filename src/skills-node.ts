@@ -27,11 +27,15 @@ const MAX_FILE_BYTES = 1_000_000;
  * or symbolic links say.
  */
 export class FileSkillProvider implements SkillProvider {
-  /** Writes a skill's `SKILL.md`. Present only with `{ writable: true }`. */
+  /**
+   * Writes a skill's `SKILL.md`. Present only with `{ writable: true }`. Errors: `INVALID_ARGUMENT` for a name that is not
+   * allowed, or whose folder lies outside the skills' folder; those of the file system.
+   */
   readonly set?: (key: string, content: string, description?: string) => Promise<void>;
   readonly #folder: string;
   readonly #keys: ReadonlySet<string> | null;
 
+  /** Reads nothing yet, and throws nothing. */
   constructor(folder: string, options: FileSkillOptions = {}) {
     this.#folder = folder;
     this.#keys = options.keys ? new Set(options.keys) : null;

@@ -34,7 +34,8 @@ export type PrepareStep = (step: {
 
 /**
  * The next turn of a session, for your own call of the AI SDK. Append the user's message first, and store the answer when it
- * is there; `receive` and `respond` do both. Options and errors are those of `session.prepareTurn`.
+ * is there; `receive` and `respond` do both. Options and errors are those of `session.prepareTurn`; it can also fail as
+ * `convertToModelMessages` of the AI SDK does.
  */
 export async function sessionMemory(session: Session, options: SessionMemoryOptions = {}): Promise<SessionMemory> {
   const { model = "any", tools: own = {}, ...turn } = options;

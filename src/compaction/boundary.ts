@@ -48,12 +48,12 @@ export function findSafeCuts(messages: readonly SessionMessage[]): boolean[] {
   });
 }
 
-/** The first index at or after `index` where a cut parts no tool call from its result; the history's length when there is none. */
+/** The first index at or after `index` where a cut parts no tool call from its result; the history's length when there is none. Throws nothing. */
 export function alignBoundaryForward(messages: readonly SessionMessage[], index: number): number {
   return nextSafeCut(findSafeCuts(messages), index);
 }
 
-/** The last index at or before `index` where a cut parts no tool call from its result. */
+/** The last index at or before `index` where a cut parts no tool call from its result; 0 when there is none. Throws nothing. */
 export function alignBoundaryBackward(messages: readonly SessionMessage[], index: number): number {
   return previousSafeCut(findSafeCuts(messages), index);
 }
@@ -86,7 +86,7 @@ export interface TailOptions {
 /**
  * The index where the tail of a history starts: the longest tail whose tokens fit `tailTokenBudget`, but at least
  * `minTailMessages` messages. It may part a tool call from its result. Never fails because of the counter: where that
- * throws, `onCounterError` is called and the estimate counts.
+ * throws, `onCounterError` is called and the estimate counts. Errors: what `onCounterError` throws.
  */
 export async function findTailStart(messages: readonly SessionMessage[], options: TailOptions): Promise<number> {
   const { tailTokenBudget, minTailMessages, tokenCounter, onCounterError } = options;
@@ -107,7 +107,7 @@ export async function findTailStart(messages: readonly SessionMessage[], options
 
 /**
  * The same, synchronously and by the built-in estimate: the index where the tail starts, not before `headEnd` and with at least
- * one message in the tail. No tool call is parted from its result.
+ * one message in the tail. No tool call is parted from its result. Throws nothing.
  */
 export function findTailCutByTokens(
   messages: readonly SessionMessage[],

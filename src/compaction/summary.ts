@@ -29,6 +29,7 @@ const SECTIONS = `## Topic
  * that gets a backslash in front (one more if it has some), so that nothing said in a conversation can pass for the
  * previous summary, for another speaker or for an instruction, and each text can be recovered. Tools are shown with their
  * names and their input and output as JSON, each bounded; reasoning is left out. `targetTokens` is the length asked for.
+ * Throws nothing.
  */
 export function buildSummaryPrompt(
   messages: readonly SessionMessage[],
@@ -65,7 +66,7 @@ export function buildSummaryPrompt(
   ].join("\n");
 }
 
-/** The length to ask for in a summary of these messages, in tokens: a fifth of theirs, between 100 and 4,000. */
+/** The length to ask for in a summary of these messages, in tokens: a fifth of theirs, between 100 and 4,000. Throws nothing. */
 export function computeSummaryBudget(messages: readonly SessionMessage[], previousSummary = ""): number {
   const tokens = estimateTokens(messages) + estimateStringTokens(previousSummary);
   return Math.min(4_000, Math.max(100, Math.floor(tokens / 5)));

@@ -28,7 +28,7 @@ export interface PromptBlock {
 
 /**
  * The system prompt of these blocks, in their order. A read-only block without content is left out; the other kinds
- * always show, so that the model knows what its tools can address.
+ * always show, so that the model knows what its tools can address. Throws nothing.
  */
 export function renderPrompt(blocks: readonly ContextBlock[]): string {
   return blocks
@@ -63,7 +63,7 @@ const headerForm = /^(.*?)(?: \[\d+% — (\d+)\/(\d+) tokens\])?(?: \[(readonly|
 
 /**
  * The blocks of a prompt that `renderPrompt` made, each exactly as it was configured but for the case of its label.
- * Text that stands before the first header is not part of any block.
+ * Text that stands before the first header is not part of any block. A text that is no such prompt has no blocks. Throws nothing.
  */
 export function parsePrompt(text: string): PromptBlock[] {
   const found = [...text.matchAll(headed)];

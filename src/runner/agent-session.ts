@@ -59,6 +59,7 @@ export class AgentSession implements AsyncDisposable {
     this.#branch = new ActiveBranch(session);
   }
 
+  /** Reads the conversation. `createSession` and `resumeSession` call this. Errors: those of the storage. */
   static async open(session: Session, record: SessionRecord, options: AgentSessionOptions): Promise<AgentSession> {
     const opened = new AgentSession(session, record, options);
     await opened.#branch.refresh();
@@ -154,6 +155,7 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 
+  /** `close`, for `await using`. Errors: as there. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -30,8 +30,10 @@ export * from "./contract/versions.js";
  * session, whatever process they run in. Calls for one session take effect in the order in which they were made,
  * awaited or not: a read sees the writes made before it, and none made after it.
  *
- * Arguments and results hold only what `structuredClone` copies, so a store can stand behind a message port. A store that is
- * not SQL implements this interface; a SQL one implements a connection and a dialect (`sql-store.ts`) and gets all of it.
+ * Arguments and results hold only what `structuredClone` copies, so a store can stand behind a message port. A stream
+ * (`AsyncIterable`) is not copied itself, but each of its items can be. `observer`, `observeStatements` and `order` are for
+ * the process only. A store that is not SQL implements this interface; a SQL one implements a connection and a dialect
+ * (`sql-store.ts`) and gets all of it.
  */
 export interface Store {
   /** The engine's name, as errors and test tables show it. */
@@ -89,11 +91,11 @@ export interface Store {
    * no file; `SESSION_OWNED` on a store of one user.
    */
   backup(path: string, options?: BackupOptions): Promise<BackupReport>;
-  /** Hears of the turns and compactions of sessions on the store. */
+  /** Hears of the turns and compactions of sessions on the store. A function, so for this process only. */
   readonly observer?: Observer | undefined;
-  /** Replaces the connection on which further statements run. Missing where a store has none of its own. */
+  /** Replaces the connection on which further statements run. Missing where a store has none of its own. For this process only: it takes a function. */
   observeStatements?(wrap: <C extends Connection>(connection: C) => C): void;
-  /** Orders the calls of all stores on one client. Missing where stores share no client. */
+  /** Orders the calls of all stores on one client in this process; it cannot be copied to another. Missing where stores share no client. */
   readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;

@@ -41,7 +41,8 @@ const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 /**
  * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and
  * compactions of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use the
- * result in place of the store: it fails as the store does. A store that is not instrumented runs none of this code.
+ * result in place of the store: it fails as the store does, and what `onEvent` throws is only printed. A store that is not
+ * instrumented runs none of this code. Throws nothing itself.
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
   const { statements = true, onEvent } = options;

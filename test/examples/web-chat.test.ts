@@ -1,3 +1,4 @@
+// One file, because all cases share a browser and the servers of the example, which take seconds to start.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// One file, so that formats are compared side by side: the same reads and the same import for each.
 import { describe, expect, it } from "vitest";
 import { importSession } from "../../src/formats/import/import-session.js";
 import { readSessions } from "../../src/formats/read.js";

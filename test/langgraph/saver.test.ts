@@ -1,3 +1,4 @@
+// One file, because all cases run on each engine, with the same graphs.
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { Command, DeltaChannel, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";

@@ -1,3 +1,4 @@
+// One file, because all cases run on each engine, beside LangGraph's own store.
 import { Embeddings } from "@langchain/core/embeddings";
 import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
 import { beforeEach, describe, expect, it } from "vitest";

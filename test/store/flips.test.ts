@@ -1,3 +1,4 @@
+// One file, because the damage, the reads after it and the judgement of a read go by the same image.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,11 +1,10 @@
+// One file, because operations and comparisons share the state of a run.
 import { expect } from "vitest";
 import { StemmaError } from "../../src/errors.js";
 import type { SessionMessage } from "../../src/model/message.js";
 import type { ParentRef, Store } from "../../src/storage/contract.js";
 import { isEqual } from "../../src/testing/assert.js";
 import { ModelSession } from "./model.js";
-
-// One file, because operations and comparisons share the state of a run.
 
 /** A session that has grown larger than this is cut down, so that a run stays fast. */
 const MAX_MESSAGES = 60;

@@ -25,6 +25,7 @@ export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
     this.#history = new ItemHistory(session, langchainItems);
   }
 
+  /** The visible history, oldest first. Errors: those of `session.getHistory`, and `STORE_UNSUPPORTED`. */
   async getMessages(): Promise<BaseMessage[]> {
     const items = await this.#history.read();
     return mapStoredMessagesToChatMessages(
@@ -32,17 +33,18 @@ export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
     );
   }
 
+  /** Adds one message. Errors: as `addMessages`. */
   async addMessage(message: BaseMessage): Promise<void> {
     await this.addMessages([message]);
   }
 
-  /** Adds the messages, all or none. */
+  /** Adds the messages, all or none. Errors: those of `session.appendAll`, and `STORE_UNSUPPORTED`. */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     const stored = mapChatMessagesToStoredMessages(messages);
     await this.#history.append(stored.map(({ type, data }) => jsonOf({ ...data, type })));
   }
 
-  /** Removes all messages of the session; its blocks stay. */
+  /** Removes all messages of the session; its blocks stay. Errors: those of the store, and `STORE_UNSUPPORTED`. */
   override async clear(): Promise<void> {
     await this.#history.clear();
   }

@@ -17,7 +17,7 @@ export interface RepairOptions {
 /**
  * What the provider would refuse of these UI messages, in the order of the messages; empty when it takes them as they are.
  * `provider` is a model of the AI SDK, or a name: "anthropic", "openai", "openai.chat", "google"; any other has the rules of
- * OpenAI-compatible servers. `repair` mends all that is found.
+ * OpenAI-compatible servers. `repair` mends all that is found. Errors: what `convertDataPart` throws.
  */
 export function lint(
   messages: readonly SessionMessage[],
@@ -30,7 +30,7 @@ export function lint(
 /**
  * The messages as the provider takes them. Nothing given is changed: what needs no repair is returned as the same object, all
  * of them as the same array. What can be told in another way is kept; what cannot, is left out. The same messages are always
- * repaired alike, so a provider's cache of the prefix holds. Keep storing the originals.
+ * repaired alike, so a provider's cache of the prefix holds. Keep storing the originals. Errors: what `convertDataPart` throws.
  */
 export function repair<M extends SessionMessage>(
   messages: M[],

@@ -38,7 +38,7 @@ export class R2SkillProvider implements SkillProvider {
   readonly #prefix: string;
   readonly #keys: ReadonlySet<string> | null;
 
-  /** Errors: `INVALID_ARGUMENT` for what is no bucket. */
+  /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for what is no bucket. */
   constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
     assertBucket(bucket);
     this.#bucket = bucket;
@@ -69,7 +69,10 @@ export class R2SkillProvider implements SkillProvider {
     return object === null ? null : object.text();
   }
 
-  /** Writes a document. Its other metadata stays, and its description when none is given. Errors: `INVALID_ARGUMENT` for a key that is not allowed. */
+  /**
+   * Writes a document. Its other metadata stays, and its description when none is given. Errors: `INVALID_ARGUMENT` for a key
+   * that is no name or not allowed, and those of the bucket.
+   */
   async set(key: string, content: string, description?: string): Promise<void> {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {

@@ -11,7 +11,7 @@ export const CARRIER = "data-sdk";
 
 /**
  * Converts stored messages to `SDKMessage`s. Nothing is lost: `fromSDKMessages` gives the same messages back. A message with
- * tool results becomes two: the assistant's with `tool_use` blocks, then a user's with `tool_result` blocks.
+ * tool results becomes two: the assistant's with `tool_use` blocks, then a user's with `tool_result` blocks. Throws nothing.
  */
 export function toSDKMessages(messages: readonly SessionMessage[]): SDKMessage[] {
   return messages.flatMap((message) => {
@@ -26,7 +26,7 @@ export function toSDKMessages(messages: readonly SessionMessage[]): SDKMessage[]
 
 /**
  * Converts `SDKMessage`s to stored messages; `toSDKMessages` gives the same messages back. A message without an id gets one.
- * Each tool result is put into the part of its call.
+ * Each tool result is put into the part of its call. Throws nothing.
  */
 export function fromSDKMessages(messages: readonly SDKMessage[]): SessionMessage[] {
   return unitsOf(messages).map((unit) => {

@@ -48,6 +48,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   readonly #connect: () => Promise<RedisCommands>;
   #commands: Promise<RedisCommands> | null = null;
 
+  /** Connects with the first call. Errors: `INVALID_ARGUMENT`, `STORE_UNSUPPORTED` for another client. A URL without `redis` installed fails with `DRIVER_MISSING` at that first call. */
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
     const { prefix = "session:", ttlSeconds } = options;
     if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
@@ -63,7 +64,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     }
   }
 
-  /** Errors: `SESSION_CONFLICT`, and what the client throws. */
+  /** Writes the state, all or nothing. Errors: `SESSION_CONFLICT`, and what the client throws. */
   save(state: SessionState): Promise<void> {
     return this.#versions.exclusive(state.id, async () => {
       const expected = this.#versions.expected(state);
@@ -75,7 +76,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
     });
   }
 
-  /** Errors: `CORRUPT_STATE`, and what the client throws. */
+  /** The stored state; undefined when there is none. Errors: `CORRUPT_STATE`, and what the client throws. */
   load(sessionId: string): Promise<SessionState | undefined> {
     return this.#versions.exclusive(sessionId, async () => {
       const redis = await this.#redis();
