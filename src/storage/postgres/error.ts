@@ -25,8 +25,9 @@ const LOST = new Set([
   ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"],
 ]);
 
+// The last one is of Citus, of a worker whose connection ended while it committed: it has no SQLSTATE of its own.
 const LOST_MESSAGE =
-  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect/i;
+  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect|could not commit transaction for shard/i;
 const CLOSED_MESSAGE = /after calling end on the pool|CONNECTION_ENDED|client was closed|PGlite is clos/i;
 
 export function failureOf(error: unknown): Failure {
