@@ -69,7 +69,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const { sessionId, sessionIds = [] } = request;
     const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
     // What is a statement or two need not wait for a transaction to begin and to end.
-    const isAtOnce = rank === undefined && sql.search?.hits !== undefined;
+    const isAtOnce = rank === undefined && sql.search?.atOnce !== undefined;
     const atOnce = async () => (await runner.single(() => searchAtOnce(sql, query, request))) ?? read();
     const work = isAtOnce ? atOnce : read;
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);

@@ -1,9 +1,11 @@
 // Rows spread by session over a cluster of Citus: the rows of a session are on one server, those of other sessions on others.
 import { execFileSync } from "node:child_process";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { Session } from "../../src/session.js";
 import type { Store } from "../../src/storage/contract.js";
+import type { Connection } from "../../src/storage/engine/connection.js";
 import { imageMessage } from "../../src/testing/fidelity.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { describeStore } from "../describe-store.js";
@@ -153,6 +155,31 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     await store.close();
   });
 
+  it("are searched once, in a transaction", async () => {
+    const { store } = await spread();
+    await say(store, "one", "a", "green apples");
+    const ran: string[] = [];
+    store.observeStatements?.(<C extends Connection>(connection: C): C => {
+      if (connection.kind === "sync") return connection;
+      const { query, transaction } = connection;
+      return {
+        ...connection,
+        query: (statement: Parameters<typeof query>[0]) => {
+          ran.push(statement.sql);
+          return query(statement);
+        },
+        transaction: (...given: Parameters<typeof transaction>) => {
+          ran.push("transaction");
+          return transaction(...given);
+        },
+      };
+    });
+    expect(await store.search("apples", { limit: 5 })).toHaveLength(1);
+    expect(await store.session("one").search("apples", { limit: 5 })).toHaveLength(1);
+    expect(ran).toEqual(["transaction", "transaction"]);
+    await store.close();
+  });
+
   it("are found by meaning", async () => {
     const { schema, store } = await spread();
     await store.close();
@@ -252,6 +279,32 @@ describeCitus("rows spread by session on Citus", (cluster) => {
     for (const [id, count] of said) expect((await store.session(id).path()).messages.length).toBe(count);
     await store.close();
   }, 300_000);
+
+  it("do not say that nothing was written when a worker is lost while it commits", async () => {
+    const { schema, store } = await spread();
+    await say(store, "one", "a");
+    const client = new pg.Client(url);
+    await client.connect();
+    const losing = postgres(
+      {
+        execute: async (text: string, values: unknown[] = []) => {
+          if (text === "COMMIT") {
+            const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE state = 'idle in transaction' AND query LIKE '%${schema}.%'`;
+            for (const node of (await nodesOf(cluster)).slice(1)) await cluster.query(end, through(url, node));
+          }
+          return client.query(text, values);
+        },
+      },
+      { schema },
+    );
+    const updated = losing.session("one").update(textMessage("a", "another"));
+    await expect(updated).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    expect(await ids(store, "one")).toEqual(["a"]);
+    await losing.close();
+    await client.end();
+    await store.close();
+  });
 
   // Commands of a shell, which stop and start the second server.
   const [stop, start] = [process.env.STEMMA_CITUS_STOP, process.env.STEMMA_CITUS_START];

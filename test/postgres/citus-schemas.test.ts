@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { SessionManager } from "../../src/session.js";
+import type { SessionStore } from "../../src/storage/contract.js";
+import type { Connection } from "../../src/storage/engine/connection.js";
 import { POSTGRES_MIGRATIONS } from "../../src/storage/postgres/migrations/index.js";
 import { describeStore } from "../describe-store.js";
 import { textMessage } from "../helpers/messages.js";
@@ -119,6 +121,89 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
     await session.appendMessage(textMessage("c"));
     expect((await session.getHistory()).map(({ id }) => id)).toEqual(["a", "b", "c"]);
     await store.close();
+  });
+
+  describe.each([
+    ["run where they are called", false],
+    ["are given to the worker", true],
+  ])("where its functions %s", (_, isDelegated) => {
+    async function fill(sessions: readonly string[]): Promise<string> {
+      const schema = cluster.nextSchema();
+      const store = postgres(cluster.urlWith(BY_SCHEMA), { schema });
+      await store.migrate();
+      if (isDelegated) await cluster.query(DELEGATE.replaceAll("tenant_acme", schema));
+      const said = Array.from({ length: 30 }, (_, index) => textMessage(`m${index}`, `apples of ${index}`));
+      for (const id of sessions) {
+        await store.session(id).append(said, undefined);
+        const summary = { id: "c", summary: "Apples.", fromMessageId: "m5", toMessageId: "m24" };
+        await store.session(id).addCompaction(summary);
+      }
+      await store.close();
+      return schema;
+    }
+
+    it("shows a history and the newest messages in one state, also while others write", async () => {
+      const sessions = Array.from({ length: 60 }, (_, index) => `session ${index}`);
+      const schema = await fill(sessions);
+      const open = () => postgres(cluster.urlWith({}), { schema });
+      let current = sessions[0] as string;
+      let isOver = false;
+      const torn: string[] = [];
+      const readAll = async (read: (session: SessionStore) => Promise<readonly { id: string }[]>) => {
+        const store = open();
+        while (!isOver) {
+          const ids = (await read(store.session(current))).map(({ id }) => id);
+          if (ids.includes("m3") !== ids.includes("m27")) torn.push(ids.join(" "));
+        }
+        await store.close();
+      };
+      const path = () => readAll(async (session) => (await session.path()).messages);
+      const recent = () => readAll(async (session) => (await session.recent(1e6, { minMessages: 1 })).messages);
+      const readers = [path(), path(), recent(), recent()];
+      const writing = open();
+      for (const id of sessions) {
+        current = id;
+        await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 20));
+        await writing.session(id).delete(["m3", "m27"]);
+      }
+      isOver = true;
+      await Promise.all(readers);
+      await writing.close();
+      expect(torn).toEqual([]);
+    });
+
+    it("finds only what holds the word, also where the coordinator has had more transactions than the worker", async () => {
+      const schema = await fill(["one"]);
+      await cluster.query(
+        "DO $$ BEGIN FOR i IN 1 .. 50000 LOOP BEGIN PERFORM pg_current_xact_id(); EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$",
+      );
+      const writing = postgres(cluster.urlWith({}), { schema });
+      const reading = postgres(cluster.urlWith({}), { schema });
+      await reading.migrate();
+      const ran: string[] = [];
+      reading.observeStatements?.(<C extends Connection>(connection: C): C => {
+        if (connection.kind === "sync") return connection;
+        const { query, transaction } = connection;
+        return {
+          ...connection,
+          query: async (statement: Parameters<typeof query>[0]) => {
+            const rows = await query(statement);
+            ran.push("statement");
+            if (ran.length === 1) await writing.session("one").update(textMessage("m29", "Nothing"));
+            return rows;
+          },
+          transaction: (...given: Parameters<typeof transaction>) => {
+            ran.push("transaction");
+            return transaction(...given);
+          },
+        };
+      });
+      for (const hit of await reading.session("one").search("apples", { limit: 20 }))
+        expect(hit.content).toMatch("apples");
+      expect(ran[0]).toBe(isDelegated ? "statement" : "transaction");
+      await reading.close();
+      await writing.close();
+    });
   });
 
   describe("under the conformance suite", () => {

@@ -131,6 +131,11 @@ export interface SearchDialect {
   readonly mayLag: boolean;
   /** Messages that are written are noted there first: to index many at once takes a fraction of the time. */
   readonly indexesLater: boolean;
+  /**
+   * A search may be one statement, or two, without a transaction: `matches` sees one state, and tells `hits` which one it was. Missing
+   * where it never may; whether it may is known when the store has looked at its tables.
+   */
+  readonly atOnce?: boolean;
   /** The statement that indexes the document of row `n` of messages or of entries of a session, which is not indexed yet. */
   add(index: SearchIndex, sessionId: string, rowId: number, document: string): Statement;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */

@@ -16,7 +16,7 @@ const MAX_TEXT_BYTES = 200_000_000;
 export function postgresDialect(
   schema: string | null,
   migrations: readonly PostgresMigration[] = POSTGRES_MIGRATIONS,
-  placement: Placement = { isSpread: false, code: null },
+  placement: Placement = { isSpread: false, isApart: false, code: null },
   spreads = false,
 ): Dialect {
   const dialect: Dialect = {
@@ -57,7 +57,7 @@ export function postgresDialect(
       );
       return rows.map(({ name }) => name);
     },
-    native: postgresNative,
+    native: postgresNative(placement),
     migrate: () => migratePostgres(dialect, schema, migrations, placement, spreads),
   };
   return dialect;

@@ -34,8 +34,9 @@ export const UNREACHABLE: ReadonlySet<string> = new Set([
   "ENETUNREACH",
 ]);
 
+// The last one is of Citus, of a worker whose connection ended while it committed: it has no SQLSTATE of its own.
 const LOST_MESSAGE =
-  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect/i;
+  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect|could not commit transaction for shard/i;
 const CLOSED_MESSAGE = /after calling end on the pool|CONNECTION_ENDED|client was closed|PGlite is clos/i;
 
 export function failureOf(error: unknown): Failure {

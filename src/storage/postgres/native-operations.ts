@@ -7,6 +7,7 @@ import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.
 import type { Operation, Statement } from "../engine/operation.js";
 import { importMessages } from "../operations/messages.js";
 import { isoNow } from "../operations/session-head.js";
+import type { Placement } from "./placement.js";
 import { isMessageId, readPath, readRecent } from "./read-path.js";
 
 /** More than this, in characters, goes to the database piece by piece. */
@@ -18,7 +19,7 @@ const MAX_TOGETHER = 20_000;
 const APPEND_TOGETHER = "SELECT assistant_append_each(?) AS results";
 
 /** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
-export const postgresNative: NativeOperations = {
+export const postgresNative = (placement: Placement): NativeOperations => ({
   mayAppend(messages, parent) {
     if (messages.length === 0 || !isMessageId(parent ?? "")) return false;
     return messages.reduce((size, message) => size + sizeOf(message), 0) <= MAX_APPENDED;
@@ -33,8 +34,13 @@ export const postgresNative: NativeOperations = {
     return resultOf(yield* appendRows(sessionId, rows, userId));
   },
 
-  path: readPath,
-  recent: readRecent,
+  *path(sessionId, options, userId) {
+    return placement.isApart ? null : yield* readPath(sessionId, options, userId);
+  },
+
+  *recent(sessionId, options, userId) {
+    return placement.isApart ? null : yield* readRecent(sessionId, options, userId);
+  },
 
   *importMessages(sql, sessionId, messages) {
     // The session is registered all the same.
@@ -51,7 +57,7 @@ export const postgresNative: NativeOperations = {
     }
     return inserted;
   },
-};
+});
 
 interface Attachment {
   readonly attach: "leaf" | "root" | "message";

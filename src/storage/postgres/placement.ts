@@ -4,6 +4,11 @@ import type * as SpreadSearch from "./spread-search.js";
 export interface Placement {
   /** See `Dialect`. */
   isSpread: boolean;
+  /**
+   * A function may run on another server than the one that has the rows. Then it sees one state of them only in a transaction, and its
+   * transactions are not numbered as theirs.
+   */
+  isApart: boolean;
   /** What only tables need that are, or are to be, spread; null where they are made already, and are not. */
   code: SpreadCode | null;
 }

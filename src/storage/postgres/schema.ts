@@ -8,7 +8,15 @@ import { qualify } from "./names.js";
 import type { Placement } from "./placement.js";
 import { postgresSearch } from "./search.js";
 
-const IS_SPREAD = "to_regprocedure('assistant_spread()') IS NOT NULL AS spread";
+// That Citus is there is enough: it may move the tables to another server while a store is open.
+const CITUS = "to_regclass('pg_catalog.pg_dist_object') IS NOT NULL AS citus";
+const IS_SPREAD = `to_regprocedure('assistant_spread()') IS NOT NULL AS spread, ${CITUS}`;
+
+/** Whether functions that read several times are left to run where they are called; of tables that are not spread. */
+export const READ_APART = `SELECT count(o.colocationid) < count(*) AS apart FROM pg_proc p
+  LEFT JOIN pg_catalog.pg_dist_object o ON o.classid = 'pg_proc'::regclass AND o.objid = p.oid
+  WHERE p.pronamespace = (SELECT c.relnamespace FROM pg_class c WHERE c.oid = to_regclass('assistant_schema'))
+    AND p.proname ~ '^assistant_(path|recent|matches|hits)'`;
 
 /** Asks for the version and for what is left to index; fails where there are no tables, or those of an earlier version. */
 export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_SPREAD} FROM assistant_schema`;
@@ -16,6 +24,11 @@ export const READ_STATE = `SELECT max(version) AS version, ${READ_MARKS}, ${IS_S
 export interface State extends Marks {
   readonly version: number | null;
   readonly spread: boolean;
+  readonly citus: boolean;
+}
+
+export interface Apart {
+  readonly apart: boolean;
 }
 
 /** The definitions of every version as one SQL script, which may be run again. See `schemaSql` of `stemma/postgres`. */
@@ -52,8 +65,14 @@ export function* migratePostgres(
     return false;
   }
   if (spreads) yield* spreadTables(placement);
-  placement.isSpread = (yield* first<Pick<State, "spread">>(`SELECT ${IS_SPREAD}`))?.spread === true;
+  yield* findPlacement(placement);
   return yield* reindexSome(sql, postgresSearch(placement));
+}
+
+function* findPlacement(placement: Placement): Operation<void> {
+  const found = yield* first<Pick<State, "spread" | "citus">>(`SELECT ${IS_SPREAD}`);
+  placement.isSpread = found?.spread === true;
+  placement.isApart = found?.citus === true && !placement.isSpread && (yield* first<Apart>(READ_APART))?.apart === true;
 }
 
 // A transaction of its own, like a version of the tables.

@@ -19,6 +19,9 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
   rows: TABLES,
   mayLag: false,
   indexesLater: false,
+  get atOnce() {
+    return !placement.isSpread && !placement.isApart;
+  },
 
   add(index, sessionId, rowId, document) {
     const terms = documentTerms(document);

@@ -11,7 +11,7 @@ import type { PostgresDriver } from "./driver.js";
 import { isMissing } from "./error.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { loadSpreadCode, type Placement } from "./placement.js";
-import { READ_STATE, type State } from "./schema.js";
+import { type Apart, READ_APART, READ_STATE, type State } from "./schema.js";
 
 export interface PostgresOptions {
   /** The schema that holds the tables. Default: the first one of the connection's search path. */
@@ -37,7 +37,7 @@ export function openPostgres(
   order?: Queue,
 ): OpenStore {
   const schema = schemaOf(options);
-  const placement: Placement = { isSpread: false, code: null };
+  const placement: Placement = { isSpread: false, isApart: false, code: null };
   // Sessions of one statement would be on several servers.
   const connection = connectPostgres(driver, schema, close, () => !placement.isSpread);
   const readState = async (): Promise<State | undefined> => {
@@ -48,10 +48,15 @@ export function openPostgres(
       throw error;
     }
   };
+  const readApart = async (): Promise<boolean> => {
+    const [found] = await connection.query({ sql: READ_APART, values: [] });
+    return (found as unknown as Apart).apart;
+  };
   const isPrepared = async (): Promise<boolean> => {
     const state = await readState();
     const isReady = state?.version === migrations.length && state.messages === null && state.entries === null;
     placement.isSpread = state?.spread === true;
+    placement.isApart = state?.citus === true && !placement.isSpread && (await readApart());
     // Who goes on to make the tables may find that they are spread.
     if (!isReady || placement.isSpread || options.citus === true) placement.code = await loadSpreadCode();
     return isReady && (placement.isSpread || options.citus !== true);

@@ -63,6 +63,7 @@ export function* searchMessages(
  * found it. Null where it is not, and where it would take more of them.
  */
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
+  if (sql.search?.atOnce === false) return null;
   const scope = resultOf(openScope(sql, request));
   if (scope === null || narrows(scope, request)) return null;
   const { offset = 0, limit, sessionId, explain } = request;
