@@ -1,13 +1,9 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 
 /** Gives back a whole number of at least `least`; anything else is `INVALID_ARGUMENT`. */
 export function wholeNumber(name: string, value: number, least = 0): number {
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      { name, value },
-      `${name} must be a whole number of at least ${least}; got ${String(value)}.`,
-    );
+    throw invalid(`${name} must be a whole number of at least ${least}; got ${String(value)}.`, { name, value });
   }
   return value;
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
 import { type ListedSkill, skillListing } from "./skill-listing.js";
@@ -72,7 +72,7 @@ export class R2SkillProvider implements SkillProvider {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {
       const message = `The key "${key}" may not be written here. Allowed are: ${[...(this.#keys ?? [])].join(", ")}.`;
-      throw new StemmaError("INVALID_ARGUMENT", { key }, message);
+      throw invalid(message, { key });
     }
     const before = await this.#bucket.head(this.#prefix + key);
     const customMetadata = { ...before?.customMetadata, ...(description !== undefined && { description }) };

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
@@ -33,8 +33,7 @@ export function createSessionStorage<K extends keyof StorageOptions>(
   options?: StorageOptions[K],
 ): SessionStorage {
   if (!Object.hasOwn(FACTORIES, type)) {
-    const message = `There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`;
-    throw new StemmaError("INVALID_ARGUMENT", { type }, message);
+    throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
   return FACTORIES[type]((options ?? {}) as StorageOptions[K]);
 }

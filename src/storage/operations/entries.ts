@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { assertBudget } from "../../model/budget.js";
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
@@ -86,7 +86,7 @@ function valueText({ key, value }: StoredEntry): string | null {
   try {
     return JSON.stringify(value) ?? null;
   } catch (cause) {
-    throw new StemmaError("INVALID_ARGUMENT", { key }, `The value of entry "${key}" is no JSON.`, { cause });
+    throw invalid(`The value of entry "${key}" is no JSON.`, { key }, { cause });
   }
 }
 
