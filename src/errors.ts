@@ -158,3 +158,12 @@ export class StemmaError extends Error {
     return code === undefined || (error as unknown as StemmaError).code === code;
   }
 }
+
+/** The error for an argument that a call cannot take. */
+export function invalid(
+  message: string,
+  details: Record<string, unknown> = {},
+  options?: { cause?: unknown },
+): StemmaError {
+  return new StemmaError("INVALID_ARGUMENT", details, message, options);
+}

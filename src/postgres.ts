@@ -1,4 +1,4 @@
-import { StemmaError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
@@ -32,8 +32,7 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
   if (typeof source !== "string")
     return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
-    const message = "postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.";
-    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    throw invalid("postgres() takes a URL that starts with postgres:// or postgresql://, or an open client.");
   }
   const { driver, close } = openUrl(source, options.prepare);
   return embeddable(checkable(openPostgres(driver, options, close), postgresCheck), postgresVectors);

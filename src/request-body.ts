@@ -1,4 +1,4 @@
-import { StemmaError } from "./errors.js";
+import { invalid, StemmaError } from "./errors.js";
 import { isJsonObject, type JsonObject } from "./model/json-object.js";
 
 /** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
@@ -16,7 +16,7 @@ export async function readJsonObject(
   } catch {
     // Said below.
   }
-  throw new StemmaError("INVALID_ARGUMENT", {}, "The body of the request must be a JSON object.");
+  throw invalid("The body of the request must be a JSON object.");
 }
 
 // Null for a body that is larger.

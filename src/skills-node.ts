@@ -4,7 +4,7 @@ import { basename, isAbsolute, join, relative, sep } from "node:path";
 import type { SkillProvider } from "./context/provider.js";
 import { type FrontMatterEntry, fieldOf, readFrontMatter } from "./context/providers/front-matter.js";
 import { skillListing } from "./context/providers/skill-listing.js";
-import { StemmaError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { replaceFile } from "./files/replace-file.js";
 
 export interface FileSkillOptions {
@@ -104,11 +104,10 @@ export class FileSkillProvider implements SkillProvider {
   async #write(key: string, content: string, description?: string): Promise<void> {
     if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(key) || key.length > 64) {
       const message = `A skill's name must consist of at most 64 lower-case letters, digits and single hyphens, as deploy-checklist. Got "${key}".`;
-      throw new StemmaError("INVALID_ARGUMENT", { key }, message);
+      throw invalid(message, { key });
     }
     if (this.#keys && !this.#keys.has(key)) {
-      const message = `The skill "${key}" may not be written here. Allowed are: ${[...this.#keys].join(", ")}.`;
-      throw new StemmaError("INVALID_ARGUMENT", { key }, message);
+      throw invalid(`The skill "${key}" may not be written here. Allowed are: ${[...this.#keys].join(", ")}.`, { key });
     }
     const before = (await this.#skills()).get(key);
     await mkdir(this.#folder, { recursive: true });
@@ -117,7 +116,7 @@ export class FileSkillProvider implements SkillProvider {
     await mkdir(target, { recursive: true });
     const folder = await within(target, root);
     if (folder === null) {
-      throw new StemmaError("INVALID_ARGUMENT", { key }, `The folder of "${key}" lies outside the skills' folder.`);
+      throw invalid(`The folder of "${key}" lies outside the skills' folder.`, { key });
     }
     // A model that knows the layout may write front matter of its own.
     const written = readFrontMatter(content);

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { Session } from "../session/session.js";
 import type { PlacedAnswer } from "./receive/place-submission.js";
 import type { RenamedCalls } from "./receive/renamed.js";
@@ -30,5 +30,5 @@ export function takeTurn(session: Session): Turn {
   turns.delete(session);
   if (turn !== undefined) return turn;
   const message = "Call receive(session, request) before respond(session, result), once for each answer.";
-  throw new StemmaError("INVALID_ARGUMENT", { sessionId: session.id }, message);
+  throw invalid(message, { sessionId: session.id });
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import type { SessionManager } from "../manager/session-manager.js";
 import type { SessionInfo, Store } from "../storage/contract.js";
 
@@ -49,5 +49,5 @@ function theOnly<T extends { id: string }>(
   if (others.length === 0) return first;
   const some = found.slice(0, 5).map(({ id }) => id);
   const message = `"${text}" can be any of ${found.length} ${what}s (${some.join(", ")}${others.length > 4 ? ", …" : ""}); give more of the id.`;
-  throw new StemmaError("INVALID_ARGUMENT", { [what]: text, ids: some }, message);
+  throw invalid(message, { [what]: text, ids: some });
 }

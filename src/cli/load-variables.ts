@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 
 /**
  * Reads variables of the environment from a file of lines like `NAME=value`. Those that are set stay as they are.
@@ -10,6 +10,6 @@ export function loadVariables(path: string): void {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `The file of --dotenv cannot be read: ${reason}`;
-    throw new StemmaError("INVALID_ARGUMENT", { path }, message, { cause: error });
+    throw invalid(message, { path }, { cause: error });
   }
 }

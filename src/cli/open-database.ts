@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, sep } from "node:path";
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
@@ -35,7 +35,7 @@ export function isThere({ db }: DatabaseOptions): boolean {
 export function assertThere(options: DatabaseOptions, end: string): void {
   if (isThere(options)) return;
   const db = databaseName(options);
-  throw new StemmaError("INVALID_ARGUMENT", { db }, `There is no database ${db}${end}`);
+  throw invalid(`There is no database ${db}${end}`, { db });
 }
 
 /**
@@ -47,12 +47,12 @@ export function openDatabase({ db, schema, citus }: DatabaseOptions): Store {
   if (isUrl(place)) return postgres(place, { schema, citus });
   if (schema !== undefined) {
     const message = "A SQLite file has no schemas: name a database of Postgres with --db, or leave --schema out.";
-    throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
+    throw invalid(message, { schema });
   }
   if (citus === true) {
     const message =
       "A SQLite file is on one machine: name the coordinator of a cluster with --db, or leave --citus out.";
-    throw new StemmaError("INVALID_ARGUMENT", { citus }, message);
+    throw invalid(message, { citus });
   }
   if (place !== ":memory:") prepareFile(place);
   return sqlite(place);
@@ -65,7 +65,7 @@ function placeOf(option: string | undefined): string {
 function prepareFile(path: string): void {
   const refuse = (why: string, cause?: unknown) => {
     const message = `The database "${path}" cannot be opened: ${why}. Name another file with --db or STEMMA_DB.`;
-    return new StemmaError("INVALID_ARGUMENT", { db: path }, message, { cause });
+    return invalid(message, { db: path }, { cause });
   };
   const folder = dirname(path);
   try {

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
@@ -93,8 +93,4 @@ function findMiddle(
   // A long exchange with a tool may reach from the head into the tail: then the tail gives way, down to its least.
   const later = nextSafeCut(cuts, tailStart);
   return later <= messages.length - minTailMessages ? messages.slice(start, later) : [];
-}
-
-function invalid(message: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

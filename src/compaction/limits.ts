@@ -1,13 +1,9 @@
-import { kindOf, StemmaError } from "../errors.js";
+import { invalid, kindOf } from "../errors.js";
 
 /** Gives back a whole number of at least `least`; anything else is `INVALID_ARGUMENT`. */
 export function wholeNumber(name: string, value: number, least = 0): number {
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      { name, value },
-      `${name} must be a whole number of at least ${least}; got ${String(value)}.`,
-    );
+    throw invalid(`${name} must be a whole number of at least ${least}; got ${String(value)}.`, { name, value });
   }
   return value;
 }
@@ -16,5 +12,5 @@ export function wholeNumber(name: string, value: number, least = 0): number {
 export function assertMessages(messages: unknown, method: string): void {
   if (Array.isArray(messages)) return;
   const got = messages instanceof Promise ? "a promise: await it" : kindOf(messages);
-  throw new StemmaError("INVALID_ARGUMENT", {}, `${method}() takes an array of messages; got ${got}.`);
+  throw invalid(`${method}() takes an array of messages; got ${got}.`);
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 
 /**
@@ -38,5 +38,5 @@ function checkedCount(tokens: unknown): number {
   if (typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0) return tokens;
   const given = typeof tokens === "number" ? String(tokens) : typeof tokens;
   const message = `A tokenCounter must give a finite number of at least 0; it gave ${given}. The estimate is used instead.`;
-  throw new StemmaError("INVALID_ARGUMENT", { given }, message);
+  throw invalid(message, { given });
 }

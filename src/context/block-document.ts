@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { applyMergePatch } from "../model/merge-patch.js";
 
@@ -21,7 +21,7 @@ export class BlockDocument {
       this.#fields = partial.def.catchall === undefined ? partial.strict() : partial;
     } catch (cause) {
       const message = `Block "${label}": schema must be a zod object (z.object({ … })) without refinements.`;
-      throw new StemmaError("INVALID_ARGUMENT", { label }, message, { cause });
+      throw invalid(message, { label }, { cause });
     }
   }
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
 import type { ApproveWrite } from "./approval.js";
@@ -69,7 +69,7 @@ export interface ContextBlock {
 /** Throws `INVALID_ARGUMENT` for options that no block can have. */
 export function assertBlockOptions(label: string, options: ContextBlockOptions): void {
   const { description, maxTokens, provider, scope, keepVersions, approve, whenChanged } = options;
-  const wrong = (rule: string) => new StemmaError("INVALID_ARGUMENT", { label }, `Block "${label}": ${rule}.`);
+  const wrong = (rule: string) => invalid(`Block "${label}": ${rule}.`, { label });
   if (description !== undefined && typeof description !== "string") throw wrong("description must be a text");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) {
     throw wrong("maxTokens must be a whole number above 0");

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { kindOf, StemmaError } from "../errors.js";
+import { invalid, kindOf, StemmaError } from "../errors.js";
 import { assertBudget } from "../model/budget.js";
 import { foldLabel } from "../model/fold-label.js";
 import { appendText } from "../model/text.js";
@@ -158,7 +158,7 @@ export class LiveBlock {
     this.document?.assertFits(content);
     if (!isVersioned(provider) && options.expectedVersion !== undefined) {
       const message = `The provider of "${this.label}" keeps no versions; leave expectedVersion out.`;
-      throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+      throw invalid(message, { label: this.label });
     }
     return this.turns.writing(() => this.#set(provider, content, options));
   }
@@ -221,8 +221,7 @@ export class LiveBlock {
   /** Throws `BLOCK_OVER_BUDGET` for a content that is larger than the block may hold, `INVALID_ARGUMENT` for no text at all. */
   assertBudget(content: string): void {
     if (typeof content !== "string") {
-      const message = `The content of "${this.label}" must be a text; got ${kindOf(content)}.`;
-      throw new StemmaError("INVALID_ARGUMENT", { label: this.label }, message);
+      throw invalid(`The content of "${this.label}" must be a text; got ${kindOf(content)}.`, { label: this.label });
     }
     assertBudget(this.label, content, this.cap);
   }
@@ -237,7 +236,7 @@ export class LiveBlock {
 
   /** The error for what such a block is not asked for; `why` goes on with the sentence that its label begins. */
   refusal(why: string): StemmaError {
-    return new StemmaError("INVALID_ARGUMENT", { label: this.label }, `"${this.label}" ${why}.`);
+    return invalid(`"${this.label}" ${why}.`, { label: this.label });
   }
 
   #set(provider: WritableContextProvider, content: string, options: WriteOptions): Promise<ContextBlock> {

@@ -1,5 +1,5 @@
 // One class: blocks, prompt and tools read and write the same blocks, in one order.
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { foldLabel } from "../model/fold-label.js";
 import type { BlockScope, StoredVersion } from "../storage/contract.js";
 import type { ConflictingBlock, ContextAccess, SkillLog, ToolBlock, ToolEntry, WriteAction } from "../tools/access.js";
@@ -307,8 +307,7 @@ export class SessionContext implements ContextAccess {
     const block = this.#find(label);
     const { document } = block;
     if (document === null) {
-      const message = `"${label}" has no schema: give it one, or read its text with readContextBlock().`;
-      throw new StemmaError("INVALID_ARGUMENT", { label }, message);
+      throw invalid(`"${label}" has no schema: give it one, or read its text with readContextBlock().`, { label });
     }
     return document.read((await this.#settling(block.read(), block)).content);
   }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { bytesOfFile } from "../files/read-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import type { JsonObject } from "../model/json-object.js";
@@ -82,7 +82,7 @@ function folderTarget(folder: string): CopyTarget {
 function refusingTarget(path: string): CopyTarget {
   const message = `"${path}" is a file: a copy goes to a folder, where it can go on when it was cut off. Name a folder, or use \`stemma export --all\`.`;
   const refuse = (): never => {
-    throw new StemmaError("INVALID_ARGUMENT", { path }, message);
+    throw invalid(message, { path });
   };
   return { begin: async () => refuse(), write: async () => refuse(), read: refuse };
 }

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
-import { isTooDeep } from "../model/message.js";
 import { nameSession } from "./conversations.js";
 import { PiTree } from "./pi-tree.js";
+import { parseEntry, readLines } from "./read-lines.js";
 import {
   costOf,
   type ImportFormat,
   type ParsedSession,
+  type Position,
   type Skipped,
-  TOO_DEEP,
   tokensOf,
   type Usage,
 } from "./session-file.js";
@@ -20,25 +20,14 @@ export const pi: ImportFormat = {
   async *read(items) {
     let tree: PiTree | null = null;
     let early: Skipped[] = [];
-    for await (const item of items) {
-      if (item.kind === "listEnd") continue;
-      const { at } = item;
-      if (item.kind === "problem" || !isJsonObject(item.value) || typeof item.value.type !== "string") {
-        const why = item.kind === "problem" ? item.why : "not an entry: it has no type";
-        (tree?.skipped ?? early).push({ ...at, why });
-        continue;
-      }
-      const entry = item.value;
-      if (isTooDeep(entry)) {
-        (tree?.skipped ?? early).push({ ...at, why: TOO_DEEP });
-        continue;
-      }
+    const skip = (at: Position, why: string) => (tree?.skipped ?? early).push({ ...at, why });
+    for await (const { line: entry, at } of readLines(items, parseEntry, skip)) {
       if (entry.type === "session" && typeof entry.id === "string") {
         if (tree !== null) yield closeSession(tree);
         tree = new PiTree(entry, early);
         early = [];
       } else if (tree === null) {
-        early.push({ ...at, why: "it stands before the session's header" });
+        skip(at, "it stands before the session's header");
       } else {
         tree.add(entry, at);
       }

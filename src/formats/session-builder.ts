@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { searchableText } from "../model/text.js";
+import { Recent } from "../recent.js";
 import type { UsageRow } from "../storage/contract.js";
 import { nameFromText } from "./identity.js";
-import { Recent } from "./recent.js";
 import {
   type KeptPiece,
   type ParsedMessage,
@@ -105,8 +105,7 @@ export class SessionBuilder {
   /** Adds parts to an open message. */
   extend(message: SessionMessage, parts: readonly SessionMessagePart[], length: number): void {
     message.parts.push(...parts);
-    const parsed = this.#held.get(message.id);
-    if (parsed !== undefined) this.#held.set(message.id, parsed, length);
+    this.#held.grow(message.id, length);
     this.#noteCalls(message);
   }
 

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { LearnEdit, LearnRequest } from "./edits.js";
 import { buildLearnPrompt } from "./prompt.js";
 
@@ -29,14 +29,10 @@ export interface LearnOptions {
  */
 export function createLearnFunction({ extract, instructions }: LearnOptions): LearnFunction {
   if (typeof extract !== "function") {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      {},
-      "extract must be a function that resolves to edits, or to a model's answer.",
-    );
+    throw invalid("extract must be a function that resolves to edits, or to a model's answer.");
   }
   if (instructions !== undefined && typeof instructions !== "string") {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "instructions must be a text.");
+    throw invalid("instructions must be a text.");
   }
   return async (request) => {
     const answer = await extract({

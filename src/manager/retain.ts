@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { assertOptions } from "../session/arguments.js";
 import { assertSessionMetadata } from "../session/search-options.js";
 import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
@@ -73,7 +73,7 @@ function timeOf(olderThan: number | Date): string {
   const time = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
   const date = new Date(time);
   if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan must be an age in milliseconds, or a Date.");
+  throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
 }
 
 function given(options: RetainOptions): RetainOptions {
@@ -81,11 +81,10 @@ function given(options: RetainOptions): RetainOptions {
   const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
   for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
     if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;
-    throw new StemmaError("INVALID_ARGUMENT", { [name]: number }, `${name} must be a whole number above 0.`);
+    throw invalid(`${name} must be a whole number above 0.`, { [name]: number });
   }
   if (olderThan === undefined && keepMessages === undefined && keepVersions === undefined) {
-    const message = "retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.";
-    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    throw invalid("retain() needs to be told what to keep: olderThan, keepMessages or keepVersions.");
   }
   if (olderThan !== undefined && typeof olderThan !== "number" && !(olderThan instanceof Date)) timeOf(Number.NaN);
   if (userId !== undefined) assertUserId(userId);

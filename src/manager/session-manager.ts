@@ -2,7 +2,7 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import type { ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
 import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
@@ -510,7 +510,7 @@ export class SessionManager {
     const countable = Number.isSafeInteger(inputTokens) && Number.isSafeInteger(outputTokens);
     if (!countable || typeof cost !== "number" || !(Math.abs(cost) <= MAX_COST)) {
       const message = "addUsage() takes whole numbers of input and output tokens, and a cost if you have one.";
-      throw new StemmaError("INVALID_ARGUMENT", { inputTokens, outputTokens, cost }, message);
+      throw invalid(message, { inputTokens, outputTokens, cost });
     }
     if (model !== undefined) assertText(model, "The model of addUsage()");
     await this.#store.sessions.addUsage(sessionId, inputTokens, outputTokens, cost, model);
@@ -571,7 +571,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined && field !== "name") continue;
     if (typeof text !== "string") {
-      throw new StemmaError("INVALID_ARGUMENT", { field }, `A session's ${field} must be a text.`);
+      throw invalid(`A session's ${field} must be a text.`, { field });
     }
     assertStorableText(text, `A session's ${field}`);
   }

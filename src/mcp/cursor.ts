@@ -1,5 +1,5 @@
+import { invalid } from "../errors.js";
 import { sha256 } from "../model/sha256.js";
-import { invalid } from "./failure.js";
 
 const NO_CURSOR =
   "This cursor belongs to another call. Pass the nextCursor of the answer before, with the same arguments.";

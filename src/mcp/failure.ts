@@ -15,11 +15,6 @@ const TOLD: readonly ErrorCode[] = [
   "CONNECTION_LOST",
 ];
 
-/** The error for what a client, or the program, gave wrongly. */
-export function invalid(message: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
-}
-
 /** What says that something is not there. */
 export const ABSENT: readonly string[] = ["SESSION_NOT_FOUND", "SESSION_OWNED", "MESSAGE_NOT_FOUND", "BLOCK_NOT_FOUND"];
 

@@ -1,5 +1,4 @@
-import { quote, type StemmaError } from "../errors.js";
-import { invalid } from "./failure.js";
+import { invalid, quote, type StemmaError } from "../errors.js";
 
 /** What an id stands for. */
 export type Ref =

@@ -1,6 +1,6 @@
+import { invalid } from "../errors.js";
 import { assertFunction, assertOptions } from "../session/arguments.js";
 import { assertScope, assertUserId } from "../storage/session-id.js";
-import { invalid } from "./failure.js";
 
 export interface McpServerOptions {
   /** Only this user's sessions and memory. Default: everybody's sessions. */

@@ -1,6 +1,6 @@
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { readDocument } from "./documents.js";
-import { ABSENT, invalid } from "./failure.js";
+import { ABSENT } from "./failure.js";
 import { parseId } from "./ids.js";
 import { findSession, type McpScope } from "./scope.js";
 

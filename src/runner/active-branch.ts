@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { sameJson } from "../model/same-json.js";
 import { isSettled, isToolPart, type SettledFields, settleToolCalls } from "../model/tool-calls.js";
@@ -77,7 +77,7 @@ export class ActiveBranch {
     for (const toolCallId of results.keys()) {
       if (waiting.has(toolCallId)) continue;
       const message = `No call "${toolCallId}" waits for a result: the last message has none, or it has its result already.`;
-      throw new StemmaError("INVALID_ARGUMENT", { toolCallId }, message);
+      throw invalid(message, { toolCallId });
     }
     const parts = (last?.parts ?? []).map((part) =>
       isToolPart(part) && !isSettled(part) ? { ...part, ...results.get(part.toolCallId) } : part,

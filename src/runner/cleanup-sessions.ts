@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { Store } from "../storage/contract.js";
 import { allSessions } from "../storage/list-all.js";
 import { isStore } from "../storage/store-of.js";
@@ -15,7 +15,7 @@ export async function cleanupSessions(storage: StorageLike, options: { olderThan
   const { olderThan } = options;
   const limit = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
   if (!Number.isFinite(limit)) {
-    throw new StemmaError("INVALID_ARGUMENT", { olderThan }, "olderThan must be an age in milliseconds, or a Date.");
+    throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
   }
   if (isStore(storage)) return cleanStore(storage, limit);
   if (isStoreBacked(storage)) return cleanStore(await storage.openStore(), limit);

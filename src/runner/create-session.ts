@@ -1,6 +1,6 @@
 import { type CompactFunction, createCompactFunction } from "../compaction/compact.js";
 import type { ContextConfig } from "../context/block.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import { isJsonObject } from "../model/json-object.js";
 import type { CompactionErrorHandler } from "../session/compactor.js";
@@ -70,14 +70,10 @@ export interface CreateSessionOptions {
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
   const { maxTurns = 20, resume, fork } = options;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw new StemmaError("INVALID_ARGUMENT", { maxTurns }, "maxTurns must be a whole number from 1.");
+    throw invalid("maxTurns must be a whole number from 1.", { maxTurns });
   }
   if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      { resume, fork },
-      "resume cannot be combined with fork or id: pass only one of them.",
-    );
+    throw invalid("resume cannot be combined with fork or id: pass only one of them.", { resume, fork });
   }
   if (options.id === "") {
     throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
@@ -167,13 +163,12 @@ function assertTools(tools: AgentTools = {}): void {
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {
   if (metadata === undefined) return;
   if (Object.hasOwn(metadata, OURS)) {
-    const message = `metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`;
-    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    throw invalid(`metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`);
   }
   try {
     JSON.stringify(metadata);
   } catch (cause) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The metadata cannot be written as JSON.", { cause });
+    throw invalid("The metadata cannot be written as JSON.", {}, { cause });
   }
 }
 

@@ -1,10 +1,12 @@
+import { type Deferred, defer } from "../deferred.js";
+
 /** Points that one side waits at until the other has come there too. */
 export class Gates {
-  private readonly gates = new Map<string, { promise: Promise<void>; open: () => void }>();
+  private readonly gates = new Map<string, Deferred>();
 
   /** Lets everyone through who waits at `key`, and who comes there later. */
   open(key: string): void {
-    this.gate(key).open();
+    this.gate(key).resolve();
   }
 
   /** Resolves once the gate is open. */
@@ -12,14 +14,8 @@ export class Gates {
     return this.gate(key).promise;
   }
 
-  private gate(key: string): { promise: Promise<void>; open: () => void } {
-    const known = this.gates.get(key);
-    if (known !== undefined) return known;
-    let open = () => {};
-    const promise = new Promise<void>((resolve) => {
-      open = resolve;
-    });
-    const gate = { promise, open };
+  private gate(key: string): Deferred {
+    const gate = this.gates.get(key) ?? defer();
     this.gates.set(key, gate);
     return gate;
   }

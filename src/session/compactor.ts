@@ -1,6 +1,6 @@
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { SessionContext } from "../context/session-context.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import { digestMessage } from "../model/digest.js";
 import type { SessionMessage } from "../model/message.js";
 import type { Store } from "../storage/contract.js";
@@ -239,8 +239,7 @@ function checkedResult(given: CompactResult | null | undefined): CompactResult |
   if (given === null || given === undefined) return null;
   const { fromMessageId, toMessageId, summary } = given;
   if ([fromMessageId, toMessageId, summary].every((field) => typeof field === "string")) return given;
-  const message = "A compact function resolves to { fromMessageId, toMessageId, summary }, three texts, or to null.";
-  throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  throw invalid("A compact function resolves to { fromMessageId, toMessageId, summary }, three texts, or to null.");
 }
 
 function notConfigured(): StemmaError {

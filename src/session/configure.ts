@@ -1,5 +1,5 @@
 import type { CompactFunction } from "../compaction/compact.js";
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import { assertFunction, assertList, assertOptions, assertTexts } from "./arguments.js";
 import {
@@ -42,7 +42,7 @@ export function thresholdConfig(tokenThreshold: number, options: CompactAfterOpt
   const { tokenCounter, timeout } = options;
   if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
   if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
-    throw new StemmaError("INVALID_ARGUMENT", { tokenThreshold }, "compactAfter() takes a number of tokens above 0.");
+    throw invalid("compactAfter() takes a number of tokens above 0.", { tokenThreshold });
   }
   assertTimeout(timeout, "compactAfter()");
   const change = { threshold: tokenThreshold, automaticTimeout: timeout ?? null };
@@ -58,11 +58,7 @@ export function learningConfig(learn: LearnFunction, options: OnLearningOptions)
   const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
   assertTimeout(timeout, "onLearning()");
   if (typeof idleAfter !== "number" || !(idleAfter > 0)) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      {},
-      "The idleAfter of onLearning() must be a number of milliseconds above 0.",
-    );
+    throw invalid("The idleAfter of onLearning() must be a number of milliseconds above 0.");
   }
   if (blocks !== undefined) assertTexts(blocks, "The blocks of onLearning() are labels.");
   return { learning: { learn, idleAfter, timeout, blocks: blocks ?? null } };

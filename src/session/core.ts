@@ -2,7 +2,7 @@ import type { PromptStore } from "../context/frozen-prompt.js";
 import { isWritable } from "../context/provider.js";
 import { WiredContextProvider } from "../context/providers/wired-context.js";
 import { SessionContext } from "../context/session-context.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import type { TitleFunction } from "../learning/title.js";
 import { foldLabel } from "../model/fold-label.js";
 import type { SessionMessage } from "../model/message.js";
@@ -179,7 +179,7 @@ function promptStoreFor(
   }
   const bound = cachedPrompt.forSession?.(sessionId) ?? cachedPrompt;
   if (isWritable(bound)) return bound;
-  throw new StemmaError("INVALID_ARGUMENT", {}, "withCachedPrompt() takes a provider with get() and set().");
+  throw invalid("withCachedPrompt() takes a provider with get() and set().");
 }
 
 function storedPrompt(store: Store, sessionId: string): PromptStore {

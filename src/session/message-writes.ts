@@ -10,7 +10,7 @@ import type {
   StoredCompaction,
 } from "../storage/contract.js";
 import type { Compactor } from "./compactor.js";
-import type { SessionEvent, SessionEvents } from "./events.js";
+import type { MessageChange, SessionEvents } from "./events.js";
 import type { AppendedMessage, SessionBackend } from "./provider.js";
 
 export interface WriteParts {
@@ -56,81 +56,69 @@ export class MessageWrites {
 
   /** Writes of the session's messages with others of its store, all of it or nothing. */
   async together(store: Store, writes: readonly KeptWrite[]): Promise<void> {
-    const { events, compactor, wrote } = this.parts;
+    const { compactor, wrote } = this.parts;
     await store.writeTogether(writes);
     const changes = writes.filter((write) => "session" in write);
     for (const change of changes) {
       if ("append" in change) wrote(change.append);
       if ("update" in change) wrote([change.update]);
-      events.emit(eventOf(change));
+      this.#tell(...changeOf(change));
     }
     if (changes.length > 0) await compactor.afterWrite(null);
   }
 
   async update(message: SessionMessage): Promise<void> {
-    const { backend, events, compactor, wrote } = this.parts;
+    const { backend, wrote } = this.parts;
     await backend.update(message);
     wrote([message]);
-    events.emit({ type: "messages", change: "update", ids: [message.id] });
-    await compactor.afterChange();
+    await this.#changed("update", [message.id]);
   }
 
   async upsert(message: SessionMessage, parent: ParentRef): Promise<boolean> {
-    const { backend, events, compactor, wrote } = this.parts;
+    const { backend, compactor, wrote } = this.parts;
     const { inserted, visibleTokens } = await backend.upsert(message, parent, { measured: compactor.estimates });
     if (isSummary(message)) return false;
     wrote([message]);
-    events.emit({ type: "messages", change: inserted ? "append" : "update", ids: [message.id] });
+    this.#tell(inserted ? "append" : "update", [message.id]);
     await compactor.afterWrite(visibleTokens);
     return inserted;
   }
 
   async delete(messageIds: readonly string[]): Promise<void> {
-    const { backend, events, compactor } = this.parts;
-    const ids = await backend.delete(messageIds);
-    if (ids.length === 0) return;
-    events.emit({ type: "messages", change: "delete", ids });
-    await compactor.afterChange();
+    const ids = await this.parts.backend.delete(messageIds);
+    if (ids.length > 0) await this.#changed("delete", ids);
   }
 
   async clear(): Promise<void> {
-    const { clear, events, compactor } = this.parts;
-    await clear();
-    events.emit({ type: "messages", change: "clear", ids: [] });
-    await compactor.afterChange();
+    await this.parts.clear();
+    await this.#changed("clear", []);
   }
 
   async setActiveLeaf(messageId: string): Promise<void> {
-    const { backend, events } = this.parts;
-    await backend.setActiveLeaf(messageId);
-    events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+    await this.parts.backend.setActiveLeaf(messageId);
+    this.#tell("leaf", [messageId]);
   }
 
   async rewindTo(messageId: string): Promise<void> {
-    const { backend, events } = this.parts;
-    await backend.rewindTo(messageId);
-    events.emit({ type: "messages", change: "leaf", ids: [messageId] });
+    await this.parts.backend.rewindTo(messageId);
+    this.#tell("leaf", [messageId]);
   }
 
   async selectBranch(messageId: string): Promise<SessionMessage> {
-    const { backend, events } = this.parts;
-    const leaf = await backend.selectBranch(messageId);
-    events.emit({ type: "messages", change: "leaf", ids: [leaf.id] });
+    const leaf = await this.parts.backend.selectBranch(messageId);
+    this.#tell("leaf", [leaf.id]);
     return leaf;
   }
 
   async addCompaction(given: NewCompaction): Promise<StoredCompaction> {
-    const { backend, events } = this.parts;
-    const compaction = await backend.addCompaction(given);
-    events.emit({ type: "messages", change: "compaction", ids: [compaction.id] });
+    const compaction = await this.parts.backend.addCompaction(given);
+    this.#tell("compaction", [compaction.id]);
     return compaction;
   }
 
   async removeCompaction(compactionId: string): Promise<void> {
-    const { backend, events, compactor } = this.parts;
-    await backend.removeCompaction(compactionId);
-    events.emit({ type: "messages", change: "compaction_removed", ids: [compactionId] });
-    await compactor.afterChange();
+    await this.parts.backend.removeCompaction(compactionId);
+    await this.#changed("compaction_removed", [compactionId]);
   }
 
   #append(
@@ -144,22 +132,32 @@ export class MessageWrites {
   }
 
   async #inserted(messages: readonly SessionMessage[], writing: Promise<AppendResult>): Promise<AppendResult> {
-    const { events, compactor, wrote } = this.parts;
+    const { compactor, wrote } = this.parts;
     const result = await writing;
     if (result.insertedIds.length > 0) {
       wrote(messages);
-      events.emit({ type: "messages", change: "append", ids: result.insertedIds });
+      this.#tell("append", result.insertedIds);
       await compactor.afterWrite(result.visibleTokens);
     }
     return result;
   }
+
+  // Of a change after which nothing is compacted.
+  #changed(change: MessageChange, ids: readonly string[]): Promise<void> {
+    this.#tell(change, ids);
+    return this.parts.compactor.afterChange();
+  }
+
+  #tell(change: MessageChange, ids: readonly string[]): void {
+    this.parts.events.emit({ type: "messages", change, ids });
+  }
 }
 
-function eventOf(write: MessageWrite): SessionEvent {
-  if ("clear" in write) return { type: "messages", change: "clear", ids: [] };
-  if ("append" in write) return { type: "messages", change: "append", ids: write.append.map(({ id }) => id) };
-  if ("update" in write) return { type: "messages", change: "update", ids: [write.update.id] };
-  return { type: "messages", change: "leaf", ids: write.activeLeaf === null ? [] : [write.activeLeaf] };
+function changeOf(write: MessageWrite): [MessageChange, ids: string[]] {
+  if ("clear" in write) return ["clear", []];
+  if ("append" in write) return ["append", write.append.map(({ id }) => id)];
+  if ("update" in write) return ["update", [write.update.id]];
+  return ["leaf", write.activeLeaf === null ? [] : [write.activeLeaf]];
 }
 
 function appended<M extends SessionMessage>(

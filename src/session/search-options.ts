@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { isJsonObject } from "../model/json-object.js";
 import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
@@ -53,11 +53,11 @@ export function searchRequest(options: SearchOptions): SearchRequest {
   const { limit = 20, role, leafId, metadata, context } = options;
   assertLimit(limit);
   if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
-    throw invalid({ context }, `context must be a whole number from 0 to ${MAX_CONTEXT}.`);
+    throw invalid(`context must be a whole number from 0 to ${MAX_CONTEXT}.`, { context });
   }
   for (const [name, text] of Object.entries({ role, leafId })) {
     const isAbsent = text === undefined || (name === "leafId" && text === null);
-    if (!isAbsent && typeof text !== "string") throw invalid({ [name]: text }, `${name} must be a text.`);
+    if (!isAbsent && typeof text !== "string") throw invalid(`${name} must be a text.`, { [name]: text });
   }
   if (metadata !== undefined) assertMetadata(metadata, "metadata");
   const after = timeOf("after", options.after);
@@ -71,7 +71,7 @@ export function managerSearchRequest(options: ManagerSearchOptions): SearchReque
   const { sessionIds, sessionMetadata } = options;
   if (sessionMetadata !== undefined) assertSessionMetadata(sessionMetadata, "sessionMetadata");
   if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {
-    throw invalid({ sessionIds }, "sessionIds is an array of session ids.");
+    throw invalid("sessionIds is an array of session ids.", { sessionIds });
   }
   if (request.leafId === undefined) return { ...request, sessionIds, sessionMetadata };
   const [sessionId, ...others] = new Set(sessionIds);
@@ -79,7 +79,7 @@ export function managerSearchRequest(options: ManagerSearchOptions): SearchReque
   if (sessionId !== undefined && others.length === 0 && sessionMetadata === undefined) return { ...request, sessionId };
   const message =
     "leafId names a message of one session: pass that session's id in sessionIds, and no sessionMetadata.";
-  throw invalid({ leafId: request.leafId, sessionIds }, message);
+  throw invalid(message, { leafId: request.leafId, sessionIds });
 }
 
 /** Runs a search for one page: `search` is asked for one result more than the page shows. */
@@ -96,7 +96,7 @@ export async function searchPage<Result>(
 
 function offsetOf(cursor: string): number {
   if (typeof cursor === "string" && /^[1-9]\d{0,8}$/.test(cursor)) return Number(cursor);
-  throw invalid({ cursor }, "A cursor is the nextCursor of an earlier page, as it was given.");
+  throw invalid("A cursor is the nextCursor of an earlier page, as it was given.", { cursor });
 }
 
 function timeOf(name: string, value: SearchOptions["after"]): number | undefined {
@@ -104,7 +104,7 @@ function timeOf(name: string, value: SearchOptions["after"]): number | undefined
   const isTime = value instanceof Date || typeof value === "string" || typeof value === "number";
   const time = isTime ? new Date(value).getTime() : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  throw invalid({ [name]: value }, `${name} is a Date, a time as ISO text, or milliseconds since 1970.`);
+  throw invalid(`${name} is a Date, a time as ISO text, or milliseconds since 1970.`, { [name]: value });
 }
 
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for what no session's metadata can be compared with. */
@@ -116,9 +116,5 @@ export function assertSessionMetadata(metadata: unknown, what: string): void {
 function assertMetadata(metadata: unknown, what: string): asserts metadata is object {
   const simple = (value: unknown) => value === null || ["string", "number", "boolean"].includes(typeof value);
   if (isJsonObject(metadata) && Object.values(metadata).every(simple)) return;
-  throw invalid({ [what]: metadata }, `${what} is an object of texts, numbers, booleans and nulls to compare with.`);
-}
-
-function invalid(details: Record<string, unknown>, message: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", details, message);
+  throw invalid(`${what} is an object of texts, numbers, booleans and nulls to compare with.`, { [what]: metadata });
 }

@@ -5,7 +5,7 @@ import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
 import {
@@ -117,8 +117,7 @@ export class Session {
   /** A session on a provider, configured by `options` instead of by chaining. Errors: `INVALID_ARGUMENT`. */
   constructor(provider: SessionProvider, options: SessionOptions = {}) {
     if (!isSessionProvider(provider)) {
-      const message = "new Session() takes a SessionProvider; for a store or an agent call Session.create().";
-      throw new StemmaError("INVALID_ARGUMENT", {}, message);
+      throw invalid("new Session() takes a SessionProvider; for a store or an agent call Session.create().");
     }
     this.#config = configOf(options);
     this.#provider = provider;
@@ -402,7 +401,7 @@ export class Session {
     const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
     if (typeof maxBytes !== "number" || !(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
-      throw new StemmaError("INVALID_ARGUMENT", { maxBytes, minMessages }, message);
+      throw invalid(message, { maxBytes, minMessages });
     }
     return this.#started.backend.recent(maxBytes, { minMessages });
   }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid, StemmaError } from "../errors.js";
 
 /** How long a compact function may take, and what a count or a new prompt asks of the host, unless it is told otherwise, in milliseconds. */
 export const DEFAULT_COMPACTION_TIMEOUT = 120_000;
@@ -36,7 +36,7 @@ async function raceWith<T>(work: Promise<T>, timeout: number, tooLate: () => Ste
 /** Errors: `INVALID_ARGUMENT` for what is no number of milliseconds above 0; `Infinity` is one. */
 export function assertTimeout(timeout: unknown, call: string): void {
   if (timeout === undefined || (typeof timeout === "number" && timeout > 0)) return;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `The timeout of ${call} must be a number of milliseconds above 0.`);
+  throw invalid(`The timeout of ${call} must be a number of milliseconds above 0.`);
 }
 
 /** Calls of something of the host's that may never answer: while one is late, no other is made. Errors: `COMPACTION_TIMEOUT`. */

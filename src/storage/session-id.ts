@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { assertStorableText } from "../model/text.js";
 import type { BlockScope } from "./contract/blocks.js";
 import type { MemoryOwner } from "./contract/versions.js";
@@ -33,7 +33,7 @@ export function assertSessionId(sessionId: string): void {
   assertStorableText(sessionId, "A session id");
   if (sessionId !== UPGRADED_ROWS && !isScope(sessionId)) return;
   const message = `The session id "${sessionId}" is reserved: "${UPGRADED_ROWS}" and ids that begin with "${SCOPES}" name no session.`;
-  throw new StemmaError("INVALID_ARGUMENT", { sessionId }, message);
+  throw invalid(message, { sessionId });
 }
 
 /** The most characters of a user's id, and of the key of a scope: a key of an index in Postgres holds 2.7 kB. */
@@ -49,12 +49,12 @@ export function assertScope(scope: unknown): asserts scope is BlockScope {
   if (scope === "session" || scope === "user") return;
   if (typeof scope === "object" && scope !== null && "key" in scope)
     return assertScopeName(scope.key, "The key of a scope");
-  throw new StemmaError("INVALID_ARGUMENT", {}, 'A scope must be "session", "user" or { key: "…" }.');
+  throw invalid('A scope must be "session", "user" or { key: "…" }.');
 }
 
 function assertScopeName(name: unknown, what: string): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, `${what} must be a text of 1 to ${MAX_NAME} characters.`);
+    throw invalid(`${what} must be a text of 1 to ${MAX_NAME} characters.`);
   }
   assertStorableText(name, what);
 }

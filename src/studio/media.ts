@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid, type StemmaError } from "../errors.js";
 import { fromBase64 } from "../model/base64.js";
 import { isInlineMedia, mediaTypeOf } from "../model/media.js";
 import type { SessionMessage } from "../model/message.js";
@@ -95,5 +95,5 @@ function bytesOf(data: string, isBase64: boolean, path: string): Uint8Array<Arra
 }
 
 function noMedia(path: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", { path }, "There are no media at this place of the message.");
+  return invalid("There are no media at this place of the message.", { path });
 }

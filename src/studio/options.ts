@@ -1,4 +1,4 @@
-import { StemmaError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { assertFunction, assertOptions, assertText } from "../session/arguments.js";
 import type { Awaitable } from "../session/provider.js";
 
@@ -31,16 +31,16 @@ export function assertStudioOptions(options: StudioOptions): void {
   if (authorize === undefined) {
     const message =
       "createStudio() needs authorize: (request) => boolean. Without it, whoever reaches the page would read every session.";
-    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    throw invalid(message);
   }
   assertFunction(authorize, "authorize");
   if (onError !== undefined) assertFunction(onError, "onError");
   if (basePath !== undefined) assertText(basePath, "basePath");
   if (basePath !== undefined && !/^\/[\w\-./~]*$/.test(basePath)) {
     const message = "basePath must be a path as in URLs: it begins with / and holds letters, digits and - . _ ~ /.";
-    throw new StemmaError("INVALID_ARGUMENT", { basePath }, message);
+    throw invalid(message, { basePath });
   }
   if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === "string"))) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "hosts must be an array of texts, such as localhost:4984.");
+    throw invalid("hosts must be an array of texts, such as localhost:4984.");
   }
 }

@@ -12,6 +12,8 @@ const LAYERS = [
   "files",
   "once.ts",
   "queue.ts",
+  "recent.ts",
+  "deferred.ts",
   "unless-aborted.ts",
   "model",
   "request-body.ts",

@@ -1,4 +1,4 @@
-import { kindOf, StemmaError } from "../../errors.js";
+import { invalid, kindOf, type StemmaError } from "../../errors.js";
 import { fromBase64, toBase64 } from "../../model/base64.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 
@@ -10,7 +10,7 @@ const OBJECT = "$object";
 export function toItemJson(item: unknown): JsonObject {
   const json = encode(item, new Set());
   if (isJsonObject(json)) return json;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `An item must be an object; got ${kindOf(item)}.`);
+  throw invalid(`An item must be an object; got ${kindOf(item)}.`);
 }
 
 /** The item of `toItemJson`, as a copy of its own. */
@@ -52,5 +52,5 @@ function nameOf(value: unknown): string {
 }
 
 function unwritable(why: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, `An item ${why}, which is neither JSON nor bytes.`);
+  return invalid(`An item ${why}, which is neither JSON nor bytes.`);
 }

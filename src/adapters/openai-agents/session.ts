@@ -5,7 +5,7 @@ import type {
   SessionHistoryTransactionArgs,
   SessionHistoryTransactionAwareSession,
 } from "@openai/agents";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { JsonObject } from "../../model/json-object.js";
 import type { Session } from "../../session/session.js";
 import { ItemHistory } from "../item-history.js";
@@ -36,7 +36,7 @@ export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
     getSessionId: async () => session.id,
     async getItems(limit) {
       if (limit !== undefined && !Number.isInteger(limit)) {
-        throw new StemmaError("INVALID_ARGUMENT", { limit }, "The limit of getItems() must be a whole number.");
+        throw invalid("The limit of getItems() must be a whole number.", { limit });
       }
       return (await history.read(limit)).map(itemOf);
     },

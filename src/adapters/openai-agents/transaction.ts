@@ -1,5 +1,5 @@
 import type { SessionHistoryTransactionArgs } from "@openai/agents";
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { sameJson } from "../../model/same-json.js";
 import { sha256 } from "../../model/sha256.js";
@@ -13,13 +13,13 @@ import { toItemJson } from "./item-json.js";
  */
 export async function applyTransaction(history: ItemHistory, args: SessionHistoryTransactionArgs): Promise<void> {
   const { operationId } = args;
-  if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text");
+  if (typeof operationId !== "string" || operationId.trim() === "") throw invalid("operationId must be a text.");
   const transaction = toItemJson(args.transaction);
   const append = itemsIn(transaction, "append_items", "items");
   const expected = itemsIn(transaction, "replace_suffix", "expectedSuffix");
   const replacement = itemsIn(transaction, "replace_suffix", "replacement");
   if (append === null && expected === null)
-    throw invalid('The type of a transaction is "append_items" or "replace_suffix"');
+    throw invalid('The type of a transaction is "append_items" or "replace_suffix".');
   const records = history.scope;
   // Ids may be longer than a key may be.
   const key = `operation ${sha256(operationId)}`;
@@ -59,7 +59,7 @@ function itemsIn(transaction: JsonObject, type: string, field: string): JsonObje
   if (transaction.type !== type) return null;
   const items = transaction[field];
   if (Array.isArray(items) && items.every(isJsonObject)) return items;
-  throw invalid(`${field} of a transaction is an array of items`);
+  throw invalid(`${field} of a transaction is an array of items.`);
 }
 
 /** The JSON of a value, with its fields in the order of their names. */
@@ -67,8 +67,4 @@ function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, field: unknown) =>
     isJsonObject(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
   );
-}
-
-function invalid(rule: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, `${rule}.`);
 }

@@ -1,5 +1,5 @@
 import type { UIMessage } from "ai";
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import type { SessionManager } from "../../manager/session-manager.js";
 import { withoutToolTimes } from "../../model/tool-times.js";
 import type { Session } from "../../session/session.js";
@@ -111,5 +111,5 @@ function limitOf(query: URLSearchParams): number {
   const given = query.get("limit");
   const limit = given === null ? 50 : Number(given);
   if (Number.isInteger(limit) && limit > 0) return Math.min(limit, MAX_PAGE);
-  throw new StemmaError("INVALID_ARGUMENT", { limit: given }, "limit must be a whole number above 0.");
+  throw invalid("limit must be a whole number above 0.", { limit: given });
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { SessionMessage } from "../../model/message.js";
 import { readJsonObject } from "../../request-body.js";
 
@@ -21,14 +21,14 @@ export type GivenMessage = SessionMessage & { readonly role: "user" | "assistant
 export async function readSubmission(request: Request, maxBytes: number): Promise<Submission> {
   const body = await readFields(request, maxBytes);
   const { id, trigger = "submit-message", messageId } = body;
-  if (id !== undefined && (typeof id !== "string" || id === "")) throw invalid("id is the id of a chat");
-  if (messageId !== undefined && typeof messageId !== "string") throw invalid("messageId is the id of a message");
+  if (id !== undefined && (typeof id !== "string" || id === "")) throw invalid("id is the id of a chat.");
+  if (messageId !== undefined && typeof messageId !== "string") throw invalid("messageId is the id of a message.");
   if (trigger !== "submit-message" && trigger !== "regenerate-message") {
-    throw invalid("trigger is submit-message or regenerate-message");
+    throw invalid("trigger is submit-message or regenerate-message.");
   }
   const messages = body.messages ?? (body.message === undefined ? [] : [body.message]);
-  if (!Array.isArray(messages)) throw invalid("messages is an array");
-  if (messages.length === 0 && trigger === "submit-message") throw invalid("message or messages holds what to submit");
+  if (!Array.isArray(messages)) throw invalid("messages is an array.");
+  if (messages.length === 0 && trigger === "submit-message") throw invalid("message or messages holds what to submit.");
   return { chatId: id as string | undefined, trigger, messageId, messages: messages.filter(isMessage), body };
 }
 
@@ -40,8 +40,4 @@ export function readFields(request: Request, maxBytes: number): Promise<Record<s
 function isMessage(value: unknown): value is GivenMessage {
   const { id, role, parts } = (value ?? {}) as Partial<Record<keyof SessionMessage, unknown>>;
   return typeof id === "string" && (role === "user" || role === "assistant") && Array.isArray(parts);
-}
-
-function invalid(rule: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, `${rule}.`);
 }

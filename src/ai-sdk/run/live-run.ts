@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { type Deferred, defer } from "./deferred.js";
+import { type Deferred, defer } from "../../deferred.js";
 import type { RunState } from "./log.js";
 
 /** Why a run was broken off: the user stopped it, or another process took it over and nothing more may be written. */

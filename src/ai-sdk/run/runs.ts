@@ -1,8 +1,8 @@
 import type { UIMessageChunk } from "ai";
+import { sleep } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
 import { Queue } from "../../queue.js";
 import { coreOf, type Session } from "../../session/session.js";
-import { sleep } from "./deferred.js";
 import { RunKeeper } from "./keeper.js";
 import { LiveRun } from "./live-run.js";
 import { isDead, isUnderWay, type KnownRun, RunLog, type RunState } from "./log.js";

@@ -1,5 +1,5 @@
 import type { UIMessageChunk } from "ai";
-import { sleep } from "./deferred.js";
+import { sleep } from "../../deferred.js";
 import { isUnderWay, type RunLog, type RunState } from "./log.js";
 
 /** How often the answer of another process is looked at, in milliseconds. */

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { ToolCallOptions } from "../../tools/tool.js";
 
 export interface ViewCommand {
@@ -63,8 +63,7 @@ export async function runCommand(
   call: ToolCallOptions | undefined,
 ): Promise<string> {
   const { command: name } = command;
-  if (!Object.hasOwn(handlers, name))
-    throw new StemmaError("INVALID_ARGUMENT", { command: name }, `The memory tool has no command "${name}".`);
+  if (!Object.hasOwn(handlers, name)) throw invalid(`The memory tool has no command "${name}".`, { command: name });
   const handle = handlers[name] as (command: MemoryCommand, call?: ToolCallOptions) => Promise<string>;
   return handle(command, call);
 }

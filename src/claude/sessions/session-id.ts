@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { assertText } from "../../session/arguments.js";
 import type { ClaudeSessionKey } from "./types.js";
 
@@ -20,6 +20,6 @@ export function lastPart(id: string): string {
 
 function encoded(part: unknown, name: string): string {
   assertText(part, `The ${name} of a transcript`);
-  if (part === "") throw new StemmaError("INVALID_ARGUMENT", {}, `The ${name} of a transcript must not be empty.`);
+  if (part === "") throw invalid(`The ${name} of a transcript must not be empty.`);
   return encodeURIComponent(part.toWellFormed());
 }

@@ -4,7 +4,7 @@ import { partName } from "../../copy/conflict.js";
 import type { CopiedPart, CopyReport, CopySource, CopyTarget, PartOf } from "../../copy/contract.js";
 import { copyStore } from "../../copy/copy-store.js";
 import { jsonlFiles } from "../../copy/jsonl-files.js";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { writeJson } from "../context.js";
@@ -42,7 +42,7 @@ export function registerCopy(program: Command, io: Io): void {
           return found;
         };
         if (!isPlace(from)) {
-          throw new StemmaError("INVALID_ARGUMENT", { from }, `There is no database or file "${hidePasswords(from)}".`);
+          throw invalid(`There is no database or file "${hidePasswords(from)}".`, { from });
         }
         await copy(io, json, [open(from), open(to)], options);
       } finally {

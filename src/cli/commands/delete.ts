@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
@@ -20,7 +20,7 @@ export function registerDelete(program: Command, io: Io): void {
         for (const text of texts) sessions.push(await findSession(manager, text));
         const names = sessions.map(({ id, name }) => `${oneLine(name)} (${id})`).join(", ");
         if (!options.yes && !(await confirm(io, `Delete ${names}?`))) {
-          throw new StemmaError("INVALID_ARGUMENT", {}, "Nothing was deleted. Answer y, or pass --yes.");
+          throw invalid("Nothing was deleted. Answer y, or pass --yes.");
         }
         for (const { id } of sessions) await manager.delete(id);
         if (json) return writeJson(io, { deleted: sessions.map(({ id }) => id) });

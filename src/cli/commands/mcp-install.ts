@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { StemmaError } from "../../errors.js";
+import { invalid, type StemmaError } from "../../errors.js";
 import { confirm } from "../confirm.js";
 import { writeJson } from "../context.js";
 import { hasPassword, hidePasswords, isUrl } from "../database-url.js";
@@ -59,7 +59,7 @@ export function registerMcpInstall(mcp: Command, io: Io): void {
       }
       if (changed && place !== undefined && hasPassword(place)) io.writeError(passwordNote(file));
       if (changed && !options.yes && !(await confirm(io, `Change the configuration of ${client.title}?`))) {
-        throw new StemmaError("INVALID_ARGUMENT", { file }, "Nothing was changed. Answer y, or pass --yes.");
+        throw invalid("Nothing was changed. Answer y, or pass --yes.", { file });
       }
       if (changed) await writeConfiguration(file, before, after);
       if (options.json) return writeJson(io, { file, changed });
@@ -93,7 +93,7 @@ function serverArguments(
 function assertFile(path: string): void {
   if (existsSync(path)) return;
   const message = `There is no file ${path} for --dotenv. Write it first, with lines such as PGPASSWORD=…, and let only you read it.`;
-  throw new StemmaError("INVALID_ARGUMENT", { path }, message);
+  throw invalid(message, { path });
 }
 
 function passwordNote(file: string): string {
@@ -103,5 +103,5 @@ To keep it out, leave it out of the URL: write PGPASSWORD=… into a file that o
 
 function cannotChange({ title }: McpClient, file: string): StemmaError {
   const message = `${file} cannot be changed without the risk of losing something in it: it is broken, or names its servers in another way. Add the server by hand, as ${title} documents it.`;
-  return new StemmaError("INVALID_ARGUMENT", { file }, message);
+  return invalid(message, { file });
 }

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { RetainOptions } from "../../manager/options.js";
 import type { MetadataValue, Residue, RowCounts } from "../../storage/contract.js";
 import { confirm } from "../confirm.js";
@@ -45,7 +45,7 @@ export function registerPrune(program: Command, io: Io): void {
         if (!dryRun && !options.yes) {
           const { deleted } = await manager.retain({ ...rules, dryRun: true });
           if (!(await confirm(io, `Remove ${describe(deleted)}?`))) {
-            throw new StemmaError("INVALID_ARGUMENT", {}, "Nothing was removed. Answer y, or pass --yes.");
+            throw invalid("Nothing was removed. Answer y, or pass --yes.");
           }
         }
         const { deleted, residue } = await manager.retain({ ...rules, dryRun });

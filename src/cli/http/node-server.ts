@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 
 export interface RunningServer {
   readonly port: number;
@@ -58,7 +58,7 @@ function requestOf(incoming: IncomingMessage): Request | null {
 }
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): Error {
-  const refuse = (message: string) => new StemmaError("INVALID_ARGUMENT", { host, port }, message, { cause: error });
+  const refuse = (message: string) => invalid(message, { host, port }, { cause: error });
   switch (error.code) {
     case "EADDRINUSE":
       return refuse(`Port ${port} is taken. Name another one with --port; --port 0 takes a free one.`);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 
 const MIN_LENGTH = 16;
 
@@ -16,7 +16,7 @@ export function isEqualToken(given: string, secret: string): boolean {
 /** Throws `INVALID_ARGUMENT` for a token of the user's own that can be guessed. */
 export function assertToken(token: string | undefined): void {
   if (token === undefined || token.length >= MIN_LENGTH) return;
-  throw new StemmaError("INVALID_ARGUMENT", {}, `A token has at least ${MIN_LENGTH} characters.`);
+  throw invalid(`A token has at least ${MIN_LENGTH} characters.`);
 }
 
 function digest(text: string): Buffer {

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { importSession } from "../../formats/import/import-session.js";
 import { addReports, type ImportReport } from "../../formats/import/report.js";
 import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../formats/read.js";
@@ -104,7 +104,7 @@ async function* onlyOne(sessions: AsyncIterable<ParsedSession>): AsyncGenerator<
   for await (const session of sessions) {
     if (held !== null && held.id !== session.id) {
       const message = "The file holds several sessions: leave --session out.";
-      throw new StemmaError("INVALID_ARGUMENT", {}, isWritten ? message : `${message} Nothing was imported.`);
+      throw invalid(isWritten ? message : `${message} Nothing was imported.`);
     }
     if (held !== null) {
       isWritten = true;

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { Store } from "../../storage/contract.js";
 import { createStudio } from "../../studio/create-studio.js";
 import { failed } from "../../studio/http/failure.js";
@@ -49,7 +49,7 @@ export async function serveStudio(store: Store, options: ServeStudioOptions): Pr
 function assertGuarded(host: string, token: string | undefined): void {
   if (token === undefined && !LOOPBACK.includes(host)) {
     const message = `With --host ${host} others can reach the studio: give a secret with --token, or STEMMA_STUDIO_TOKEN, too.`;
-    throw new StemmaError("INVALID_ARGUMENT", { host }, message);
+    throw invalid(message, { host });
   }
   assertToken(token);
 }

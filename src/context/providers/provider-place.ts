@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { assertStorableText } from "../../model/text.js";
 import type { BlockScope, Store } from "../../storage/contract.js";
 import { assertScope, assertSessionId, assertUserId } from "../../storage/session-id.js";
@@ -36,7 +36,7 @@ export class ProviderPlace {
   static on(host: object, label: string | undefined, { shared = false, scope }: SharingOptions): ProviderPlace {
     if (scope !== undefined) assertScope(scope);
     if (shared && scope !== undefined) {
-      throw new StemmaError("INVALID_ARGUMENT", {}, "A provider takes shared: true or a scope, not both.");
+      throw invalid("A provider takes shared: true or a scope, not both.");
     }
     return new ProviderPlace(host, label, { shared, scope, sessionId: null, userId: null });
   }
@@ -88,7 +88,7 @@ export class ProviderPlace {
     const present = this.#label;
     if (present !== undefined && present !== label && this.own === undefined) {
       const message = `This provider already keeps the content of "${present}": make another provider for "${label}".`;
-      throw new StemmaError("INVALID_ARGUMENT", { label, inUseBy: present }, message);
+      throw invalid(message, { label, inUseBy: present });
     }
     this.#label = this.own ?? label;
   }
@@ -97,7 +97,7 @@ export class ProviderPlace {
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` unless the value can name something in a store. */
 export function assertName(value: unknown, what: string): asserts value is string {
   if (typeof value !== "string" || value === "") {
-    throw new StemmaError("INVALID_ARGUMENT", { what }, `${what} must be a text that is not empty.`);
+    throw invalid(`${what} must be a text that is not empty.`, { what });
   }
   assertStorableText(value, what);
 }

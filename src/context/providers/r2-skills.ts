@@ -1,4 +1,4 @@
-import { kindOf, StemmaError } from "../../errors.js";
+import { invalid, kindOf } from "../../errors.js";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
 import { type ListedSkill, skillListing } from "./skill-listing.js";
@@ -77,7 +77,7 @@ export class R2SkillProvider implements SkillProvider {
     assertName(key, "The key of a skill");
     if (!this.#allows(key)) {
       const message = `The key "${key}" may not be written here. Allowed are: ${[...(this.#keys ?? [])].join(", ")}.`;
-      throw new StemmaError("INVALID_ARGUMENT", { key }, message);
+      throw invalid(message, { key });
     }
     const before = await this.#bucket.head(this.#prefix + key);
     const customMetadata = { ...before?.customMetadata, ...(description !== undefined && { description }) };
@@ -105,5 +105,5 @@ function assertBucket(bucket: Partial<SkillBucket> | undefined): void {
   if (missing.length === 0) return;
   const why = missing.length === 4 ? `got ${kindOf(bucket)}` : `this one has no ${missing.join("() and no ")}()`;
   const message = `R2SkillProvider takes a bucket of R2: ${why}. Is the binding in the Worker's configuration?`;
-  throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  throw invalid(message);
 }

@@ -1,14 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
-import { isTooDeep } from "../../model/message.js";
-import { Recent } from "../recent.js";
-import {
-  type FileInfo,
-  type ImportFormat,
-  type Item,
-  type ParsedSession,
-  type Skipped,
-  TOO_DEEP,
-} from "../session-file.js";
+import { Recent } from "../../recent.js";
+import { parseEntry, readLines } from "../read-lines.js";
+import type { FileInfo, ImportFormat, Item, ParsedSession, Position, Skipped } from "../session-file.js";
 import { AgentSessions } from "./agent-sessions.js";
 import { ClaudeCodeSession } from "./claude-code-session.js";
 
@@ -48,35 +41,25 @@ async function* readTranscript(items: AsyncIterable<Item>, file: FileInfo): Asyn
   const early: Skipped[] = [];
   let main: ClaudeCodeSession | null = null;
   let agents: AgentSessions | null = null;
-  for await (const item of items) {
-    if (item.kind === "listEnd") continue;
-    const read = readLine(item);
-    if ("why" in read) {
-      if (main === null) early.push({ ...item.at, why: read.why });
-      else main.builder.skip(item.at, read.why);
-      continue;
-    }
-    const { line, length } = read;
+  const skip = (at: Position, why: string): void => {
+    if (main === null) early.push({ ...at, why });
+    else main.builder.skip(at, why);
+  };
+  for await (const { line, at, length } of readLines(items, parseEntry, skip)) {
     if (main === null) {
       main = openMain(line, file);
-      for (const { why, ...at } of early) main.builder.skip(at, why);
+      for (const { why, ...place } of early) main.builder.skip(place, why);
     }
     if (line.isSidechain === true && !main.isAgent) {
       agents ??= new AgentSessions(main);
-      yield* agents.add(agentOf(line, chains), line, item.at, length);
+      yield* agents.add(agentOf(line, chains), line, at, length);
       continue;
     }
-    main.add(line, item.at, length);
+    main.add(line, at, length);
     if (main.builder.isFull) yield main.piece(false);
   }
   if (main !== null) yield main.piece(true);
   if (agents !== null) yield* agents.end();
-}
-
-function readLine(item: Exclude<Item, { kind: "listEnd" }>): { why: string } | { line: JsonObject; length: number } {
-  if (item.kind === "problem") return { why: item.why };
-  if (!isJsonObject(item.value) || typeof item.value.type !== "string") return { why: "not an entry: it has no type" };
-  return isTooDeep(item.value) ? { why: TOO_DEEP } : { line: item.value, length: item.length };
 }
 
 function openMain(first: JsonObject, { stem }: FileInfo): ClaudeCodeSession {

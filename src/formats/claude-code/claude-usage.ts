@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
-import { Recent } from "../recent.js";
+import { Recent } from "../../recent.js";
 import type { SessionBuilder } from "../session-builder.js";
 import { tokensOf, type Usage } from "../session-file.js";
 

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../model/json-object.js";
-import type { ImportFormat, Skipped } from "../session-file.js";
+import { readLines } from "../read-lines.js";
+import type { ImportFormat, Position, Skipped } from "../session-file.js";
 import { findLine, parseLine } from "./codex-line.js";
 import { CodexSession } from "./codex-session.js";
 
@@ -11,21 +12,16 @@ export const codex: ImportFormat = {
   async *read(items, file) {
     let session: CodexSession | null = null;
     const early: Skipped[] = [];
-    for await (const item of items) {
-      if (item.kind === "listEnd") continue;
-      const { at } = item;
-      const line = item.kind === "value" ? parseLine(item.value) : item.why;
-      if (typeof line === "string" || item.kind === "problem") {
-        const why = typeof line === "string" ? line : "";
-        if (session === null) early.push({ ...at, why });
-        else session.builder.skip(at, why);
-        continue;
-      }
+    const skip = (at: Position, why: string): void => {
+      if (session === null) early.push({ ...at, why });
+      else session.builder.skip(at, why);
+    };
+    for await (const { line, at, length } of readLines(items, parseLine, skip)) {
       if (session === null) {
         session = new CodexSession(line, file);
         for (const { why, ...place } of early) session.builder.skip(place, why);
       }
-      session.add(line, at, item.length);
+      session.add(line, at, length);
       if (session.builder.isFull) yield session.builder.piece(false);
     }
     if (session !== null) yield session.builder.piece(true);

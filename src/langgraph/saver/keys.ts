@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { RecordScope } from "../../storage/contract.js";
 import { escapeName, readName } from "../names.js";
 
@@ -52,7 +52,7 @@ export function placeOf(configurable: Configurable | undefined): Place {
   if (typeof threadId !== "string" || threadId === "") {
     const message =
       'A checkpoint belongs to a thread: pass { configurable: { thread_id: "…" } } to invoke or stream, with a text that is not empty.';
-    throw new StemmaError("INVALID_ARGUMENT", {}, message);
+    throw invalid(message);
   }
   return { threadId, namespace: textOr(configurable?.checkpoint_ns, "") };
 }

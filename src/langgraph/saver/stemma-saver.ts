@@ -10,7 +10,7 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import type { Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
@@ -53,7 +53,7 @@ export class StemmaSaver extends BaseCheckpointSaver {
       throw new StemmaError("STORE_UNSUPPORTED", {}, message);
     }
     if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { keep }, "keep must be a whole number from 1 on, or left out.");
+      throw invalid("keep must be a whole number from 1 on, or left out.", { keep });
     }
     this.#store = store;
     this.#reader = new CheckpointReader(store, this.serde, (current) => this.getNextVersion(current));
@@ -120,6 +120,5 @@ function named(configurable: Configurable | undefined): { place: Place; id: stri
   const place = placeOf(configurable);
   const id = checkpointIdOf(configurable);
   if (id !== null) return { place, id };
-  const message = "Writes belong to a checkpoint: pass the configuration that put() resolved to.";
-  throw new StemmaError("INVALID_ARGUMENT", {}, message);
+  throw invalid("Writes belong to a checkpoint: pass the configuration that put() resolved to.");
 }

@@ -1,3 +1,5 @@
+import { Recent } from "../../recent.js";
+
 /** What all records together take at most. */
 const MAX_BYTES = 4_000_000;
 /** Characters of a key and what stands around an entry, in bytes. */
@@ -8,32 +10,16 @@ const OVERHEAD = 200;
  * record's content, so what is kept is right for as long as a checkpoint names the key.
  */
 export class ValueCache {
-  // What was used longest ago comes first.
-  readonly #records = new Map<string, Uint8Array>();
-  #size = 0;
+  readonly #records = new Recent<Uint8Array>(MAX_BYTES);
 
   get(key: string): Uint8Array | null {
     const record = this.#records.get(key);
-    if (record === undefined) return null;
-    this.#records.delete(key);
-    this.#records.set(key, record);
-    return record;
+    if (record !== undefined) this.set(key, record);
+    return record ?? null;
   }
 
   set(key: string, record: Uint8Array): void {
-    this.#remove(key);
-    this.#records.set(key, record);
-    this.#size += record.length + OVERHEAD;
-    for (const oldest of this.#records.keys()) {
-      if (this.#size <= MAX_BYTES) return;
-      this.#remove(oldest);
-    }
-  }
-
-  #remove(key: string): void {
-    const record = this.#records.get(key);
-    if (record === undefined) return;
-    this.#records.delete(key);
-    this.#size -= record.length + OVERHEAD;
+    const size = record.length + OVERHEAD;
+    if (size <= MAX_BYTES) this.#records.set(key, record, size);
   }
 }

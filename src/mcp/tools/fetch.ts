@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { invalid } from "../../errors.js";
 import { jsonTokens, pieceOf, roomOf, shortened } from "../budget.js";
 import { cursorOf, offsetOf, positionOf } from "../cursor.js";
 import { readDocument } from "../documents.js";
-import { invalid } from "../failure.js";
 import { cursorField, documentFields, idField, nextCursorField, provenanceField } from "../fields.js";
 import { parseId } from "../ids.js";
 import { neighboursOf } from "../neighbours.js";

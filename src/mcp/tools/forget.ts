@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { invalid } from "../../errors.js";
 import { readEntry } from "../documents.js";
-import { invalid } from "../failure.js";
 import { idField } from "../fields.js";
 import { parseId } from "../ids.js";
 import { entryScope } from "../scope.js";

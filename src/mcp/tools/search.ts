@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { shorten } from "../../errors.js";
+import { invalid, shorten } from "../../errors.js";
 import type { SearchHit } from "../../storage/contract.js";
 import { fitting, roomOf } from "../budget.js";
 import { cursorOf, offsetOf } from "../cursor.js";
 import { type Document, messageProvenance, placeOf, sessionTitle } from "../documents.js";
-import { invalid } from "../failure.js";
 import { cursorField, documentFields, idField, limitField, nextCursorField, provenanceField } from "../fields.js";
 import { byTurns, type Found, findBlocks, findEntries } from "../find-memory.js";
 import { parseId } from "../ids.js";

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { SessionStorage } from "../types.js";
 import { FileSessionStorage } from "./file-storage.js";
 import { MemorySessionStorage } from "./memory-storage.js";
@@ -45,14 +45,13 @@ export function createSessionStorage<K extends keyof StorageOptions>(
   options?: StorageOptions[K],
 ): SessionStorage {
   if (!Object.hasOwn(FACTORIES, type)) {
-    const message = `There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`;
-    throw new StemmaError("INVALID_ARGUMENT", { type }, message);
+    throw invalid(`There is no storage "${type}"; there are ${Object.keys(FACTORIES).join(", ")}.`, { type });
   }
   const { needs, make } = FACTORIES[type];
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
   if (needs.length > 0 && !needs.some((name) => given[name] !== undefined)) {
     const wanted = needs.map((name) => `{ ${name} }`).join(" or ");
-    throw new StemmaError("INVALID_ARGUMENT", { type }, `createSessionStorage("${type}", …) needs ${wanted}.`);
+    throw invalid(`createSessionStorage("${type}", …) needs ${wanted}.`, { type });
   }
   return make(given as unknown as StorageOptions[K]);
 }

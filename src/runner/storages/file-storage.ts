@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { reasonOf, StemmaError } from "../../errors.js";
+import { invalid, reasonOf, StemmaError } from "../../errors.js";
 import { codeOf, files } from "../../files/replace-file.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { clearDrafts, commitFile, type FileVersion, removeFile, type SharedFile } from "./file-commit.js";
@@ -25,8 +25,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   /** The first save makes the directory, with mode 0700. Errors: `INVALID_ARGUMENT`. */
   constructor(directory: string) {
     if (typeof directory !== "string" || directory === "") {
-      const message = "new FileSessionStorage() takes the path of a directory.";
-      throw new StemmaError("INVALID_ARGUMENT", { directory }, message);
+      throw invalid("new FileSessionStorage() takes the path of a directory.", { directory });
     }
     this.#directory = directory.replace(/(?<=.)\/+$/, "");
   }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import type { SessionState, SessionStorage } from "../types.js";
 import { type RedisClient, type RedisCommands, redisCommands } from "./redis-client.js";
 import { conflict, newVersion, parseState, writeState } from "./state-json.js";
@@ -52,7 +52,7 @@ export class RedisSessionStorage implements SessionStorage, VersionedStorage {
   constructor(client: RedisClient | string, options: RedisStorageOptions = {}) {
     const { prefix = "session:", ttlSeconds } = options;
     if (ttlSeconds !== undefined && !(Number.isInteger(ttlSeconds) && ttlSeconds > 0)) {
-      throw new StemmaError("INVALID_ARGUMENT", { ttlSeconds }, "ttlSeconds must be a whole number above 0.");
+      throw invalid("ttlSeconds must be a whole number above 0.", { ttlSeconds });
     }
     this.#prefix = prefix;
     this.#ttl = String(ttlSeconds ?? 0);

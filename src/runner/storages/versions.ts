@@ -1,4 +1,5 @@
 import { Queue } from "../../queue.js";
+import { Recent } from "../../recent.js";
 import type { SessionState } from "../types.js";
 
 /** How many sessions are remembered by their id alone, so that a process that serves any number of them stays level. */
@@ -16,7 +17,7 @@ export type Expected = string | null | undefined;
  */
 export class Versions {
   readonly #ofState = new WeakMap<SessionState, string>();
-  readonly #lastSeen = new Map<string, string | null>();
+  readonly #lastSeen = new Recent<string | null>(MAX_REMEMBERED);
   readonly #queue = new Queue();
 
   expected(state: SessionState): Expected {
@@ -31,28 +32,20 @@ export class Versions {
 
   note(state: SessionState, version: string): void {
     this.#ofState.set(state, version);
-    this.#remember(state.id, version);
+    this.#lastSeen.set(state.id, version);
   }
 
   noteDeleted(id: string): void {
-    this.#remember(id, null);
+    this.#lastSeen.set(id, null);
   }
 
   /** There is no such session: one that someone else makes from now on is not to be overwritten. */
   noteAbsent(id: string): void {
-    if (!this.#lastSeen.has(id)) this.#remember(id, null);
+    if (this.#lastSeen.get(id) === undefined) this.#lastSeen.set(id, null);
   }
 
   /** One after the other for each session: our own writes are no conflict. */
   exclusive<T>(id: string, work: () => Promise<T>): Promise<T> {
     return this.#queue.write(id, work);
-  }
-
-  #remember(id: string, version: string | null): void {
-    this.#lastSeen.delete(id);
-    this.#lastSeen.set(id, version);
-    if (this.#lastSeen.size <= MAX_REMEMBERED) return;
-    const [oldest = id] = this.#lastSeen.keys();
-    this.#lastSeen.delete(oldest);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { files } from "../../files/replace-file.js";
 import { refusal } from "../../tools/tool.js";
 import { boundedLine, boundedLines } from "./bounded.js";
@@ -64,7 +64,7 @@ async function filesBelow(workspace: Workspace, path: string, signal: AbortSigna
   const absolute = await workspace.resolve(path);
   const { stat } = await files();
   const found = await stat(absolute).catch(() => null);
-  if (found === null) throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is not there.`);
+  if (found === null) throw invalid(`${path} is not there.`, { path });
   if (found.isDirectory()) return workspace.walk(absolute, signal);
   return { files: [{ path: await workspace.relative(absolute), absolute }], complete: true };
 }

@@ -1,6 +1,6 @@
 import type { Dirent } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { codeOf, files, paths } from "../../files/replace-file.js";
 
 /**
@@ -77,7 +77,7 @@ export class OpenDirectory {
       const same = found !== null && found.ino === opened.ino && found.dev === opened.dev;
       if (same && (await realpath(this.path)) === this.path) return;
     }
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The directory was moved while it was used; try again.");
+    throw invalid("The directory was moved while it was used; try again.");
   }
 
   async close(): Promise<void> {

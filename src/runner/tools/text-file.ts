@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { StemmaError } from "../../errors.js";
+import { invalid, type StemmaError } from "../../errors.js";
 import type { Entry, Workspace } from "./workspace.js";
 
 /** The largest file that is read, in bytes. */
@@ -33,5 +33,5 @@ async function textOf(file: FileHandle, path: string, exact: boolean): Promise<s
 }
 
 function wrong(path: string, why: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", { path }, `${path} ${why}.`);
+  return invalid(`${path} ${why}.`, { path });
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { createRunWithin, type RunWithin } from "./run-within.js";
 
 /** How long all matching of one search may take, in milliseconds: expressions of a model can take forever. */
@@ -20,7 +20,6 @@ export class TimeLimit {
     const result = this.runWithin(this.#left, match);
     this.#left -= performance.now() - began;
     if (result !== null) return result.value;
-    const message = "The pattern takes too long to match; use a simpler one.";
-    throw new StemmaError("INVALID_ARGUMENT", { milliseconds: LIMIT }, message);
+    throw invalid("The pattern takes too long to match; use a simpler one.", { milliseconds: LIMIT });
   }
 }

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { StemmaError } from "../../errors.js";
+import { invalid, type StemmaError } from "../../errors.js";
 import { codeOf, files, paths, replaceFile } from "../../files/replace-file.js";
 import { OpenDirectory } from "./open-directory.js";
 
@@ -52,7 +52,7 @@ export class Workspace {
       if (real !== null) {
         const target = join(real, ...missing);
         if (await isWithin(root, target)) return target;
-        throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is outside of the working directory.`);
+        throw invalid(`${path} is outside of the working directory.`, { path });
       }
       missing.unshift(basename(existing));
       existing = dirname(existing);
@@ -80,7 +80,7 @@ export class Workspace {
     try {
       const location = await locationOf(file, absolute);
       if (location !== null && (await isWithin(await this.directory(), location))) return file;
-      throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} was replaced while it was opened; try again.`);
+      throw invalid(`${path} was replaced while it was opened; try again.`, { path });
     } catch (error) {
       await file.close();
       throw error;
@@ -197,7 +197,7 @@ async function locationOf(file: FileHandle, path: string): Promise<string | null
 }
 
 function notAFile(path: string, why: string, cause?: unknown): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", { path }, `${path} ${why}.`, { cause });
+  return invalid(`${path} ${why}.`, { path }, { cause });
 }
 
 async function isWithin(root: string, path: string): Promise<boolean> {
@@ -213,10 +213,10 @@ async function realPath(path: string): Promise<string | null> {
     return await realpath(path);
   } catch (error) {
     const code = codeOf(error);
-    if (code === "ENOTDIR") throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} lies below a file.`);
+    if (code === "ENOTDIR") throw invalid(`${path} lies below a file.`, { path });
     if (code !== "ENOENT") throw error;
     const link = await lstat(path).catch(() => null);
     if (link === null) return null;
-    throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is a link that leads nowhere.`);
+    throw invalid(`${path} is a link that leads nowhere.`, { path });
   }
 }

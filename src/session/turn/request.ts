@@ -1,5 +1,5 @@
 import type { ContextBlock } from "../../context/block.js";
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { HistoryMessage, SessionMessage } from "../../model/message.js";
 import type { SessionTools } from "../../tools/tool.js";
 import { assertOneOf, assertOptionalId, assertOptions, assertText } from "../arguments.js";
@@ -82,8 +82,4 @@ export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: st
   if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
     throw invalid("The maxTokens of recall must be a number of tokens above 0.");
   }
-}
-
-function invalid(message: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

@@ -1,4 +1,4 @@
-import { reasonOf, StemmaError } from "../../errors.js";
+import { invalid, reasonOf, StemmaError } from "../../errors.js";
 import { unlessAborted } from "../../unless-aborted.js";
 import type { Embedder, EmbeddingModel } from "./contract.js";
 
@@ -29,7 +29,7 @@ export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder 
   const id = options?.id ?? (model === null ? undefined : `${model.provider}/${model.modelId}`);
   const { dimensions } = options ?? {};
   const check = (holds: boolean, message: string): void => {
-    if (!holds) throw new StemmaError("INVALID_ARGUMENT", { id, dimensions, batchSize, minSimilarity }, message);
+    if (!holds) throw invalid(message, { id, dimensions, batchSize, minSimilarity });
   };
   check(
     model !== null || typeof embed === "function",

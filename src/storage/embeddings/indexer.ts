@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import type { SearchQuery } from "../../model/query.js";
 import { once } from "../../once.js";
 import { Queue } from "../../queue.js";
+import { Recent } from "../../recent.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
 import { type RankMessages, rankByWords } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
@@ -45,7 +46,7 @@ export class EmbeddingIndexer {
   readonly #queue: ScanQueue;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number | string, { readonly text: string; readonly until: number }>();
-  readonly #queries = new Map<string, Float32Array>();
+  readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
   #own: number | null = null;
   readonly #prepare = once(() => this.#makeTables());
   #memory: MemoryIndex | null = null;
@@ -210,8 +211,6 @@ export class EmbeddingIndexer {
       const signal = AbortSignal.any([patience.signal, this.#ended.signal]);
       const [vector] = (await this.embedder.embed([text], signal)) as [Float32Array];
       this.#queries.set(text, vector);
-      const [oldest] = this.#queries.keys();
-      if (this.#queries.size > QUERIES_KEPT) this.#queries.delete(oldest as string);
       return vector;
     } finally {
       clearTimeout(timer);

@@ -59,6 +59,17 @@ export function* count(sql: string, values: readonly SqlValue[]): Operation<numb
   return (yield { sql, values, as: "count" }) as unknown as number;
 }
 
+/** Inserts a row: a value for each of its columns, and `end` behind them. Gives whether it was written. */
+export function* insert(table: string, row: Readonly<Record<string, SqlValue>>, end = ""): Operation<boolean> {
+  const values = Object.values(row);
+  const marks = values.map(() => "?").join(", ");
+  const text = `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${marks})${end}`;
+  return (yield* count(text, values)) > 0;
+}
+
+/** For a row that may be there: then it stays. */
+export const OR_KEEP = " ON CONFLICT DO NOTHING";
+
 /** Runs an INSERT with each of some rows, up to the first that it does not write. Gives how many it wrote. */
 export function* insertEach(sql: string, rows: readonly (readonly SqlValue[])[]): Operation<number> {
   return (yield { sql, values: [], rows, as: "times" }) as unknown as number;

@@ -5,7 +5,7 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, oneNumber, run, tuples } from "../engine/operation.js";
+import { all, count, first, insert, type Operation, oneNumber, run, tuples } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentTuple, readable, readRows } from "./content.js";
 import { readView } from "./history.js";
@@ -77,21 +77,19 @@ export function* addCompaction(
   const covered =
     compaction.coveredTokens ??
     (yield* tokensOf(sql, head.rows, spansBetween(yield* visibleSpans(head.rows, to), from.n, to.n)));
-  yield* run(
-    `INSERT INTO assistant_compactions (${COLUMNS}, session_id, tokens, covered_tokens)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    yield* nextSummaryRow(head.rows),
-    stored.id,
-    stored.summary,
-    stored.fromMessageId,
-    stored.toMessageId,
-    stored.createdAt,
-    from.n,
-    to.n,
-    sessionId,
-    estimateMessageTokens(summaryMessage(stored)),
-    covered,
-  );
+  yield* insert("assistant_compactions", {
+    n: yield* nextSummaryRow(head.rows),
+    id: stored.id,
+    summary: stored.summary,
+    from_message_id: stored.fromMessageId,
+    to_message_id: stored.toMessageId,
+    created_at: stored.createdAt,
+    from_n: from.n,
+    to_n: to.n,
+    session_id: sessionId,
+    tokens: estimateMessageTokens(summaryMessage(stored)),
+    covered_tokens: covered,
+  });
   yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
   return stored;
 }

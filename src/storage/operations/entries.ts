@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { assertBudget } from "../../model/budget.js";
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
@@ -14,7 +14,7 @@ import type {
   WriteEntryOptions,
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { all, column, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { orderedPage } from "./ordered-page.js";
 import { searchOf } from "./search/search.js";
@@ -86,7 +86,7 @@ function valueText({ key, value }: StoredEntry): string | null {
   try {
     return JSON.stringify(value) ?? null;
   } catch (cause) {
-    throw new StemmaError("INVALID_ARGUMENT", { key }, `The value of entry "${key}" is no JSON.`, { cause });
+    throw invalid(`The value of entry "${key}" is no JSON.`, { key }, { cause });
   }
 }
 
@@ -230,8 +230,8 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
 
 /** Removes the entries of every scope of a session. */
 export function* removeEntries(sql: Dialect, sessionId: string): Operation<void> {
-  const rows = yield* all<{ n: number }>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
-  for (const { n: rowId } of rows) yield* removeEntry(sql, sessionId, rowId);
+  const rowIds = yield* column<number>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
+  for (const rowId of rowIds) yield* removeEntry(sql, sessionId, rowId);
 }
 
 /** Copies the entries of every scope of a session to another one. */

@@ -8,7 +8,7 @@ import type {
   RememberedVersion,
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
+import { all, column, type Operation } from "../engine/operation.js";
 import { MEMORY_SCOPES, memoryOwner, SCOPES } from "../session-id.js";
 import type { BlockRow } from "./blocks.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./entries.js";
@@ -44,7 +44,7 @@ export function* listOwners(
   const scope = MEMORY_SCOPES[kind];
   const after = options.after === undefined ? undefined : scope + options.after;
   const page = orderedPage(sql, "session_id", { ...options, prefix: scope + (only ?? ""), after });
-  const rows = yield* all<{ session_id: string }>(
+  const ids = yield* column<string>(
     `SELECT session_id FROM (
        SELECT session_id FROM cf_agents_context_blocks WHERE kind = 'block' UNION SELECT session_id FROM cf_agents_search_entries
        UNION SELECT session_id FROM assistant_versions
@@ -52,14 +52,14 @@ export function* listOwners(
     ...page.values,
     page.limit,
   );
-  const owners = rows.map(({ session_id }) => session_id.slice(scope.length));
+  const owners = ids.map((id) => id.slice(scope.length));
   return only === undefined ? owners : owners.filter((owner) => owner === only);
 }
 
 /** See `SessionRegistry.unregistered`. */
 export function* listUnregistered(sql: Dialect, options: ListOptions): Operation<string[]> {
   const page = orderedPage(sql, "session_id", options);
-  const rows = yield* all<{ session_id: string }>(
+  return yield* column<string>(
     `SELECT session_id FROM (
        SELECT session_id FROM cf_agents_context_blocks UNION SELECT session_id FROM cf_agents_search_entries
        UNION SELECT session_id FROM assistant_versions UNION SELECT session_id FROM assistant_records
@@ -69,7 +69,6 @@ export function* listUnregistered(sql: Dialect, options: ListOptions): Operation
     SCOPES,
     page.limit,
   );
-  return rows.map(({ session_id }) => session_id);
 }
 
 /** See `EntryStore.labels`. */

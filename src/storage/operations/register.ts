@@ -1,15 +1,12 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "../engine/dialect.js";
-import { column, count, type Operation, type SqlValue } from "../engine/operation.js";
+import { column, insert, type Operation, OR_KEEP, type SqlValue } from "../engine/operation.js";
 import { MAX_NUMBER } from "./row-id.js";
 
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
 export function* insertSession(sql: Dialect, values: Readonly<Record<string, SqlValue>>): Operation<boolean> {
   const row = sql.countsSessions ? { ...(yield* numbered()), ...values } : values;
-  const names = Object.keys(row);
-  const marks = names.map(() => "?").join(", ");
-  const insert = `INSERT INTO assistant_sessions (${names.join(", ")}) VALUES (${marks}) ON CONFLICT DO NOTHING`;
-  return (yield* count(insert, Object.values(row))) > 0;
+  return yield* insert("assistant_sessions", row, OR_KEEP);
 }
 
 // When a session is registered is no order: it only tells one from another of its id and number that is gone.

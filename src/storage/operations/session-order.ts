@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { SessionOrder } from "../contract.js";
 import type { Condition, Dialect } from "../engine/dialect.js";
 import { ofSession, registeredOrder } from "../engine/session-rows.js";
@@ -64,9 +64,5 @@ export function parseCursor(order: SessionOrder, cursor: string): OrderPlace {
   if (name === order && isValue && /^\d+$/.test(registered) && id.length > 0) {
     return { value: order === "change" ? value : Number(value), registered: Number(registered), id: id.join("~") };
   }
-  throw new StemmaError(
-    "INVALID_ARGUMENT",
-    { cursor },
-    "A cursor is the nextCursor of an earlier page of the same order, as it was given.",
-  );
+  throw invalid("A cursor is the nextCursor of an earlier page of the same order, as it was given.", { cursor });
 }

@@ -4,7 +4,7 @@ import { summaryMessage } from "../../model/compactions.js";
 import { isTooDeep } from "../../model/message.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, first, type Operation, run } from "../engine/operation.js";
+import { all, first, insert, type Operation, OR_KEEP, run } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
 import { insertRow } from "./message-rows.js";
 import { findSegments } from "./path.js";
@@ -164,21 +164,15 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
       "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",
       row.session_id,
     );
-    yield* run(
-      `INSERT INTO assistant_compactions
-         (n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
-      row.id,
-      row.session_id,
-      row.summary,
-      row.from_message_id,
-      row.to_message_id,
-      isoFromSql(row.created_at) ?? isoNow(),
-      placed ? from.n : null,
-      placed ? (to?.n ?? null) : null,
-      estimateMessageTokens(summaryMessage(row)),
-    );
+    const compaction = {
+      ...row,
+      n: nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
+      created_at: isoFromSql(row.created_at) ?? isoNow(),
+      from_n: placed ? from.n : null,
+      to_n: placed ? (to?.n ?? null) : null,
+      tokens: estimateMessageTokens(summaryMessage(row)),
+    };
+    yield* insert("assistant_compactions", compaction, OR_KEEP);
     // The totals were written before the compaction was there.
     yield* run(
       "UPDATE assistant_sessions SET stale = (SELECT max(n) FROM assistant_messages WHERE session_id = ?) WHERE id = ?",
@@ -191,31 +185,17 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
 function* copySessions(sql: Dialect): Operation<void> {
   if (!(yield* exists(sql, "assistant_sessions"))) return;
   const columns = yield* sql.columns(`${OLD}assistant_sessions`);
-  const has = (column: string, otherwise: string) => (columns.includes(column) ? column : otherwise);
+  const texts = ["parent_session_id", "model", "source", "end_reason"].filter((name) => columns.includes(name));
+  const numbers = ["input_tokens", "output_tokens", "estimated_cost"].filter((name) => columns.includes(name));
+  const counted = numbers.map((name) => `coalesce(${name}, 0) AS ${name}`);
   const rows = yield* all<Record<string, string | number | null>>(
-    `SELECT id, name, ${has("parent_session_id", "NULL")} AS parent_session_id, ${has("model", "NULL")} AS model,
-       ${has("source", "NULL")} AS source, ${has("input_tokens", "0")} AS input_tokens,
-       ${has("output_tokens", "0")} AS output_tokens, ${has("estimated_cost", "0")} AS estimated_cost,
-       ${has("end_reason", "NULL")} AS end_reason, created_at, updated_at
+    `SELECT ${["id", "name", ...texts, ...counted, "created_at", "updated_at"].join(", ")}
      FROM ${OLD}assistant_sessions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    yield* run(
-      `INSERT INTO assistant_sessions (id, name, parent_session_id, model, source, input_tokens, output_tokens,
-         estimated_cost, end_reason, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      row.id ?? null,
-      row.name ?? null,
-      row.parent_session_id ?? null,
-      row.model ?? null,
-      row.source ?? null,
-      row.input_tokens ?? 0,
-      row.output_tokens ?? 0,
-      row.estimated_cost ?? 0,
-      row.end_reason ?? null,
-      isoFromSql(row.created_at) ?? isoNow(),
-      isoFromSql(row.updated_at) ?? isoNow(),
-    );
+    const created_at = isoFromSql(row.created_at) ?? isoNow();
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    yield* insert("assistant_sessions", { ...row, created_at, updated_at }, OR_KEEP);
   }
 }
 
@@ -226,14 +206,9 @@ function* copyBlocks(sql: Dialect): Operation<void> {
     `SELECT label, content, updated_at FROM ${OLD}cf_agents_context_blocks ORDER BY rowid`,
   );
   for (const row of rows) {
-    yield* run(
-      `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
-       VALUES (?, 'block', ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-      UPGRADED_ROWS,
-      row.label,
-      row.content,
-      isoFromSql(row.updated_at) ?? isoNow(),
-    );
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    const block = { session_id: UPGRADED_ROWS, kind: "block", ...row, version: 1, updated_at };
+    yield* insert("cf_agents_context_blocks", block, OR_KEEP);
   }
 }
 
@@ -250,15 +225,9 @@ function* copyEntries(sql: Dialect): Operation<void> {
       row.key,
     );
     if (known !== undefined) continue;
-    yield* run(
-      "INSERT INTO cf_agents_search_entries (session_id, label, key, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-      UPGRADED_ROWS,
-      row.label,
-      row.key,
-      row.content,
-      isoFromSql(row.created_at) ?? isoNow(),
-      isoFromSql(row.updated_at) ?? isoNow(),
-    );
+    const created_at = isoFromSql(row.created_at) ?? isoNow();
+    const updated_at = isoFromSql(row.updated_at) ?? isoNow();
+    yield* insert("cf_agents_search_entries", { session_id: UPGRADED_ROWS, ...row, created_at, updated_at });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { BlockKey, EntryScope } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { all, column, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
 
 /**
@@ -91,15 +91,15 @@ function* labelsOf(sessionId: string): Operation<string[]> {
   if (sessionId !== "") {
     const end = `_${sessionId}`;
     const ends = `${select} AND substr(label, length(label) - ? + 1) = ?`;
-    return (yield* all<{ label: string }>(ends, UPGRADED_ROWS, [...end].length, end)).map(({ label }) => label);
+    return yield* column<string>(ends, UPGRADED_ROWS, [...end].length, end);
   }
-  const labels = yield* all<{ label: string }>(select, UPGRADED_ROWS);
+  const labels = yield* column<string>(select, UPGRADED_ROWS);
   const others = labels.length === 0 ? new Set<string>() : yield* namedSessions();
-  return labels.map(({ label }) => label).filter((label) => owners(label, others).length === 0);
+  return labels.filter((label) => owners(label, others).length === 0);
 }
 
 function* namedSessions(): Operation<Set<string>> {
-  return new Set((yield* all<{ id: string }>("SELECT id FROM assistant_sessions WHERE id <> ''")).map(({ id }) => id));
+  return new Set(yield* column<string>("SELECT id FROM assistant_sessions WHERE id <> ''"));
 }
 
 function owners(label: string, sessions: ReadonlySet<string>): string[] {

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 
 /** The parameters of a request: of a query, where each is a text, or of a posted object. Each reader fails with `INVALID_ARGUMENT`. */
@@ -76,5 +76,5 @@ export class Fields {
 }
 
 function wrong(name: string, rule: string): never {
-  throw new StemmaError("INVALID_ARGUMENT", { name }, `"${name}" ${rule}.`);
+  throw invalid(`"${name}" ${rule}.`, { name });
 }

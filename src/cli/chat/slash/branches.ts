@@ -1,4 +1,4 @@
-import { StemmaError } from "../../../errors.js";
+import { invalid, StemmaError } from "../../../errors.js";
 import type { SessionMessage } from "../../../model/message.js";
 import { searchableText } from "../../../model/text.js";
 import type { TreeNode } from "../../../storage/contract.js";
@@ -112,8 +112,4 @@ async function onPath({ conversation }: Chat, messages: readonly SessionMessage[
   const { session } = conversation.session;
   for await (const { id } of session.history({ newestFirst: true, summaries: false })) if (ids.has(id)) return id;
   return undefined;
-}
-
-function invalid(message: string): StemmaError {
-  return new StemmaError("INVALID_ARGUMENT", {}, message);
 }

@@ -1,4 +1,4 @@
-import { StemmaError } from "../../../errors.js";
+import { invalid } from "../../../errors.js";
 import { wrapped } from "../../text.js";
 import { callOf } from "../terminal/completion.js";
 import { branch, goto, retry, versions } from "./branches.js";
@@ -63,5 +63,5 @@ export function findCommand(entry: string): SlashCommand | null {
   const found = COMMANDS.find((command) => command.name === (name === "exit" ? "quit" : name));
   if (entry.includes("\n") && !found?.takesText) return null;
   if (found !== undefined) return found;
-  throw new StemmaError("INVALID_ARGUMENT", { name }, `There is no command /${name}; /help lists them.`);
+  throw invalid(`There is no command /${name}; /help lists them.`, { name });
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { StemmaError } from "../../../errors.js";
+import { invalid } from "../../../errors.js";
 import { replaceFile } from "../../../files/replace-file.js";
 
 const PRIVATE = 0o600;
@@ -12,9 +12,13 @@ export function readConfiguration(path: string): string {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new StemmaError("INVALID_ARGUMENT", { path }, `${path} is no text in UTF-8. Nothing was changed.`, {
-      cause: error,
-    });
+    throw invalid(
+      `${path} is no text in UTF-8. Nothing was changed.`,
+      { path },
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -25,7 +29,7 @@ export function readConfiguration(path: string): string {
 export async function writeConfiguration(path: string, before: string, after: string): Promise<void> {
   if (readConfiguration(path) !== before) {
     const message = `${path} was changed by another program meanwhile. Nothing was changed; run the command again.`;
-    throw new StemmaError("INVALID_ARGUMENT", { path }, message);
+    throw invalid(message, { path });
   }
   const isThere = existsSync(path);
   const target = isThere ? realpathSync(path) : path;

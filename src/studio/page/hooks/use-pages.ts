@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Recent } from "../../../recent.js";
 import type { ApiError } from "../api-client.js";
 import { isReturning } from "../location.js";
 import { asApiError } from "./use-resource.js";
@@ -26,8 +27,7 @@ interface State<T> extends Page<T> {
 }
 
 // What was read for a list stays for whoever comes back by the browser's history.
-const kept = new Map<string, State<unknown>>();
-const KEPT_LISTS = 8;
+const kept = new Recent<State<unknown>>(8);
 
 /**
  * Reads a list page by page. `key` names the list: another key is another list. Until its first page has come, the
@@ -57,7 +57,7 @@ export function usePages<T>(
       const store = (next: State<T>) => {
         if (abort.signal.aborted) return;
         underWay.current = null;
-        if (options.keep === true) keepList(key, next);
+        if (options.keep === true) kept.set(key, next);
         setLists({ [key]: next });
       };
       reader.current(isFirst ? null : (present.current?.next ?? null), abort.signal).then(
@@ -87,13 +87,4 @@ export function usePages<T>(
     more,
     reload,
   };
-}
-
-function keepList(key: string, state: State<unknown>): void {
-  kept.delete(key);
-  kept.set(key, state);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_LISTS) break;
-    kept.delete(oldest);
-  }
 }

@@ -11,20 +11,18 @@ export interface Resource<T> {
   readonly reload: () => void;
 }
 
-/** Reads a route, and again whenever the query changes. A null query reads nothing. */
-export function useResource<R extends keyof StudioReads>(route: R, query: Query | null): Resource<StudioReads[R]> {
-  const key = query === null ? null : JSON.stringify(query);
+/** Reads a route, and again whenever the query changes. */
+export function useResource<R extends keyof StudioReads>(route: R, query: Query): Resource<StudioReads[R]> {
   const [count, setCount] = useState(0);
   const [state, setState] = useState<{ data: StudioReads[R] | null; error: ApiError | null; done: string | null }>({
     data: null,
     error: null,
     done: null,
   });
-  const wanted = `${key} ${count}`;
+  const wanted = `${JSON.stringify(query)} ${count}`;
   const latest = useRef(query);
   latest.current = query;
   useEffect(() => {
-    if (latest.current === null) return;
     const abort = new AbortController();
     read(route, latest.current, abort.signal).then(
       (data) => setState({ data, error: null, done: wanted }),
@@ -35,7 +33,7 @@ export function useResource<R extends keyof StudioReads>(route: R, query: Query 
     return () => abort.abort();
   }, [route, wanted]);
   const reload = useCallback(() => setCount((before) => before + 1), []);
-  return { data: state.data, error: state.error, isLoading: key !== null && state.done !== wanted, reload };
+  return { data: state.data, error: state.error, isLoading: state.done !== wanted, reload };
 }
 
 export function asApiError(error: unknown): ApiError {

@@ -14,17 +14,21 @@ export class Recent<V> {
     return this.#values.get(key)?.value;
   }
 
-  /** Adds a value, or adds to the weight of the one that is there. */
+  /** Adds a value, which is the newest then. It stays even where it alone weighs more than the limit. */
   set(key: string, value: V, weight = 1): void {
-    const before = this.#values.get(key)?.weight ?? 0;
-    this.#values.delete(key);
-    this.#values.set(key, { value, weight: before + weight });
+    this.delete(key);
+    this.#values.set(key, { value, weight });
     this.#weight += weight;
-    for (const [oldest, { weight: freed }] of this.#values) {
+    for (const oldest of this.#values.keys()) {
       if (this.#weight <= this.limit || oldest === key) break;
-      this.#values.delete(oldest);
-      this.#weight -= freed;
+      this.delete(oldest);
     }
+  }
+
+  /** Makes a value that is there weigh more. It is the newest then. */
+  grow(key: string, more: number): void {
+    const known = this.#values.get(key);
+    if (known !== undefined) this.set(key, known.value, known.weight + more);
   }
 
   clear(): void {
