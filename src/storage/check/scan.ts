@@ -63,7 +63,7 @@ export function* scanMessages(
       ceilingOf(session.no),
     );
     const contents = rows.map(({ content }) => textOf(content));
-    const messages = yield* readContents(session, contents, null, () => {});
+    const messages = yield* readContents(session, [...contents], null, () => {});
     const page: ScannedMessage[] = [];
     for (const [index, row] of rows.entries()) {
       const message = messages[index] ?? null;

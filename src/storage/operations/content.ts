@@ -100,19 +100,20 @@ export type ContentTuple = readonly [n: number, content: string];
 
 /**
  * Gives back the message of each content, with what stands outside its row. One that cannot be read is null and goes to
- * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "".
+ * `onCorrupt`, or throws `CORRUPT_MESSAGE`; `idAt` finds the id of the message at an index for that, null gives "". The array
+ * of the contents is used up: each message takes the place of its text, which nobody then keeps in memory.
  */
 export function* readContents(
   session: SessionRows,
-  contents: readonly string[],
+  contents: string[],
   idAt: ((index: number) => Operation<string>) | null,
   onCorrupt?: CorruptHandler,
 ): Operation<(SessionMessage | null)[]> {
-  const decoded: Decoded[] = [];
+  const decoded = contents as (string | Decoded)[] as Decoded[];
   let isWhole = true;
-  for (const content of contents) {
-    const found = decode(content);
-    decoded.push(found);
+  for (let index = 0; index < contents.length; index += 1) {
+    const found = decode(contents[index] as string);
+    decoded[index] = found;
     isWhole &&= isComplete(found);
   }
   // Nearly every content is complete in itself.
