@@ -136,7 +136,7 @@ function messageOf(message: string, details: Record<string, unknown>): string {
 const marker = Symbol.for("stemma.error");
 
 /**
- * The only error that stemma throws: a stable `code`, `details` to act on, a message that says what to do. The message
+ * The only error that Stemma throws: a stable `code`, `details` to act on, a message that says what to do. The message
  * repeats at most 200 characters of an argument or an id, the details 1,024.
  */
 export class StemmaError extends Error {

@@ -4,7 +4,7 @@ import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
 /**
- * One part of a message. Any object with a `type` is a part; the fields named here are those that stemma itself reads.
+ * One part of a message. Any object with a `type` is a part; the fields named here are those that Stemma itself reads.
  * Every part of the AI SDK's `UIMessage` fits.
  */
 export interface SessionMessagePart {

@@ -20,6 +20,7 @@ export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
   lc_namespace = ["stemma", "langchain"];
   readonly #history: ItemHistory;
 
+  /** Throws nothing: a session that it cannot use is refused by the first call. */
   constructor(session: Session) {
     super();
     this.#history = new ItemHistory(session, langchainItems);

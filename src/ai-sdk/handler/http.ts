@@ -1,6 +1,6 @@
 import { type ErrorCode, StemmaError } from "../../errors.js";
 
-/** What a handler answers when it refuses, as JSON. `code` is a code of stemma's errors where there is one. */
+/** What a handler answers when it refuses, as JSON. `code` is a code of Stemma's errors where there is one. */
 export interface ChatError {
   readonly error: { readonly code: string; readonly message: string };
 }

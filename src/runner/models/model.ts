@@ -29,7 +29,7 @@ interface Provider {
   readonly key: string;
 }
 
-// The packages of this major version work with the AI SDK that stemma uses.
+// The packages of this major version work with the AI SDK that Stemma uses.
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: { package: "@ai-sdk/anthropic@3", create: "createAnthropic", key: "ANTHROPIC_API_KEY" },
   openai: { package: "@ai-sdk/openai@3", create: "createOpenAI", key: "OPENAI_API_KEY" },

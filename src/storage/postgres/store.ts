@@ -22,7 +22,7 @@ export interface PostgresOptions {
    */
   citus?: boolean | undefined;
   /**
-   * The server keeps the few statements of appends, histories and searches prepared, for each connection. With pg, stemma stops that by itself
+   * The server keeps the few statements of appends, histories and searches prepared, for each connection. With pg, Stemma stops that by itself
    * where a pooler does not know them again. With postgres.js, `false` prepares no statement. Default: true.
    */
   prepare?: boolean | undefined;
