@@ -11,34 +11,56 @@ export interface FoundRows {
 export interface Numbering {
   /** The first has the number 1. */
   readonly sessions: readonly NumberedSession[];
+  /** Of a row whose session has one. */
   numberOf(rowId: number, session: string): number;
+  /** Null for a row whose session has none. */
+  findNumber(rowId: number, session: string): number | null;
   /** Those of rows whose session has a number, ascending, each once. */
   numbersOf(rows: FoundRows): number[];
 }
 
+interface Numbered extends NumberedSession {
+  number: number;
+  /** Another one of the same id: the rows of one that is gone may be left. */
+  readonly next: Numbered | undefined;
+}
+
 /** Numbers the sessions of rows for one call, in the order of the rows, so that a row's number says of which session it is. */
 export function numberSessions(lists: readonly FoundRows[]): Numbering {
-  const found = new Map<string, NumberedSession>();
-  const keyOf = (no: number, session: string) => `${no} ${session}`;
-  for (const { numbers, sessions } of lists) {
-    for (const [index, rowId] of numbers.entries()) {
-      const session = { id: sessions[index] as string, no: sessionOf(rowId) };
-      found.set(keyOf(session.no, session.id), session);
+  // By the id alone: to make a key of it and the number, for each row, would be half of the work.
+  const named = new Map<string, Numbered>();
+  const find = (no: number, id: string): Numbered | undefined => {
+    let session = named.get(id);
+    while (session !== undefined && session.no !== no) session = session.next;
+    return session;
+  };
+  const sessions: Numbered[] = [];
+  for (const { numbers, sessions: ids } of lists) {
+    for (let index = 0; index < numbers.length; index += 1) {
+      const no = sessionOf(numbers[index] as number);
+      const id = ids[index] as string;
+      if (find(no, id) !== undefined) continue;
+      const session = { id, no, number: 0, next: named.get(id) };
+      named.set(id, session);
+      sessions.push(session);
     }
   }
-  const sessions = [...found.values()].sort((a, b) => a.no - b.no || (a.id < b.id ? -1 : 1));
-  const numbers = new Map(sessions.map(({ id, no }, index) => [keyOf(no, id), index + 1]));
-  const find = (rowId: number, session: string) => numbers.get(keyOf(sessionOf(rowId), session));
-  const numberOf = (rowId: number, session: string) => (find(rowId, session) as number) * SPAN + (rowId % SPAN);
+  sessions.sort((a, b) => a.no - b.no || (a.id < b.id ? -1 : 1));
+  for (const [index, session] of sessions.entries()) session.number = index + 1;
+  const findNumber = (rowId: number, id: string): number | null => {
+    const session = find(sessionOf(rowId), id);
+    return session === undefined ? null : session.number * SPAN + (rowId % SPAN);
+  };
   return {
     sessions,
-    numberOf,
-    numbersOf: (rows) => {
-      const found = new Float64Array(rows.numbers.length);
+    numberOf: (rowId, id) => findNumber(rowId, id) as number,
+    findNumber,
+    numbersOf: ({ numbers, sessions: ids }) => {
+      const found = new Float64Array(numbers.length);
       let length = 0;
-      for (const [index, rowId] of rows.numbers.entries()) {
-        const session = find(rowId, rows.sessions[index] as string);
-        if (session !== undefined) found[length++] = session * SPAN + (rowId % SPAN);
+      for (let index = 0; index < numbers.length; index += 1) {
+        const number = findNumber(numbers[index] as number, ids[index] as string);
+        if (number !== null) found[length++] = number;
       }
       // Numbers of such an array are compared as numbers.
       return Array.from(found.subarray(0, length).sort()).filter((number, index, all) => number !== all[index - 1]);

@@ -31,25 +31,29 @@ const PART = 4 * NEAR;
 const PROBED = 64;
 const SURELY = 1.5;
 
+/** So many are looked at where those hold a word, but in too few of them to tell. To read these takes less than to look the word up. */
+const PROBED_AGAIN = 256;
+
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 
 /** What a row takes. A table that was just filled has no statistics. Long terms stand outside their rows. */
 const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
 
-const BLOCK = "current_setting('block_size')::BIGINT";
-
 /** Rows of a sequence that others may stand beside are given as they are, where they are no more. */
 const UNSORTED = 1_000;
 
-// Of the rows found, as far as they are of sessions that have several branches, and of which there are several.
-const BRANCHES = `(SELECT json_build_array(array_agg(m.n), array_agg(m.session_id), array_agg(m.branch)) FROM (
-      SELECT d.session_id, array_agg(d.n) AS numbers FROM unnest(found_n, found_in) AS d (n, session_id)
-      GROUP BY d.session_id HAVING count(*) > 1 OFFSET 0) AS s
-    CROSS JOIN LATERAL unnest(CASE WHEN EXISTS (SELECT FROM assistant_branches b WHERE b.session_id = s.session_id) THEN s.numbers END) AS d (n)
-    CROSS JOIN LATERAL (SELECT m.n, m.session_id, m.branch FROM assistant_messages m WHERE m.session_id = s.session_id AND m.n = d.n OFFSET 0) AS m)`;
+// Of the rows found, as far as they are of sessions that have several branches, and of which there are several. Most sessions have
+// one branch, so first is looked for all of them at once.
+const FIND_BRANCHES = `forked := ARRAY(SELECT DISTINCT b.session_id FROM assistant_branches b WHERE b.session_id = ANY (ARRAY(
+      SELECT d.session_id FROM unnest(found_in) AS d (session_id) GROUP BY d.session_id HAVING count(*) > 1)));
+    IF cardinality(forked) > 0 THEN
+      branches := (SELECT json_build_array(array_agg(m.n), array_agg(m.session_id), array_agg(m.branch))
+        FROM unnest(forked) AS s (session_id) JOIN unnest(found_n, found_in) AS d (n, session_id) ON d.session_id = s.session_id
+        CROSS JOIN LATERAL (SELECT m.n, m.session_id, m.branch FROM assistant_messages m WHERE m.session_id = d.session_id AND m.n = d.n OFFSET 0) AS m);
+    END IF;`;
 
 /** The places of rows all over the table. */
-const PLACES = `ARRAY(SELECT format('(%s,2)', bytes / ${BLOCK} * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
+const PLACES = `ARRAY(SELECT format('(%s,2)', pages * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
 
 /** Of one word the matches, and how often it stands in each. */
 const OF_WORD = (
@@ -58,7 +62,19 @@ const OF_WORD = (
 ) => `count(*)${where}, array_agg(d.n)${where}, array_agg(d.session_id)${where}, array_agg(d.length)${where}, array_agg(d.times)${where}
       INTO ${held}held, found_n, found_in, lengths, times`;
 
-const TIMES_OF_WORD = "cardinality(array_positions(d.terms, p_word))";
+const timesOfWord = (word: string) => `cardinality(array_positions(d.terms, ${word}))`;
+
+const TIMES_OF_WORD = timesOfWord("p_word");
+
+/**
+ * What is asked for the sequence at hand, by how often it stands in a row and by whether it does. A word has a statement of its own:
+ * to begin one that could count a phrase takes as long as to read some dozens of rows.
+ */
+const ofKind = (statement: (times: string, holds: string) => string) => `IF word IS NULL THEN
+        ${statement(TIMES_OF_PHRASE, `d.terms @> wanted AND ${TIMES_OF_PHRASE} > 0`)}
+      ELSE
+        ${statement(timesOfWord("word"), "word = ANY (d.terms)")}
+      END IF;`;
 
 // Of the sequence `i`, whose rows are read once more before they are shown.
 const KEEP_FOUND = `starts[i] := cardinality(all_n) + 1;
@@ -93,6 +109,7 @@ RETURNS TABLE (matches TEXT, ${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   bytes BIGINT;
+  pages BIGINT;
   probes BIGINT;
   probed BIGINT;
   holding BIGINT;
@@ -108,13 +125,16 @@ DECLARE
   times BIGINT[];
   is_small BOOLEAN;
   is_whole BOOLEAN := FALSE;
+  forked TEXT[];
   branches JSON;
 BEGIN
 ${size}
   IF held <= p_limit THEN
     -- Of one word all is known.
     is_whole := held BETWEEN 1 AND p_shown;
-    IF held > p_shown THEN branches := ${BRANCHES}; END IF;
+    IF held > p_shown THEN
+      ${FIND_BRANCHES}
+    END IF;
     matches := json_build_object('total', total, 'mean', mean, 'documents', ARRAY[held], 'scored',
       CASE WHEN held > 0 THEN json_build_array(json_build_array(found_n, found_in, lengths, times)) ELSE '[]' END,
       'others', '{}'::INTEGER[], 'branches', branches, 'since', ${SINCE});
@@ -138,6 +158,7 @@ DECLARE
   is_known BOOLEAN[] := array_fill(FALSE, ARRAY[amount]);
   is_often BOOLEAN[] := is_known;
   is_surely BOOLEAN[] := is_known;
+  is_doubtful BOOLEAN[] := array_fill(TRUE, ARRAY[amount]);
   documents BIGINT[] := array_fill(0::BIGINT, ARRAY[amount]);
   starts BIGINT[] := documents;
   ends BIGINT[] := documents;
@@ -165,12 +186,21 @@ BEGIN
     wanted := sequences[i];
     words[i] := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
   END LOOP;
-  IF probes > 0 AND amount = 1 THEN
-    is_surely[1] := holding * total > ${SURELY} * most * probed;
-  ELSIF probes > 0 AND total > ${SURELY} * most THEN
-    WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PLACES}))
-    SELECT array_agg((SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) * total > ${SURELY} * most * probed ORDER BY s.i)
-      INTO is_surely FROM unnest(words) WITH ORDINALITY AS s (word, i);
+  IF probes > 0 AND total > ${SURELY} * most THEN
+    -- Of one word these were looked at.
+    is_surely[1] := amount = 1 AND holding * total > ${SURELY} * most * probed;
+    is_doubtful[1] := amount > 1 OR (holding > 0 AND NOT is_surely[1]);
+    FOREACH probes IN ARRAY CASE amount WHEN 1 THEN ARRAY[${PROBED_AGAIN}] ELSE ARRAY[probes, ${PROBED_AGAIN}] END LOOP
+      EXIT WHEN TRUE <> ALL (is_doubtful);
+      probes := least(pages, probes);
+      WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PLACES})),
+      looked AS MATERIALIZED (
+        SELECT s.i, s.is_surely, CASE WHEN s.is_doubtful THEN (SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) ELSE 0 END AS holding,
+          ${SURELY} * most * (SELECT count(*) FROM probe) AS sure
+        FROM unnest(words, is_surely, is_doubtful) WITH ORDINALITY AS s (word, is_surely, is_doubtful, i))
+      SELECT array_agg(l.is_surely OR l.holding * total > l.sure ORDER BY l.i), array_agg(l.holding > 0 AND l.holding * total <= l.sure ORDER BY l.i)
+        INTO is_surely, is_doubtful FROM looked l;
+    END LOOP;
   END IF;
 
   IF is_few THEN
@@ -267,9 +297,10 @@ BEGIN
       IF scored[i] < cardinality(found_n) THEN
         found_at := ARRAY(SELECT d.at FROM unnest(found_n, found_at) AS d (n, at) ORDER BY d.n DESC LIMIT places);
       END IF;
-      SELECT array_agg(d.n), array_agg(d.session_id), array_agg(d.length),
-          array_agg(CASE WHEN word IS NULL THEN ${TIMES_OF_PHRASE} ELSE cardinality(array_positions(d.terms, word)) END)
-        INTO found_n, found_in, lengths, times FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at);
+      ${ofKind(
+        (times) => `SELECT array_agg(d.n), array_agg(d.session_id), array_agg(d.length), array_agg(${times})
+        INTO found_n, found_in, lengths, times FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at);`,
+      )}
       shown[i] := json_build_array(found_n, found_in, lengths, times);
     END IF;
     chosen_n := chosen_n || found_n;
@@ -294,9 +325,10 @@ BEGIN
     wanted := sequences[i];
     word := words[i];
     -- Rows that were chosen already.
-    SELECT json_build_array(array_agg(d.n), array_agg(d.session_id)) INTO answer FROM assistant_fts d
-      WHERE ${own}d.ctid = ANY (chosen_at) AND CASE WHEN word IS NOT NULL THEN word = ANY (d.terms)
-        ELSE d.terms @> wanted AND ${TIMES_OF_PHRASE} > 0 END;
+    ${ofKind(
+      (_, holds) => `SELECT json_build_array(array_agg(d.n), array_agg(d.session_id)) INTO answer
+      FROM assistant_fts d WHERE ${own}d.ctid = ANY (chosen_at) AND ${holds};`,
+    )}
     others[i] := answer.json_build_array;
   END LOOP;
   IF held <= ${UNSORTED} THEN
@@ -318,7 +350,7 @@ BEGIN
       found_in := found_in || answer.sessions;
     END LOOP;
   END IF;
-  branches := ${BRANCHES};
+  ${FIND_BRANCHES}
   matches := json_build_object('total', total, 'mean', mean, 'documents', documents, 'scored', shown, 'others', others,
     'branches', branches, 'since', ${SINCE});
   RETURN NEXT;
@@ -352,7 +384,8 @@ const sample = (
 
 const SIZE = `  IF p_lo IS NULL THEN
     bytes := pg_relation_size('assistant_fts'::regclass);
-    probes := least(bytes / ${BLOCK}, ${PROBED});
+    pages := bytes / current_setting('block_size')::BIGINT;
+    probes := least(pages, ${PROBED});
     IF probes >= ${FEW_PAGES} THEN
       SELECT count(*), avg(d.length), avg(${WIDTH}), count(*) FILTER (WHERE p_word = ANY (d.terms)) INTO probed, mean, width, holding
         FROM assistant_fts d WHERE d.ctid = ANY (${PLACES});

@@ -150,7 +150,7 @@ function* callMatches(
   );
   const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], branches: null };
   const found: CalledMatches = row === undefined ? nothing : JSON.parse(row.matches);
-  const { sessions, numberOf, numbersOf } = numberSessions(found.scored.map(rowsOf));
+  const { sessions, numberOf, findNumber, numbersOf } = numberSessions(found.scored.map(rowsOf));
   const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
   const matches = found.documents.map((count, index) => {
     const [numbers = [], sessions = [], lengths = [], times = []] = found.scored[index] ?? [];
@@ -171,10 +171,15 @@ function* callMatches(
   const messages = messagesOf(matches);
   const othersOf = (index: number) => nearMessages(numbersOf(rowsOf(found.others[index])), messages);
   const isWhole = rows.length > 0;
-  const branches = isWhole ? rows : branchesOf(found);
+  // Rows that may stand near a match are of any session.
+  const branches = new Map<number, number>();
+  for (const { n: rowId, session_id, branch } of isWhole ? rows : branchesOf(found)) {
+    const number = findNumber(rowId, session_id);
+    if (number !== null) branches.set(number, branch);
+  }
   return {
     sequences: matches.map((each, index) => ({ ...each, others: othersOf(index) })),
-    branches: new Map(branches.map((row) => [numberOf(row.n, row.session_id), row.branch])),
+    branches,
     sessions,
     since: found.since,
     rows: isWhole ? rows : undefined,

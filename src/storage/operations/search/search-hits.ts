@@ -69,30 +69,30 @@ export function* readHits(
     const row = rows.get(keyOf(each));
     if (row === undefined) continue;
     const message = yield* readFound(sql, row);
-    hits.push({
-      ...message,
+    // Not spread: V8 takes a microsecond for what stands behind a spread.
+    const hit: SearchHit = Object.assign(message, {
       sessionId: row.session_id,
       score,
       snippet: markedSnippet(message.content, query),
-      coveredBy: row.covering > 0 ? (compactions.get(row) ?? []) : JSON.parse(row.covered_by ?? "[]"),
-      ...(request.context ? { context: yield* contextOf(sql, yield* paths(row), row, request.context) } : {}),
-      ...(reasons === undefined ? {} : { explanation: explainResult(query, documentOf(message, row), reasons) }),
+      coveredBy: row.covering > 0 ? (compactions.get(row) ?? []) : coveredBy(row),
     });
+    if (request.context) hit.context = yield* contextOf(sql, yield* paths(row), row, request.context);
+    if (reasons !== undefined) hit.explanation = explainResult(query, documentOf(message, row), reasons);
+    hits.push(hit);
   }
   return hits;
 }
+
+const coveredBy = ({ covered_by }: FoundRow): string[] => (covered_by == null ? [] : JSON.parse(covered_by));
 
 // A message that cannot be read has no text.
 function* readFound(sql: Dialect, row: HitRow): Operation<FoundMessage> {
   const message: SessionMessage | null = yield* readContent(sessionRows(sql, row), row, () => {});
   const name = message === null ? "" : senderName(message);
-  return {
-    id: row.id,
-    role: row.role,
-    ...(name === "" ? {} : { name }),
-    content: message === null ? "" : searchableText(message),
-    createdAt: row.dated_at ?? row.created_at,
-  };
+  const content = message === null ? "" : searchableText(message);
+  const { id, role } = row;
+  const createdAt = row.dated_at ?? row.created_at;
+  return name === "" ? { id, role, content, createdAt } : { id, role, name, content, createdAt };
 }
 
 function documentOf({ name = "", content: text }: FoundMessage, { dated_at: createdAt }: HitRow): string {

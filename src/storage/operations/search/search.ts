@@ -112,7 +112,7 @@ function* rankFound(
   const known = branches ?? (yield* findBranches(sql, sessions, messages, placeOf, range?.sessionId));
   const branchOf = known.size === 0 ? null : (number: number) => known.get(number);
   const ranked = rankMatches(matches, { sessionOf, branchOf }, { quotedFrom: quotedFrom(query), explain, best });
-  return { ranked: sessions === null ? ranked : ranked.map((each) => ({ ...each, ...placeOf(each.n) })), complete };
+  return { ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, placeOf(each.n))), complete };
 }
 
 // The row that has a number in a ranking.

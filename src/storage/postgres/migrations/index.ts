@@ -20,6 +20,7 @@ import { findByTheRightIndex } from "./018-by-the-right-index.js";
 import { searchLess } from "./019-search-less.js";
 import { appendTogether } from "./020-appends-together.js";
 import { searchAtOnce } from "./021-search-at-once.js";
+import { searchSooner } from "./022-search-sooner.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -44,4 +45,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   searchLess,
   appendTogether,
   searchAtOnce,
+  searchSooner,
 ];
