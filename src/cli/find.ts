@@ -15,11 +15,8 @@ export async function findSession(
     const { sessions } = await manager.listPage({ limit: 1 });
     const [latest] = sessions;
     if (latest !== undefined) return latest;
-    throw new StemmaError(
-      "SESSION_NOT_FOUND",
-      {},
-      "There are no sessions yet: `stemma chat` or `stemma import` makes one.",
-    );
+    const message = "There are no sessions yet: `stemma chat` or `stemma import` makes one.";
+    throw new StemmaError("SESSION_NOT_FOUND", {}, message);
   }
   const exact = await manager.get(text);
   if (exact !== null) return exact;

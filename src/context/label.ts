@@ -24,18 +24,12 @@ export function assertNewLabel(label: unknown, taken: Iterable<string>): asserts
   const folded = foldLabel(label);
   for (const other of taken) {
     if (foldLabel(other) !== folded) continue;
-    throw new StemmaError(
-      "DUPLICATE_LABEL",
-      { label, existing: other },
-      `A block "${other}" exists already; labels differ by more than case. Choose another label than "${label}".`,
-    );
+    const message = `A block "${other}" exists already; labels differ by more than case. Choose another label than "${label}".`;
+    throw new StemmaError("DUPLICATE_LABEL", { label, existing: other }, message);
   }
 }
 
 function invalid(label: unknown, rule: string): StemmaError {
-  return new StemmaError(
-    "INVALID_LABEL",
-    { label },
-    `A block's label ${rule}; got ${typeof label === "string" ? quote(label) : typeof label}.`,
-  );
+  const message = `A block's label ${rule}; got ${typeof label === "string" ? quote(label) : typeof label}.`;
+  return new StemmaError("INVALID_LABEL", { label }, message);
 }

@@ -227,11 +227,8 @@ export class LiveBlock {
   }
 
   readonlyError(): StemmaError {
-    return new StemmaError(
-      "BLOCK_READONLY",
-      { label: this.label },
-      `"${this.label}" is read-only: its provider has no set().`,
-    );
+    const message = `"${this.label}" is read-only: its provider has no set().`;
+    return new StemmaError("BLOCK_READONLY", { label: this.label }, message);
   }
 
   /** The error for what such a block is not asked for; `why` goes on with the sentence that its label begins. */

@@ -10,14 +10,8 @@ export async function callProvider<T>(label: string, method: string, call: () =>
   } catch (cause) {
     if (StemmaError.isInstance(cause)) throw cause;
     const why = reasonOf(cause);
-    throw new StemmaError(
-      "PROVIDER_FAILED",
-      { label, method },
-      `The provider of "${label}" failed in ${method}(): ${why}`,
-      {
-        cause,
-      },
-    );
+    const message = `The provider of "${label}" failed in ${method}(): ${why}`;
+    throw new StemmaError("PROVIDER_FAILED", { label, method }, message, { cause });
   }
 }
 

@@ -373,11 +373,8 @@ export class SessionContext implements ContextAccess {
     const { wire, sessionId, userId, open = async () => {} } = this.#options;
     const provider = config.provider ?? wire?.(config.label, config.scope);
     if (!provider) {
-      throw new StemmaError(
-        "PROVIDER_REQUIRED",
-        { label: config.label },
-        `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`,
-      );
+      const message = `Block "${config.label}" needs a provider: this session's storage has no place for context blocks.`;
+      throw new StemmaError("PROVIDER_REQUIRED", { label: config.label }, message);
     }
     const bound = provider.forSession?.(sessionId) ?? provider;
     return new LiveBlock(config, userId === undefined ? bound : (bound.forUser?.(userId) ?? bound), open);

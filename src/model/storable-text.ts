@@ -3,11 +3,8 @@ import { StemmaError } from "../errors.js";
 /** Throws `INVALID_TEXT` for what no database column keeps: NUL and halves of surrogate pairs. */
 export function assertStorableText(text: string, what: string): void {
   if (text.includes("\0") || !text.isWellFormed()) {
-    throw new StemmaError(
-      "INVALID_TEXT",
-      { what },
-      `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`,
-    );
+    const message = `${what} holds NUL or half a surrogate pair; remove it (text.toWellFormed() mends the latter).`;
+    throw new StemmaError("INVALID_TEXT", { what }, message);
   }
 }
 

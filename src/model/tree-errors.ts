@@ -11,11 +11,8 @@ export function leafMoved(sessionId: string, expectedLeaf: string | null, active
 
 /** The error for a message that the session does not have. */
 export function noMessage(sessionId: string, messageId: string): StemmaError {
-  return new StemmaError(
-    "MESSAGE_NOT_FOUND",
-    { sessionId, messageId },
-    `No message "${messageId}" is in this session.`,
-  );
+  const message = `No message "${messageId}" is in this session.`;
+  return new StemmaError("MESSAGE_NOT_FOUND", { sessionId, messageId }, message);
 }
 
 /** The error for a message that was to be a new one. */

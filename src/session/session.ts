@@ -780,11 +780,8 @@ export class Session {
 
   #configure(change: Partial<SessionConfig>): this {
     if (this.#core !== null) {
-      throw new StemmaError(
-        "SESSION_STARTED",
-        { sessionId: this.#sessionId },
-        "Configure a session before its first use.",
-      );
+      const message = "Configure a session before its first use.";
+      throw new StemmaError("SESSION_STARTED", { sessionId: this.#sessionId }, message);
     }
     this.#config = { ...this.#config, ...change };
     return this;

@@ -13,9 +13,6 @@ export function confining(userId: string | undefined, storeOf: (userId: string) 
 
 /** The error for what a store of one user is not asked to do. */
 export function confined(what: string): StemmaError {
-  return new StemmaError(
-    "SESSION_OWNED",
-    {},
-    `This store is confined to one user, and cannot ${what}: use the store that it was made of.`,
-  );
+  const message = `This store is confined to one user, and cannot ${what}: use the store that it was made of.`;
+  return new StemmaError("SESSION_OWNED", {}, message);
 }

@@ -47,11 +47,8 @@ export class ProviderPlace {
     if (binding.shared || this.sessionId === sessionId) return this;
     assertSessionId(sessionId);
     if (binding.sessionId === null) return new ProviderPlace(this.host, this.own, { ...binding, sessionId });
-    throw new StemmaError(
-      "SESSION_ID_BOUND",
-      { sessionId, boundTo: binding.sessionId },
-      `The provider is bound to session "${binding.sessionId}". Give session "${sessionId}" one of its own, or make it { shared: true }.`,
-    );
+    const message = `The provider is bound to session "${binding.sessionId}". Give session "${sessionId}" one of its own, or make it { shared: true }.`;
+    throw new StemmaError("SESSION_ID_BOUND", { sessionId, boundTo: binding.sessionId }, message);
   }
 
   /** That of a copy for a user; itself when it serves that user as it is. Errors: `SESSION_OWNED`. */

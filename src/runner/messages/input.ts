@@ -38,11 +38,8 @@ export function parseInput(input: AgentInput): ParsedInput {
   const parsed = parse(input);
   const parts: unknown = parsed.message?.parts;
   if (Array.isArray(parts) && parts.every(isBlank)) {
-    throw new StemmaError(
-      "INVALID_ARGUMENT",
-      {},
-      "The message is blank, and models refuse blank messages: send some text.",
-    );
+    const message = "The message is blank, and models refuse blank messages: send some text.";
+    throw new StemmaError("INVALID_ARGUMENT", {}, message);
   }
   return parsed;
 }

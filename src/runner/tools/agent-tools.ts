@@ -99,11 +99,8 @@ export async function demandApproval(
 ): Promise<void> {
   const { toolName } = request;
   if (approve === undefined) {
-    throw new StemmaError(
-      "TOOL_REFUSED",
-      { toolName },
-      `${toolName} is off, because nobody can approve it: pass approve to the session.`,
-    );
+    const message = `${toolName} is off, because nobody can approve it: pass approve to the session.`;
+    throw new StemmaError("TOOL_REFUSED", { toolName }, message);
   }
   const answer = await approve(request);
   // The call stands as interrupted by now.

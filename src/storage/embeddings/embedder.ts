@@ -72,9 +72,8 @@ export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder 
         return unit;
       } catch (cause) {
         const why = reasonOf(cause);
-        throw new StemmaError("EMBEDDER_FAILED", { id, texts: texts.length }, `The embedder "${id}" failed: ${why}`, {
-          cause,
-        });
+        const message = `The embedder "${id}" failed: ${why}`;
+        throw new StemmaError("EMBEDDER_FAILED", { id, texts: texts.length }, message, { cause });
       }
     },
   };

@@ -76,9 +76,8 @@ function readValue(key: string, value: string): unknown {
   try {
     return JSON.parse(value);
   } catch (cause) {
-    throw new StemmaError("CORRUPT_ENTRY", { key }, `The value of entry "${key}" cannot be read: run check().`, {
-      cause,
-    });
+    const message = `The value of entry "${key}" cannot be read: run check().`;
+    throw new StemmaError("CORRUPT_ENTRY", { key }, message, { cause });
   }
 }
 

@@ -13,11 +13,8 @@ export const MAX_NUMBER = 2 ** 53 / SPAN - 1;
 /** The row id below every message of session `no`. */
 export function floorOf(sessionNumber: number): number {
   if (sessionNumber > MAX_NUMBER) {
-    throw new StemmaError(
-      "SESSION_LIMIT",
-      { no: sessionNumber },
-      `A store has at most ${MAX_NUMBER} sessions at once; delete some, or start another one.`,
-    );
+    const message = `A store has at most ${MAX_NUMBER} sessions at once; delete some, or start another one.`;
+    throw new StemmaError("SESSION_LIMIT", { no: sessionNumber }, message);
   }
   return sessionNumber * SPAN;
 }
@@ -35,11 +32,8 @@ export function sessionOf(rowId: number): number {
 /** The row id after `n`, in the same session. */
 export function nextPosition(sessionNumber: number, rowId: number): number {
   if (rowId >= ceilingOf(sessionNumber)) {
-    throw new StemmaError(
-      "SESSION_LIMIT",
-      { no: sessionNumber },
-      `A session numbers at most ${SPAN - 1} messages; continue in a fork.`,
-    );
+    const message = `A session numbers at most ${SPAN - 1} messages; continue in a fork.`;
+    throw new StemmaError("SESSION_LIMIT", { no: sessionNumber }, message);
   }
   return rowId + 1;
 }
