@@ -12,7 +12,7 @@ interface Refs {
   from: number;
 }
 
-export const openRefs = (rows: SessionRows): Refs => ({ rows, from: floorOf(rows.no) });
+export const openRefs = (rows: SessionRows): Refs => ({ rows, from: floorOf(rows.sessionNumber) });
 
 /** Holds the references of a page of messages against what their contents name; after the last page, those that are left. */
 export function* checkRefs(
@@ -24,7 +24,7 @@ export function* checkRefs(
   const { from } = refs;
   const report = (id: string | null, message: string) =>
     found.add("media", "assistant_media_refs", sessionId, id, message);
-  const { own, ids, no: sessionNumber } = refs.rows;
+  const { own, ids, sessionNumber } = refs.rows;
   const to = page.at(-1)?.row.n ?? Number.MAX_SAFE_INTEGER;
   const first = from === floorOf(sessionNumber) ? 0 : from;
   const query = `SELECT n, hash FROM assistant_media_refs WHERE ${own}no = ? AND n BETWEEN ? AND ?`;
@@ -60,7 +60,10 @@ export interface StoredMedia {
 }
 
 /** Reads what stands outside the rows of a session, one text after the other. */
-export function* scanMedia({ own, ids, no }: SessionRows, visit: (media: StoredMedia) => void): Operation<void> {
+export function* scanMedia(
+  { own, ids, sessionNumber }: SessionRows,
+  visit: (media: StoredMedia) => void,
+): Operation<void> {
   let hash = "";
   let part = -1;
   let texts: string[] = [];
@@ -73,7 +76,7 @@ export function* scanMedia({ own, ids, no }: SessionRows, visit: (media: StoredM
     const rows: PieceRow[] = yield* all<PieceRow>(
       `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
        ORDER BY hash, part LIMIT ${PIECES_AT_ONCE}`,
-      ...[...ids, no],
+      ...[...ids, sessionNumber],
       hash,
       hash,
       part,
@@ -102,7 +105,7 @@ export function isTrue({ hash, data, isWhole }: StoredMedia): boolean {
 export function* checkMedia(rows: SessionRows, found: Findings): Operation<void> {
   const { id } = rows;
   const referred = `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ?`;
-  const used = new Set((yield* tuples<[string]>(referred, ...rows.ids, rows.no)).map(([hash]) => hash));
+  const used = new Set((yield* tuples<[string]>(referred, ...rows.ids, rows.sessionNumber)).map(([hash]) => hash));
   yield* scanMedia(rows, (media) => {
     found.count("assistant_media", 1);
     const name = String(media.hash);

@@ -115,7 +115,7 @@ export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void
   if (!isMixed && (named === null || (yield* isEmpty(named)))) {
     // The registry's id is what was changed; a row of the old id without messages was made since.
     if (named !== null) {
-      yield* run(`DELETE FROM assistant_sessions WHERE ${named.registered}no = ?`, ...named.ids, named.no);
+      yield* run(`DELETE FROM assistant_sessions WHERE ${named.registered}no = ?`, ...named.ids, named.sessionNumber);
     }
     const { registered, ids } = rowsOf(sql, owner, sessionNumber);
     const condition = `${registered}no = ?`;
@@ -153,26 +153,26 @@ export function* repairMisplacedSummaries(
   }
 }
 
-function* register(sql: Dialect, { id, no, own, ids }: SessionRows): Operation<void> {
+function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
   const times = yield* first<{ first: string | null; last: string | null }>(
     `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`,
     ...ids,
-    ...[floorOf(no), ceilingOf(no)],
+    ...[floorOf(sessionNumber), ceilingOf(sessionNumber)],
   );
   yield* insertSession(sql, {
-    no,
+    no: sessionNumber,
     id,
     name: id,
     created_at: times?.first ?? isoNow(),
     updated_at: times?.last ?? isoNow(),
     // What the totals were worth is not known any more.
-    stale: ceilingOf(no),
+    stale: ceilingOf(sessionNumber),
   });
 }
 
-function* isEmpty({ own, ids, no }: SessionRows): Operation<boolean> {
+function* isEmpty({ own, ids, sessionNumber }: SessionRows): Operation<boolean> {
   const some = `SELECT 1 FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? LIMIT 1`;
-  return (yield* first(some, ...ids, floorOf(no), ceilingOf(no))) === undefined;
+  return (yield* first(some, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber))) === undefined;
 }
 
 interface NamedRow {
@@ -215,15 +215,15 @@ function* moveMessages(
   const [ofBoth, both] = sql.namesSessions ? ["session_id IN (?, ?) AND ", [id, owner ?? id]] : ["", []];
   const head = yield* openSessionHead(sql, id);
   const { rows } = head;
-  let newest = head.newest?.n ?? floorOf(head.no);
+  let newest = head.newest?.rowId ?? floorOf(head.sessionNumber);
   for (const from of rowIds) {
-    newest = nextPosition(head.no, newest);
+    newest = nextPosition(head.sessionNumber, newest);
     if (sql.namesSessions) {
       yield* run(`UPDATE assistant_messages SET n = ? WHERE ${rows.own}n = ?`, newest, ...rows.ids, from);
     } else {
       yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
     }
-    const place = [head.no, newest];
+    const place = [head.sessionNumber, newest];
     const refs = `UPDATE assistant_media_refs SET no = ?, n = ? WHERE ${ofBoth}no = ? AND n = ?`;
     yield* run(refs, ...place, ...both, sessionNumber, from);
     if (sql.namesSessions) {
@@ -235,8 +235,13 @@ function* moveMessages(
     `INSERT INTO assistant_media (${rows.column}no, hash, part, data)
      SELECT ${rows.mark}?, d.hash, d.part, d.data FROM assistant_media d WHERE ${ofBoth}d.no = ?
        AND d.hash IN (SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(rows, "r")}r.no = ?) ON CONFLICT DO NOTHING`,
-    ...[...rows.ids, head.no, ...both, sessionNumber],
-    ...[...rows.ids, head.no],
+    ...[...rows.ids, head.sessionNumber, ...both, sessionNumber],
+    ...[...rows.ids, head.sessionNumber],
   );
-  yield* run(`UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`, newest, ...rows.ids, head.no);
+  yield* run(
+    `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`,
+    newest,
+    ...rows.ids,
+    head.sessionNumber,
+  );
 }

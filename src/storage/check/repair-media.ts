@@ -13,11 +13,11 @@ import { scanMessages, textOf } from "./scan.js";
  * session. Then writes the references anew, and removes what no message shows.
  */
 export function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
-  const { own, ids, no } = rows;
+  const { own, ids, sessionNumber } = rows;
   yield* restoreMissing(sql, rows);
   let isReadable = true;
   const withRefs = `SELECT DISTINCT n FROM assistant_media_refs WHERE ${own}no = ?`;
-  const mayHave = new Set(yield* column<number>(withRefs, ...ids, no));
+  const mayHave = new Set(yield* column<number>(withRefs, ...ids, sessionNumber));
   yield* scanMessages(sql, rows, function* (page) {
     for (const { row, said } of page) {
       if (said === null) {
@@ -26,26 +26,26 @@ export function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
       }
       const query = `SELECT hash FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`;
       const has = new Set(
-        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, no, row.n),
+        said.keys.length === 0 && !mayHave.has(row.n) ? [] : yield* column<string>(query, ...ids, sessionNumber, row.n),
       );
       if (has.size === said.keys.length && said.keys.every((key) => has.has(key))) continue;
-      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, no, row.n);
+      yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, row.n);
       for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
   yield* run(
     `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
        SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`,
-    ...[...ids, no],
-    ...[...ids, floorOf(no), ceilingOf(no)],
+    ...[...ids, sessionNumber],
+    ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)],
   );
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
   yield* run(
     `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
        SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`,
-    ...[...ids, no],
-    ...[...ids, no],
+    ...[...ids, sessionNumber],
+    ...[...ids, sessionNumber],
   );
 }
 
@@ -59,19 +59,29 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
     if (whole.has(key)) continue;
     const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...rows.ids, rows.no, key);
+    yield* run(
+      `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`,
+      ...rows.ids,
+      rows.sessionNumber,
+      key,
+    );
     yield* storePieces(sql, rows, key, data);
   }
 }
 
 // The keys that contents name, and that references do.
-function* keysWanted({ own, ids, no }: SessionRows): Operation<Set<string>> {
+function* keysWanted({ own, ids, sessionNumber }: SessionRows): Operation<Set<string>> {
   const keys = new Set(
-    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, no),
+    yield* column<string>(`SELECT DISTINCT hash FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber),
   );
   const marked = `SELECT n, content FROM assistant_messages
     WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
-  for (const [, content] of yield* tuples<[number, string]>(marked, ...ids, floorOf(no), ceilingOf(no))) {
+  for (const [, content] of yield* tuples<[number, string]>(
+    marked,
+    ...ids,
+    floorOf(sessionNumber),
+    ceilingOf(sessionNumber),
+  )) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);
@@ -93,7 +103,7 @@ function* findElsewhere(sql: Dialect, rows: SessionRows, key: string): Operation
   if (found !== null) return found;
   const [id, isOther, own] = sql.namesSessions
     ? ["session_id", "session_id <> ?", rows.id]
-    : ["''", "no <> ?", rows.no];
+    : ["''", "no <> ?", rows.sessionNumber];
   const others = `SELECT DISTINCT no, ${id} AS id FROM assistant_media WHERE hash = ? AND ${isOther}`;
   for (const [other, otherId] of yield* tuples<[number, string]>(others, key, own)) {
     yield* scanMedia(rowsOf(sql, otherId, other), (media) => {

@@ -27,7 +27,7 @@ export function* repairSession(sql: Dialect, session: RegisteredSession, found: 
     yield* repairMedia(sql, rows);
   }
   yield* repairSummaries(rows, bones);
-  const at = [...rows.ids, rows.no] as const;
+  const at = [...rows.ids, rows.sessionNumber] as const;
   const where = `WHERE ${rows.registered}no = ?`;
   const leaf = yield* first<{ leaf: number | null }>(`SELECT leaf FROM assistant_sessions ${where}`, ...at);
   const isLeaf = leaf?.leaf == null || leaf.leaf === 0 || bones.some(({ n: rowId }) => rowId === leaf.leaf);
@@ -37,9 +37,9 @@ export function* repairSession(sql: Dialect, session: RegisteredSession, found: 
   yield* run(`UPDATE assistant_sessions SET stale = ? ${where}`, bones.at(-1)?.n ?? null, ...at);
 }
 
-function* repairRecord({ registered, ids, no }: SessionRows, session: RegisteredSession): Operation<void> {
+function* repairRecord({ registered, ids, sessionNumber }: SessionRows, session: RegisteredSession): Operation<void> {
   const set = (column: string, value: SqlValue) =>
-    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, no);
+    run(`UPDATE assistant_sessions SET ${column} = ? WHERE ${registered}no = ?`, value, ...ids, sessionNumber);
   for (const column of faultsOf(session)) {
     if (column === "id" || column === "name") yield* set(column, textOf(session[column]));
     else if (column === "created_at" || column === "updated_at") yield* set(column, isoNow());

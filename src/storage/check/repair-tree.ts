@@ -15,9 +15,9 @@ export interface Bone {
 }
 
 /** The messages of a session in order. */
-export function* readBones({ own, ids, no }: SessionRows): Operation<Bone[]> {
+export function* readBones({ own, ids, sessionNumber }: SessionRows): Operation<Bone[]> {
   const query = `SELECT n, id, parent_id, branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
-  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(no), ceilingOf(no));
+  const rows = yield* all<Omit<Bone, "parent">>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
   return rows.map((row) => ({ ...row, parent: null }));
 }
 
@@ -72,7 +72,8 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
   const taken = new Set(bones.map(({ n: rowId }) => rowId));
   for (const [bone, child] of firstChild) {
     if (child > bone.n) continue;
-    const lowest = (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(session.no);
+    const lowest =
+      (bone.parent_id === null ? undefined : byId.get(bone.parent_id))?.n ?? floorOf(session.sessionNumber);
     let rowId = child - 1;
     while (rowId > lowest && taken.has(rowId)) rowId -= 1;
     if (rowId <= lowest) continue;
@@ -85,20 +86,31 @@ function* moveBeforeChildren(sql: Dialect, session: SessionRows, bones: Bone[]):
 }
 
 /** Gives a message another row, with all that is kept by its row. */
-function* moveRow(sql: Dialect, { own, ids, no, registered }: SessionRows, from: number, to: number): Operation<void> {
+function* moveRow(
+  sql: Dialect,
+  { own, ids, sessionNumber, registered }: SessionRows,
+  from: number,
+  to: number,
+): Operation<void> {
   if ((yield* sql.columns("assistant_vectors")).length > 0)
     yield* run(`DELETE FROM assistant_vectors WHERE ${own}n = ?`, ...ids, from);
   yield* run(`UPDATE assistant_messages SET n = ? WHERE ${own}n = ?`, to, ...ids, from);
   // Where the number was damaged alone, what is kept by it kept the right one.
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, no, from);
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, from);
   yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
   yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
-  yield* run(`UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`, to, ...ids, no, from);
+  yield* run(
+    `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`,
+    to,
+    ...ids,
+    sessionNumber,
+    from,
+  );
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
 export function* writeTree(
-  { own, ids, no, column, mark }: SessionRows,
+  { own, ids, sessionNumber, column, mark }: SessionRows,
   bones: readonly Bone[],
   branches: readonly BranchRow[],
 ): Operation<void> {
@@ -124,11 +136,11 @@ export function* writeTree(
     bone.parent_id = parentId;
   }
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, no);
+  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
   for (const { branch, lo, parent_branch, parent_n } of heads) {
     yield* run(
       `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`,
-      ...[...ids, no],
+      ...[...ids, sessionNumber],
       branch,
       lo,
       parent_branch,

@@ -55,12 +55,12 @@ export function* scanMessages(
   visit: (page: readonly ScannedMessage[]) => Operation<void>,
 ): Operation<void> {
   const columns = sql.keepsText ? `${COLUMNS}, text_content` : COLUMNS;
-  for (let from = floorOf(session.no); ; ) {
+  for (let from = floorOf(session.sessionNumber); ; ) {
     const rows = yield* all<MessageRow>(
       `SELECT ${columns} FROM assistant_messages WHERE ${session.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
       ...session.ids,
       from,
-      ceilingOf(session.no),
+      ceilingOf(session.sessionNumber),
     );
     const contents = rows.map(({ content }) => textOf(content));
     const messages = yield* readContents(session, [...contents], null, () => {});

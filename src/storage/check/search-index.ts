@@ -38,14 +38,14 @@ const WINDOW = 200_000;
 const WINDOW_OF_SESSIONS = 5_000;
 
 /** What the first window is behind. */
-export const beginning: ReadTo = { n: Number.MIN_SAFE_INTEGER, sessionId: "" };
+export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
 
 /** The messages of one session. */
-export function windowOfSession({ id, no, namesSessions }: SessionRows): IndexWindow {
+export function windowOfSession({ id, sessionNumber, namesSessions }: SessionRows): IndexWindow {
   const [lo, hi] = namesSessions
     ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-    : [floorOf(no) - 1, ceilingOf(no)];
-  return { after: { n: lo, sessionId: id }, to: { n: hi, sessionId: id } };
+    : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
+  return { after: { rowId: lo, sessionId: id }, to: { rowId: hi, sessionId: id } };
 }
 
 // Rows of an index that are in a window, in its order.
@@ -56,8 +56,8 @@ function rowsIn(
   { after, to }: IndexWindow,
 ): [sql: string, ...values: SqlValue[]] {
   if (index === "messages") return messagesBetween(sql, columns, after, to);
-  const hi = to?.n ?? Number.MAX_SAFE_INTEGER;
-  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.n, hi];
+  const hi = to?.rowId ?? Number.MAX_SAFE_INTEGER;
+  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.rowId, hi];
 }
 
 /** The end of the next window behind a row; null of the last one, which has none. */
@@ -69,8 +69,8 @@ export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo): Ope
 }
 
 function nextAfter({ namesSessions }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
-  const next = { n: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
-  assertOrder(next.n > after.n || next.sessionId !== after.sessionId);
+  const next = { rowId: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
+  assertOrder(next.rowId > after.rowId || next.sessionId !== after.sessionId);
   return next;
 }
 
@@ -154,6 +154,6 @@ export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readon
   for (const { place, text, sessionId } of differing) {
     const { n: rowId } = place;
     if (text === null || sessionId === null) yield* sql.search.remove(index, place.sessionId ?? null, rowId, rowId);
-    else yield* sql.search.replace(index, [{ sessionId, n: rowId, document: text }]);
+    else yield* sql.search.replace(index, [{ sessionId, rowId, document: text }]);
   }
 }

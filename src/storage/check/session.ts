@@ -79,16 +79,16 @@ function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck,
   found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }
 
-export function readBranches({ own, ids, no }: SessionRows): Operation<BranchRow[]> {
+export function readBranches({ own, ids, sessionNumber }: SessionRows): Operation<BranchRow[]> {
   const query = `SELECT branch, lo, parent_branch, parent_n FROM assistant_branches WHERE ${own}no = ?`;
-  return all<BranchRow>(query, ...ids, no);
+  return all<BranchRow>(query, ...ids, sessionNumber);
 }
 
-export function readSummaries({ own, ids, no }: SessionRows): Operation<SummaryRow[]> {
+export function readSummaries({ own, ids, sessionNumber }: SessionRows): Operation<SummaryRow[]> {
   const columns =
     "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
   const query = `SELECT ${columns} FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
-  return all<SummaryRow>(query, ...ids, floorOf(no), ceilingOf(no));
+  return all<SummaryRow>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
 }
 
 /** What is wrong with the fields of a registry row, by their columns. */

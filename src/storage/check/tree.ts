@@ -41,7 +41,7 @@ export class TreeCheck {
     if (parent !== undefined && (parent?.id ?? null) !== row.parent_id) {
       this.#report(row, `Its parent is "${row.parent_id}", where its branch goes on from "${parent?.id ?? null}".`);
     }
-    const place = { n: rowId, id, branch, total };
+    const place = { rowId, id, branch, total };
     if (parent !== undefined) this.#holdTotal(row, place, parent);
     this.#last.set(branch, place);
     if (this.#wanted.has(rowId)) this.passed.set(rowId, place);
@@ -58,9 +58,9 @@ export class TreeCheck {
 
   /** True when the row `from` is on the path to the row `to`. */
   isOnPath(from: MessagePosition, to: MessagePosition): boolean {
-    let { branch, n: hi } = to;
+    let { branch, rowId: hi } = to;
     for (;;) {
-      if (from.branch === branch && from.n <= hi) return true;
+      if (from.branch === branch && from.rowId <= hi) return true;
       const head = this.heads.get(branch);
       if (head === undefined || head.parent_n === null || head.parent_branch === null || head.parent_n >= hi)
         return false;
@@ -95,7 +95,7 @@ export class TreeCheck {
       total !== null && (stale === null || rowId > stale);
     const { total, n: rowId, tokens } = row;
     if (!isCurrent(total, rowId)) return;
-    if (parent !== null && !isCurrent(parent.total, parent.n)) {
+    if (parent !== null && !isCurrent(parent.total, parent.rowId)) {
       this.measured.push({ ...place, total });
     } else if (total !== (parent?.total ?? 0) + tokens) {
       this.found.add(

@@ -113,8 +113,8 @@ export function* findNew(
     `SELECT ${COLUMNS(sql, embedder)} FROM assistant_messages m
      WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
     ...rows.ids,
-    Math.max(seen + 1, floorOf(rows.no)),
-    ceilingOf(rows.no),
+    Math.max(seen + 1, floorOf(rows.sessionNumber)),
+    ceilingOf(rows.sessionNumber),
     limit,
   );
   return yield* textsOf(sql, embedder, fresh);

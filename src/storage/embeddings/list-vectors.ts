@@ -45,8 +45,8 @@ export function* listVectors(
      FROM assistant_vectors v JOIN assistant_messages m ON ${sameSession(sql, "m", "v")}m.n = v.n
      WHERE ${ownOf(sql, "v")}v.n BETWEEN ? AND ? ORDER BY v.n LIMIT ${PAGE}`,
     ...owned.ids,
-    Math.max(after + 1, floorOf(owned.no)),
-    ceilingOf(owned.no),
+    Math.max(after + 1, floorOf(owned.sessionNumber)),
+    ceilingOf(owned.sessionNumber),
   );
   const rows: VectorPage["rows"][number][] = [];
   for (const row of found) {

@@ -56,9 +56,9 @@ export function* storeVectors(
   return embedder;
 }
 
-function* findSeen({ own, ids, no }: SessionRows): Operation<number> {
+function* findSeen({ own, ids, sessionNumber }: SessionRows): Operation<number> {
   const seen = `SELECT coalesce(max(n), 0) AS seen FROM assistant_vectors WHERE ${own}n BETWEEN ? AND ?`;
-  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(no), ceilingOf(no)))?.seen);
+  return Number((yield* first<{ seen: number }>(seen, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)))?.seen);
 }
 
 /** What was found out about a message, and the twin that it has now. */

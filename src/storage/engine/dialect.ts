@@ -225,7 +225,7 @@ export interface SequenceMatches extends Matches {
 /** What is indexed of a row; "" for nothing. */
 export interface IndexedDocument {
   readonly sessionId: string;
-  readonly n: number;
+  readonly rowId: number;
   readonly document: string;
   /** Its message takes long to read again. */
   readonly isLarge?: boolean | undefined;

@@ -5,7 +5,7 @@
 export interface SessionRows {
   readonly id: string;
   /** The session's number, which the row ids begin with. Sessions may share it where rows name them. */
-  readonly no: number;
+  readonly sessionNumber: number;
   readonly namesSessions: boolean;
   /** Begins a condition on its rows, and on its row of `assistant_sessions`. Each binds `ids` where it stands. */
   readonly own: "" | "session_id = ? AND ";
@@ -24,11 +24,11 @@ interface Naming {
 const NAMED = { own: "session_id = ? AND ", registered: "id = ? AND ", column: "session_id, ", mark: "?, " } as const;
 const NUMBERED = { own: "", registered: "", ids: [], column: "", mark: "" } as const;
 
-export function rowsOf({ namesSessions }: Naming, id: string, no: number): SessionRows {
+export function rowsOf({ namesSessions }: Naming, id: string, sessionNumber: number): SessionRows {
   const { own, registered, column, mark } = namesSessions ? NAMED : NUMBERED;
   const ids = namesSessions ? [id] : NUMBERED.ids;
   // Written out: each append makes one, and a spread takes longer than all of it.
-  return { id, no, namesSessions, own, registered, ids, column, mark };
+  return { id, sessionNumber, namesSessions, own, registered, ids, column, mark };
 }
 
 /**

@@ -62,7 +62,7 @@ function* assertLeaf(sql: Dialect, sessionId: string, expected: string | null): 
   const head = yield* findSessionHead(sql, sessionId);
   const leaf = head === null ? null : yield* activeLeaf(head);
   const named = expected === null ? null : yield* findNamed(sql, sessionId, expected);
-  if (expected === null ? leaf === null : named !== null && leaf?.n === named.n) return;
+  if (expected === null ? leaf === null : named !== null && leaf?.rowId === named.rowId) return;
   throw leafMoved(sessionId, expected, leaf?.id ?? null);
 }
 

@@ -15,6 +15,7 @@ import {
   type MessagePosition,
   messageNotFound,
   openSessionHead,
+  POSITION,
   type SessionHead,
   touchSession,
 } from "./session-head.js";
@@ -35,7 +36,7 @@ export function* readSiblings(sql: Dialect, sessionId: string, id: string): Oper
   assertWithin(head, place);
   const { rows } = head as SessionHead;
   const children = yield* findChildren(rows, parent);
-  if (!children.some(([rowId]) => rowId === place.n)) {
+  if (!children.some(([rowId]) => rowId === place.rowId)) {
     throw damaged({ messageId: place.id }, `Message "${place.id}" does not hang where it says.`);
   }
   return readable(yield* readRows(rows, children));
@@ -64,7 +65,7 @@ export function* selectBranch(sql: Dialect, sessionId: string, messageId: string
   const head = yield* openSessionHead(sql, sessionId);
   assertWithin(head, place);
   const leaf = yield* findNewestBelow(sql, head, place);
-  yield* touchSession(head.rows, leaf.n === head.newest?.n ? null : leaf.n, head.stale);
+  yield* touchSession(head.rows, leaf.rowId === head.newest?.rowId ? null : leaf.rowId, head.stale);
   return (yield* readMessage(sql, sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
 }
 
@@ -95,7 +96,7 @@ function* findWithParent(
   const found = named === undefined ? null : yield* findPlaces(sessionId, named);
   if (found === null) return messageNotFound(sessionId, name);
   const { place, parentId, parent } = found;
-  if (parentId !== null && (parent === null || parent.n >= place.n)) {
+  if (parentId !== null && (parent === null || parent.rowId >= place.rowId)) {
     throw damaged({ messageId: place.id }, `The parent of message "${place.id}" is not before it.`);
   }
   return { place, parent };
@@ -107,8 +108,8 @@ export function* findPlaces(sessionId: string, messageId: string): Operation<Pla
   if (row === undefined) return null;
   const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
   const isThere = parentId !== null && parentN !== null;
-  const parent = isThere ? { n: parentN, id: parentId, branch: parentBranch, total: parentTotal } : null;
-  return { place: { n: rowId, id, branch, total }, parentId, parent };
+  const parent = isThere ? { rowId: parentN, id: parentId, branch: parentBranch, total: parentTotal } : null;
+  return { place: { rowId, id, branch, total }, parentId, parent };
 }
 
 interface Places {
@@ -125,12 +126,13 @@ function* findChildren(rows: SessionRows, parent: MessagePosition | null): Opera
   const begins = `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ?`;
   const begun =
     parent === null
-      ? yield* all<BranchStart>(`${begins} AND parent_n IS NULL`, ...rows.ids, rows.no)
+      ? yield* all<BranchStart>(`${begins} AND parent_n IS NULL`, ...rows.ids, rows.sessionNumber)
       : yield* all<BranchStart>(
           `${begins} AND parent_branch = ? AND parent_n = ?`,
-          ...[...rows.ids, rows.no, parent.branch, parent.n],
+          ...[...rows.ids, rows.sessionNumber, parent.branch, parent.rowId],
         );
-  const own = parent === null ? { branch: 0, lo: floorOf(rows.no) } : { branch: parent.branch, lo: parent.n + 1 };
+  const own =
+    parent === null ? { branch: 0, lo: floorOf(rows.sessionNumber) } : { branch: parent.branch, lo: parent.rowId + 1 };
   const parentId = parent?.id ?? null;
   const children: ContentTuple[] = [];
   for (const { branch, lo } of [own, ...begun]) {
@@ -139,7 +141,7 @@ function* findChildren(rows: SessionRows, parent: MessagePosition | null): Opera
        WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`,
       ...rows.ids,
       lo,
-      ceilingOf(rows.no),
+      ceilingOf(rows.sessionNumber),
       branch,
     );
     // Where the parent's own branch ends, none follows; a branch that began below it has one.
@@ -166,23 +168,23 @@ function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePositio
   const behind = yield* tuples<BranchBelow>(
     `SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND lo > ? ORDER BY lo`,
     ...rows.ids,
-    rows.no,
-    place.n,
+    rows.sessionNumber,
+    place.rowId,
   );
   const below = new Set([place.branch]);
   for (const [branch, parentBranch, parentN] of behind) {
     if (parentBranch === null || parentN === null) continue;
-    if (below.has(parentBranch) && (parentBranch !== place.branch || parentN >= place.n)) below.add(branch);
+    if (below.has(parentBranch) && (parentBranch !== place.branch || parentN >= place.rowId)) below.add(branch);
   }
   if (newest !== null && below.has(newest.branch)) return newest;
   // IS TRUE keeps Postgres from making a join of it.
   const leaf = yield* first<MessagePosition>(
-    `SELECT n, id, branch, total FROM assistant_messages
+    `SELECT ${POSITION} FROM assistant_messages
      WHERE ${rows.own}n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
      ORDER BY n DESC LIMIT 1`,
     ...rows.ids,
-    place.n,
-    ceilingOf(rows.no),
+    place.rowId,
+    ceilingOf(rows.sessionNumber),
     JSON.stringify([...below].map((branch) => [branch])),
   );
   return leaf ?? place;

@@ -19,6 +19,7 @@ import {
   isoNow,
   type MessagePosition,
   openSessionHead,
+  POSITION,
   type SessionHead,
   touchSession,
 } from "./session-head.js";
@@ -60,10 +61,10 @@ export function* addCompaction(
     throw invalidRange(sessionId, compaction, `message "${missing}" is not in this session`);
   }
   const path = yield* findSegments(head.rows, to);
-  const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.n && from.n <= hi);
+  const onPath = path.some(({ branch, lo, hi }) => branch === from.branch && lo <= from.rowId && from.rowId <= hi);
   if (!onPath) {
     if (guard !== undefined) throw staleRange(sessionId);
-    const reversed = from.n > to.n ? "the range is reversed, or " : "";
+    const reversed = from.rowId > to.rowId ? "the range is reversed, or " : "";
     throw invalidRange(sessionId, compaction, `${reversed}its ends are not on one path`);
   }
   if (guard !== undefined && !(yield* holds(sql, head, sessionId, guard, { from, to }))) throw staleRange(sessionId);
@@ -76,7 +77,7 @@ export function* addCompaction(
   };
   const covered =
     compaction.coveredTokens ??
-    (yield* tokensOf(sql, head.rows, spansBetween(yield* visibleSpans(head.rows, to), from.n, to.n)));
+    (yield* tokensOf(sql, head.rows, spansBetween(yield* visibleSpans(head.rows, to), from.rowId, to.rowId)));
   yield* insert("assistant_compactions", {
     n: yield* nextSummaryRow(head.rows),
     id: stored.id,
@@ -84,21 +85,21 @@ export function* addCompaction(
     from_message_id: stored.fromMessageId,
     to_message_id: stored.toMessageId,
     created_at: stored.createdAt,
-    from_n: from.n,
-    to_n: to.n,
+    from_n: from.rowId,
+    to_n: to.rowId,
     session_id: sessionId,
     tokens: estimateMessageTokens(summaryMessage(stored)),
     covered_tokens: covered,
   });
-  yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
+  yield* touchSession(head.rows, head.leaf, head.newest?.rowId ?? null);
   return stored;
 }
 
 /** The row of a session's next compaction. */
-export function* nextSummaryRow({ own, ids, no }: SessionRows): Operation<number> {
+export function* nextSummaryRow({ own, ids, sessionNumber }: SessionRows): Operation<number> {
   const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
-  const last = yield* oneNumber(query, ...ids, floorOf(no), ceilingOf(no));
-  return nextPosition(no, Math.max(last, floorOf(no)));
+  const last = yield* oneNumber(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
+  return nextPosition(sessionNumber, Math.max(last, floorOf(sessionNumber)));
 }
 
 /** See `SessionStore.removeCompaction`. */
@@ -107,7 +108,7 @@ export function* removeCompaction(sql: Dialect, sessionId: string, id: string): 
   const row = yield* findCompaction(sessionId, id);
   if (head === null || row === null) throw noCompaction(sessionId, id);
   yield* removeSummary(head.rows, row.n);
-  yield* touchSession(head.rows, head.leaf, head.newest?.n ?? null);
+  yield* touchSession(head.rows, head.leaf, head.newest?.rowId ?? null);
 }
 
 /** See `SessionStore.compactions`. */
@@ -150,24 +151,24 @@ export function* shrinkCompactions(
   const touched = yield* all<CompactionRow>(
     `SELECT ${COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
     ...rows.ids,
-    floorOf(rows.no),
-    ceilingOf(rows.no),
-    place.n,
-    place.n,
+    floorOf(rows.sessionNumber),
+    ceilingOf(rows.sessionNumber),
+    place.rowId,
+    place.rowId,
   );
   for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
       yield* removeSummary(rows, rowId);
-    } else if (to_n === place.n) {
+    } else if (to_n === place.rowId) {
       yield* run(
         `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`,
-        parent?.n ?? null,
+        parent?.rowId ?? null,
         parent?.id ?? "",
         ...rows.ids,
         rowId,
       );
     } else {
-      yield* beginBehind(rows, rowId, to_n as number, place.n);
+      yield* beginBehind(rows, rowId, to_n as number, place.rowId);
     }
   }
 }
@@ -177,7 +178,7 @@ export function* shrinkCompactions(
  * that is left, and go.
  */
 export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
-  const range = [...rows.ids, floorOf(rows.no), ceilingOf(rows.no), cut] as const;
+  const range = [...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
   const gone = yield* count(
     `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`,
     range,
@@ -194,17 +195,17 @@ export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<numbe
 function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
   const next = yield* followOnPath(rows, to, cut);
   const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
-  yield* run(update, next.n, next.id, ...rows.ids, rowId);
+  yield* run(update, next.rowId, next.id, ...rows.ids, rowId);
 }
 
 function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
   return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
 }
 
-// The message after `n` on the path to the row `to`.
-function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<{ n: number; id: string }> {
+// The message after a row on the path to the row `to`.
+function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<Pick<MessagePosition, "rowId" | "id">> {
   const end = (yield* first<MessagePosition>(
-    `SELECT n, id, branch, total FROM assistant_messages WHERE ${rows.own}n = ?`,
+    `SELECT ${POSITION} FROM assistant_messages WHERE ${rows.own}n = ?`,
     ...rows.ids,
     to,
   )) as MessagePosition;
@@ -239,7 +240,7 @@ function* holds(
 ): Operation<boolean> {
   const leaf = yield* findNamed(sql, sessionId, guard.leafId);
   if (leaf === null) return false;
-  const spans = spansBetween(yield* visibleSpans(head.rows, leaf), range.from.n, range.to.n);
+  const spans = spansBetween(yield* visibleSpans(head.rows, leaf), range.from.rowId, range.to.rowId);
   const view = { rows: head.rows, registered: head.registered, leaf, spans, skills: skillsOf(head) };
   const messages = yield* readView(sql, view, { onCorrupt: () => {} });
   return digestRange(messages.map(digestMessage)) === guard.digest;

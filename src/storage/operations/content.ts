@@ -32,7 +32,7 @@ export function* storeContent(
     yield* insertRef(rows, rowId, hash);
     const known = yield* first(
       `SELECT 1 FROM assistant_media WHERE ${rows.own}no = ? AND hash = ? AND part = 0`,
-      ...[...rows.ids, rows.no, hash],
+      ...[...rows.ids, rows.sessionNumber, hash],
     );
     if (known === undefined) yield* storePieces(sql, rows, hash, data);
   }
@@ -46,7 +46,7 @@ export function* storeContent(
 /** Notes that a row has something that stands outside it. */
 export function insertRef(rows: SessionRows, rowId: number, hash: string): Operation<void> {
   const insert = `INSERT INTO assistant_media_refs (${rows.column}no, n, hash) VALUES (${rows.mark}?, ?, ?)`;
-  return run(insert, ...rows.ids, rows.no, rowId, hash);
+  return run(insert, ...rows.ids, rows.sessionNumber, rowId, hash);
 }
 
 /** Writes a text that stands outside its row, in pieces that fit. */
@@ -60,7 +60,7 @@ export function* storePieces(sql: Dialect, rows: SessionRows, hash: string, data
     yield* run(
       `INSERT INTO assistant_media (${rows.column}no, hash, part, data) VALUES (${rows.mark}?, ?, ?, ?)`,
       ...rows.ids,
-      rows.no,
+      rows.sessionNumber,
       hash,
       part,
       data.slice(start, end),
@@ -73,7 +73,7 @@ const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
 
 /** Removes what stands outside the rows from `lo` to `hi` and belongs to no other row. Gives how many contents that were. */
 export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Operation<number> {
-  const range = [...rows.ids, rows.no, lo, hi] as const;
+  const range = [...rows.ids, rows.sessionNumber, lo, hi] as const;
   const refs = yield* all<{ hash: string }>(
     `SELECT DISTINCT hash FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`,
     ...range,
@@ -82,7 +82,7 @@ export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Op
   yield* run(`DELETE FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`, ...range);
   let dropped = 0;
   for (const { hash } of refs) {
-    const place = [...rows.ids, rows.no, hash] as const;
+    const place = [...rows.ids, rows.sessionNumber, hash] as const;
     const refs = `SELECT 1 FROM assistant_media_refs WHERE ${rows.own}no = ? AND hash = ? LIMIT 1`;
     if ((yield* first(refs, ...place)) !== undefined) continue;
     yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...place);
@@ -223,7 +223,10 @@ function keysOf(decoded: Decoded): string[] {
 const KEYS_AT_ONCE = 90;
 
 /** What stands outside rows of a session, by its keys. */
-export function* readMedia({ own, ids, no }: SessionRows, keys: readonly string[]): Operation<Map<string, string>> {
+export function* readMedia(
+  { own, ids, sessionNumber }: SessionRows,
+  keys: readonly string[],
+): Operation<Map<string, string>> {
   const data = new Map<string, string>();
   const missing = new Set<string>();
   const wanted = [...new Set(keys)];
@@ -231,7 +234,7 @@ export function* readMedia({ own, ids, no }: SessionRows, keys: readonly string[
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
     const pieces = yield* all<{ hash: string; part: number; data: string }>(
       `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
-      ...[...ids, no, ...some],
+      ...[...ids, sessionNumber, ...some],
     );
     for (const [index, piece] of pieces.entries()) {
       const before = pieces[index - 1]?.hash === piece.hash ? pieces[index - 1]?.part : -1;

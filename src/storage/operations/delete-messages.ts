@@ -36,29 +36,29 @@ function* deleteMessage(
 ): Operation<SessionHead> {
   const { rows } = head;
   const active = yield* activeLeaf(head);
-  const next = yield* firstOfBranch(rows, place.branch, place.n + 1);
+  const next = yield* firstOfBranch(rows, place.branch, place.rowId + 1);
   yield* shrinkCompactions(rows, place, parent);
   yield* adoptBranches(rows, place, parent);
   if (next !== undefined) {
     const hang = `UPDATE assistant_messages SET parent_id = ? WHERE ${rows.own}n = ?`;
-    yield* run(hang, parent?.id ?? null, ...rows.ids, next.n);
+    yield* run(hang, parent?.id ?? null, ...rows.ids, next.rowId);
   } else if (parent === null || parent.branch !== place.branch) {
     // It was the branch's only message.
     const branch = `DELETE FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?`;
-    yield* run(branch, ...rows.ids, rows.no, place.branch);
+    yield* run(branch, ...rows.ids, rows.sessionNumber, place.branch);
   }
-  if (sql.search !== null) yield* sql.search.remove("messages", sessionId, place.n, place.n);
-  yield* dropContent(rows, place.n);
-  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, place.n);
-  const wasNewest = place.n === head.newest?.n;
+  if (sql.search !== null) yield* sql.search.remove("messages", sessionId, place.rowId, place.rowId);
+  yield* dropContent(rows, place.rowId);
+  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, place.rowId);
+  const wasNewest = place.rowId === head.newest?.rowId;
   const newest = wasNewest ? ((yield* findSessionHead(sql, sessionId))?.newest ?? null) : head.newest;
-  const leaf = active?.n === place.n ? parent : active;
+  const leaf = active?.rowId === place.rowId ? parent : active;
   return {
     ...head,
     newest,
     // Written down only when it is not the newest row.
-    leaf: newest === null || newest.n === leaf?.n ? null : (leaf?.n ?? 0),
-    stale: wasNewest ? head.stale : (newest?.n ?? null),
+    leaf: newest === null || newest.rowId === leaf?.rowId ? null : (leaf?.rowId ?? 0),
+    stale: wasNewest ? head.stale : (newest?.rowId ?? null),
   };
 }
 
@@ -67,9 +67,9 @@ function* adoptBranches(rows: SessionRows, place: MessagePosition, parent: Messa
   const children = yield* all<{ branch: number; lo: number }>(
     `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`,
     ...rows.ids,
-    rows.no,
+    rows.sessionNumber,
     place.branch,
-    place.n,
+    place.rowId,
   );
   for (const { branch, lo } of children) {
     yield* run(
@@ -78,15 +78,15 @@ function* adoptBranches(rows: SessionRows, place: MessagePosition, parent: Messa
          WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
       ...[parent?.id ?? null, ...rows.ids, ...rows.ids],
       lo,
-      ceilingOf(rows.no),
+      ceilingOf(rows.sessionNumber),
       branch,
     );
     yield* run(
       `UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE ${rows.own}no = ? AND branch = ?`,
       parent?.branch ?? null,
-      parent?.n ?? null,
+      parent?.rowId ?? null,
       ...rows.ids,
-      rows.no,
+      rows.sessionNumber,
       branch,
     );
   }

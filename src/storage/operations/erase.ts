@@ -86,12 +86,12 @@ export function* countRows(sql: Dialect, place: ErasedPlace, byId: object = BY_I
   const { id, entries } = place;
   // No row has a number below 1, and no session the number 0.
   const rows = place.rows ?? rowsOf(sql, id, 0);
-  const [lo, hi] = place.rows === null ? [0, 0] : [floorOf(rows.no), ceilingOf(rows.no)];
+  const [lo, hi] = place.rows === null ? [0, 0] : [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber)];
   const numbered = byNumber(rows);
   const selects = [...counts(byId), ...counts(numbered)];
   const values: (string | number)[] = [
     ...Object.keys(byId).map(() => id),
-    ...Object.keys(numbered).flatMap(() => [...rows.ids, rows.no]),
+    ...Object.keys(numbered).flatMap(() => [...rows.ids, rows.sessionNumber]),
   ];
   if (sql.search !== null) {
     const { messages, entries: known } = sql.search.rows;

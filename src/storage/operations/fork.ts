@@ -85,7 +85,7 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
   const source = from.rows;
   const segments = yield* findSegments(source, at);
   const path = JSON.stringify(segments.map(({ branch, lo, hi }) => [branch, lo, hi]));
-  const shift = floorOf(to.no) - floorOf(source.no);
+  const shift = floorOf(to.sessionNumber) - floorOf(source.sessionNumber);
   const text = sql.keepsText ? ", text_content" : "";
   yield* run(
     `INSERT INTO assistant_messages
@@ -101,18 +101,18 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
   const onPath = (row: string) => `EXISTS (
        SELECT 1 FROM ${sql.segmentTable} AS s WHERE ${row} BETWEEN s.lo AND s.hi AND ${branchOf(row)} = s.branch)`;
   const refs = `FROM assistant_media_refs r WHERE ${ownOf(source, "r")}r.no = ? AND ${onPath("r.n")}`;
-  const values = [...source.ids, source.no, path, ...source.ids];
+  const values = [...source.ids, source.sessionNumber, path, ...source.ids];
   yield* run(
     `INSERT INTO assistant_media_refs (${to.column}no, n, hash) SELECT ${to.mark}?, r.n + ?, r.hash ${refs}`,
-    ...[...to.ids, to.no, shift],
+    ...[...to.ids, to.sessionNumber, shift],
     ...values,
   );
   yield* run(
     `INSERT INTO assistant_media (${to.column}no, hash, part, data)
      SELECT ${to.mark}?, d.hash, d.part, d.data FROM assistant_media d
      WHERE ${ownOf(source, "d")}d.no = ? AND d.hash IN (SELECT r.hash ${refs})`,
-    ...[...to.ids, to.no],
-    ...[...source.ids, source.no],
+    ...[...to.ids, to.sessionNumber],
+    ...[...source.ids, source.sessionNumber],
     ...values,
   );
   yield* run(
@@ -122,15 +122,15 @@ function* copyPath(sql: Dialect, from: SessionHead, at: MessagePosition, to: Ses
      FROM assistant_compactions c WHERE ${ownOf(source, "c")}c.n BETWEEN ? AND ?
        AND ${onPath("c.to_n")}`,
     ...[shift, to.id, shift, shift],
-    ...[...source.ids, floorOf(source.no), ceilingOf(source.no)],
+    ...[...source.ids, floorOf(source.sessionNumber), ceilingOf(source.sessionNumber)],
     ...[path, ...source.ids],
   );
   // A row under a compaction must not take its running total on: an edit of it does not change what is visible.
   yield* run(
     `UPDATE assistant_sessions SET stale = (SELECT max(c.to_n) FROM assistant_compactions c
        WHERE ${ownOf(to, "c")}c.n BETWEEN ? AND ?) WHERE ${to.registered}no = ?`,
-    ...[...to.ids, floorOf(to.no), ceilingOf(to.no)],
-    ...[...to.ids, to.no],
+    ...[...to.ids, floorOf(to.sessionNumber), ceilingOf(to.sessionNumber)],
+    ...[...to.ids, to.sessionNumber],
   );
   yield* copySkills(from, at, to, shift);
   const messages = { condition: inRanges(sql), values: [path, ...source.ids] };
@@ -144,10 +144,10 @@ function* copySkills(from: SessionHead, at: MessagePosition, to: SessionRows, sh
   const { loaded, unloaded } = skillsOf(from);
   const copied: SkillState = {
     loaded,
-    unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.n) + shift })),
+    unloaded: unloaded.map((skill) => ({ ...skill, through: Math.min(skill.through, at.rowId) + shift })),
   };
   const write = `UPDATE assistant_sessions SET skills = ? WHERE ${to.registered}no = ?`;
-  yield* run(write, JSON.stringify(copied), ...to.ids, to.no);
+  yield* run(write, JSON.stringify(copied), ...to.ids, to.sessionNumber);
 }
 
 function* copyBlocks(sql: Dialect, from: string, to: string): Operation<void> {

@@ -36,7 +36,7 @@ export function* readMessage(sql: Dialect, sessionId: string, id: string): Opera
   );
   if (row === undefined) return null;
   const head = yield* findSessionHead(sql, sessionId);
-  assertWithin(head, { n: row.n, id });
+  assertWithin(head, { rowId: row.n, id });
   const message = yield* readContent((head as SessionHead).rows, row);
   // Of a row that was written without an id, an upgrade made one up.
   if (message !== null && message.id !== id && !id.startsWith(MADE_UP_ID)) {
@@ -138,7 +138,7 @@ export function* readPage(
   onCorrupt: CorruptHandler,
 ): Operation<{ messages: SessionMessage[]; bytes: number[]; last: number | null; full: boolean }> {
   const [stillThere, session] = page.later
-    ? [STILL_THERE, [view.rows.id, view.rows.no, view.registered ?? 0]]
+    ? [STILL_THERE, [view.rows.id, view.rows.sessionNumber, view.registered ?? 0]]
     : ["", []];
   const rows = yield* tuples<ContentTuple>(
     `SELECT n, content FROM assistant_messages WHERE ${view.rows.own}n BETWEEN ? AND ? AND branch = ? ${stillThere}

@@ -16,7 +16,7 @@ export function* rowStats(sql: Dialect, sessionId: string, leafId: string | unde
   const { head, leaf } = found;
   const outside = `(SELECT sum(${sql.byteLength("p.data")}) FROM assistant_media_refs r
     JOIN assistant_media p ON ${sameSession(sql, "p", "r")}p.no = r.no AND p.hash = r.hash
-    WHERE ${ownOf(head.rows, "r")}r.no = ${head.no} AND r.n = m.n)`;
+    WHERE ${ownOf(head.rows, "r")}r.no = ${head.sessionNumber} AND r.n = m.n)`;
   const columns = `m.id AS id, m.role AS role, ${sql.byteLength("m.content")} + COALESCE(${outside}, 0) AS bytes`;
   const [query, ...values] = selectRanges(sql, head.rows, columns, yield* findSegments(head.rows, leaf));
   const rows = yield* all<HistoryRowStat>(query, ...head.rows.ids, ...values);
@@ -50,7 +50,7 @@ export function* pathLength(
     `SELECT m.n AS n, m.branch AS branch, s.counted AS counted, s.changes AS changes
      FROM assistant_sessions s LEFT JOIN assistant_messages m ON ${ownOf(rows, "m")}m.n = s.counted_to
      WHERE ${rows.registered && `s.${rows.registered}`}s.no = ?`,
-    ...[...rows.ids, ...rows.ids, rows.no],
+    ...[...rows.ids, ...rows.ids, rows.sessionNumber],
   );
   const to = known?.n ?? null;
   const isOnPath = to !== null && segments.some((s) => s.branch === known?.branch && s.lo <= to && to <= s.hi);
@@ -60,7 +60,7 @@ export function* pathLength(
   if (more < UNCOUNTED || known === undefined) return { length, counted: null };
   return {
     length,
-    counted: { rows, to: found.leaf.n, length, changes: Number(known.changes), registered: found.head.registered },
+    counted: { rows, to: found.leaf.rowId, length, changes: Number(known.changes), registered: found.head.registered },
   };
 }
 
@@ -70,7 +70,7 @@ export function* noteLength({ rows, to, length, changes, registered }: CountedLe
     `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
      WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`,
-    ...[to, length, to, rows.id, rows.no, registered ?? 0, changes],
+    ...[to, length, to, rows.id, rows.sessionNumber, registered ?? 0, changes],
   );
 }
 
@@ -78,7 +78,7 @@ export function* noteLength({ rows, to, length, changes, registered }: CountedLe
 export function* forgetLength(rows: SessionRows): Operation<void> {
   yield* run(
     `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
   );
 }
 
@@ -90,7 +90,7 @@ export function* countTo(
 ): Operation<{ readonly path: number; readonly all: number }> {
   const path = yield* sumOverRanges(sql, rows, "count(*)", yield* findSegments(rows, leaf));
   const query = `SELECT count(*) AS count FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`;
-  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.no), leaf.n) };
+  return { path, all: yield* oneNumber(query, ...rows.ids, floorOf(rows.sessionNumber), leaf.rowId) };
 }
 
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
@@ -112,9 +112,9 @@ export function* visibleTokens(sql: Dialect, sessionId: string, leafId: string |
   const known = currentTotal(head, leaf);
   if (known !== null) return known;
   const total = yield* measureTokens(sql, head.rows, leaf);
-  if (head.stale === null || leaf.n > head.stale) {
+  if (head.stale === null || leaf.rowId > head.stale) {
     const { own, ids } = head.rows;
-    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.n);
+    yield* run(`UPDATE assistant_messages SET total = ? WHERE ${own}n = ?`, total, ...ids, leaf.rowId);
   }
   return total;
 }

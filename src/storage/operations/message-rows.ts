@@ -16,7 +16,7 @@ const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, 
 const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 /** The running total of a place, or null when something before it changed since it was written. */
 export function currentTotal(head: { stale: number | null }, place: MessagePosition): number | null {
-  return head.stale !== null && place.n <= head.stale ? null : place.total;
+  return head.stale !== null && place.rowId <= head.stale ? null : place.total;
 }
 
 /**
@@ -30,12 +30,12 @@ export function* insertRow(
   message: EncodedMessage,
   parent: MessagePosition | null,
 ): Operation<MessagePosition | null> {
-  const { rows, no: sessionNumber } = head;
-  const goesOn = parent?.n === newest?.n;
+  const { rows, sessionNumber } = head;
+  const goesOn = parent?.rowId === newest?.rowId;
   const isWhole = fitsRow(sql, message);
   // Of a row that is all there is to write, the unique index tells that its id is known, where a statement may name it.
   if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
-  const rowId = nextPosition(sessionNumber, newest?.n ?? floorOf(sessionNumber));
+  const rowId = nextPosition(sessionNumber, newest?.rowId ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
   const place = placeBehind(head, newest, message, parent, branch);
   const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
@@ -81,15 +81,15 @@ function placeBehind(
   branch: number,
 ): MessagePosition {
   const before = parent === null ? 0 : currentTotal(head, parent);
-  const rowId = nextPosition(head.no, newest?.n ?? floorOf(head.no));
-  return { n: rowId, id, branch, total: before === null ? null : before + tokens };
+  const rowId = nextPosition(head.sessionNumber, newest?.rowId ?? floorOf(head.sessionNumber));
+  return { rowId, id, branch, total: before === null ? null : before + tokens };
 }
 
 // In the order of `COLUMNS`.
 function rowOf(
   sql: Dialect,
   { rows }: SessionHead,
-  { n: rowId, id, branch, total }: MessagePosition,
+  { rowId, id, branch, total }: MessagePosition,
   message: EncodedMessage,
   parent: MessagePosition | null,
   content: string,
@@ -112,25 +112,25 @@ function* branchFor(
     const sibling = yield* first(
       `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`,
       ...rows.ids,
-      parent.n + 1,
-      newest.n,
+      parent.rowId + 1,
+      newest.rowId,
       parent.branch,
     );
     if (sibling === undefined) return parent.branch;
   }
   const last = yield* first<{ branch: number }>(
     `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
   );
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
     `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)
      VALUES (${rows.mark}?, ?, ?, ?, ?)`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
     branch,
     rowId,
     parent?.branch ?? null,
-    parent?.n ?? null,
+    parent?.rowId ?? null,
   );
   return branch;
 }

@@ -45,7 +45,7 @@ export function* appendMessages(
   for (let next = 0; next < messages.length; next += 1) {
     const below: MessagePosition | null =
       next > 0 ? last : yield* findParent(sql, sessionId, head, parent, (messages[next] as EncodedMessage).id);
-    const isBehindAll = below?.n === newest?.n;
+    const isBehindAll = below?.rowId === newest?.rowId;
     const places: readonly MessagePosition[] = isBehindAll
       ? yield* insertFollowers(sql, head, messages, next, newest)
       : [];
@@ -117,7 +117,7 @@ export function* upsertMessage(
   const { newest } = head;
   // Where another leaf was chosen, finding it would cost every upsert a statement.
   if (head.leaf !== null || newest === null) return { inserted: false, visibleTokens: null };
-  const leaf = newest.n === place.n ? { ...place, total } : newest;
+  const leaf = newest.rowId === place.rowId ? { ...place, total } : newest;
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
@@ -130,7 +130,7 @@ export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: strin
   }
   const place = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sql, sessionId);
-  yield* touchSession(head.rows, place.n === head.newest?.n ? null : place.n, head.stale);
+  yield* touchSession(head.rows, place.rowId === head.newest?.rowId ? null : place.rowId, head.stale);
 }
 
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
@@ -142,25 +142,25 @@ export function* clearMessages(sql: Dialect, sessionId: string): Operation<boole
   yield* run(
     `UPDATE assistant_sessions SET skills = NULL, counted_to = NULL, counted = NULL, counted_all = NULL
      WHERE ${rows.registered}no = ?`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
   );
   yield* touchSession(rows, null, null);
   return wasFrozen;
 }
 
 /** Removes everything that is kept by a session's number. */
-export function* removeRows(sql: Dialect, { id, no, own, ids }: SessionRows): Operation<void> {
-  const range = [floorOf(no), ceilingOf(no)] as const;
+export function* removeRows(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
+  const range = [floorOf(sessionNumber), ceilingOf(sessionNumber)] as const;
   if (sql.search !== null) yield* sql.search.remove("messages", id, ...range);
   yield* run(`DELETE FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
   yield* run(`DELETE FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`, ...ids, ...range);
-  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, no);
-  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, no);
-  yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, no);
+  yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
+  yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ?`, ...ids, sessionNumber);
+  yield* run(`DELETE FROM assistant_media WHERE ${own}no = ?`, ...ids, sessionNumber);
 }
 
-function documentAt({ rows }: SessionHead, { n: rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
-  return { sessionId: rows.id, n: rowId, document: searchDocument(message), isLarge: isLarge(message) };
+function documentAt({ rows }: SessionHead, { rowId }: MessagePosition, message: EncodedMessage): IndexedDocument {
+  return { sessionId: rows.id, rowId, document: searchDocument(message), isLarge: isLarge(message) };
 }
 
 // The parent of a message that is known does not matter, so it need not be there.
@@ -186,20 +186,20 @@ function* replaceMessage(
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
   const { rows, newest } = head;
-  const at = [...rows.ids, place.n] as const;
+  const at = [...rows.ids, place.rowId] as const;
   const old = yield* first<{ tokens: number }>(`SELECT tokens FROM assistant_messages WHERE ${rows.own}n = ?`, ...at);
   const change = message.tokens - (old?.tokens ?? 0);
   const before = currentTotal(head, place);
   const total = before === null ? null : before + change;
-  yield* dropContent(rows, place.n);
-  const content = yield* storeContent(sql, rows, place.n, message);
+  yield* dropContent(rows, place.rowId);
+  const content = yield* storeContent(sql, rows, place.rowId, message);
   const values = [message.role, message.tokens, total, message.createdAt, content];
   if (sql.keepsText) values.push(storableText(message.text));
   yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
-  if (sql.markEdited !== null) yield* sql.markEdited(rows, place.n);
+  if (sql.markEdited !== null) yield* sql.markEdited(rows, place.rowId);
   if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, place, message));
   // Totals of later rows hold this message's old size; the newest row has none after it.
-  const stale = change !== 0 && newest !== null && place.n !== newest.n ? newest.n : head.stale;
+  const stale = change !== 0 && newest !== null && place.rowId !== newest.rowId ? newest.rowId : head.stale;
   yield* touchSession(rows, head.leaf, stale);
   return { total, stale };
 }
@@ -209,6 +209,7 @@ function* noteWritten(sql: Dialect, head: SessionHead, written: readonly Indexed
   if (written.length === 0) return;
   if (sql.search !== null) yield* indexWritten(sql, sql.search, written);
   yield* dateAppend(head);
-  const { registered, ids, no } = head.rows;
-  if (head.leaf !== null) yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, no);
+  const { registered, ids, sessionNumber } = head.rows;
+  if (head.leaf !== null)
+    yield* run(`UPDATE assistant_sessions SET leaf = NULL WHERE ${registered}no = ?`, ...ids, sessionNumber);
 }

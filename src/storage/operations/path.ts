@@ -47,13 +47,13 @@ type BranchRow = [branch: number, lo: number, parentBranch: number | null, paren
  */
 export function* findSegments(
   rows: SessionRows,
-  leaf: { n: number; branch: number },
+  leaf: Pick<MessagePosition, "rowId" | "branch">,
   onCorrupt?: CorruptHandler,
 ): Operation<Segment[]> {
-  const { no: sessionNumber } = rows;
+  const { sessionNumber } = rows;
   const segments: Segment[] = [];
   let branch: number | null = leaf.branch;
-  let hi = leaf.n;
+  let hi = leaf.rowId;
   if (branch !== 0) {
     for (const [own, lo, parentBranch, parentN] of yield* tuples<BranchRow>(
       chainOf(rows),
@@ -90,7 +90,7 @@ export function* visibleSpans(
   leaf: MessagePosition,
   onCorrupt?: CorruptHandler,
 ): Operation<PathSpan[]> {
-  const { no: sessionNumber } = rows;
+  const { sessionNumber } = rows;
   const segments = yield* findSegments(rows, leaf, onCorrupt);
   const compactions = yield* all<SpanCompaction & { branch: number | null }>(
     `SELECT c.id AS id, c.summary AS summary, c.from_n AS from_n, c.to_n AS to_n, c.tokens AS tokens,
@@ -223,11 +223,11 @@ export function rangesOf(spans: readonly PathSpan[]): Segment[] {
 
 /** The first message of a branch in a range of rows, or in all from `lo` on. */
 export function* firstOfBranch(
-  { own, ids, no }: SessionRows,
+  { own, ids, sessionNumber }: SessionRows,
   branch: number,
   lo: number,
-  hi: number = ceilingOf(no),
-): Operation<{ readonly n: number; readonly id: string } | undefined> {
-  const query = `SELECT n, id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
+  hi: number = ceilingOf(sessionNumber),
+): Operation<Pick<MessagePosition, "rowId" | "id"> | undefined> {
+  const query = `SELECT n AS "rowId", id FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? AND branch = ? ORDER BY n LIMIT 1`;
   return yield* first(query, ...ids, lo, hi, branch);
 }

@@ -33,7 +33,7 @@ export function* pruneSession(
 // A session that is small goes at once. Of a large one its oldest messages go first, then the rest, some at a time: if someone
 // goes on with it meanwhile, what is left is a session.
 function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number): Operation<Pruned> {
-  const range = [floorOf(head.no), ceilingOf(head.no)] as const;
+  const range = [floorOf(head.sessionNumber), ceilingOf(head.sessionNumber)] as const;
   const messages = yield* removeOldest(sql, head, { last: range[1], limit });
   if (!messages.done) return messages;
   for (const { kind, table, key } of KEPT) {
@@ -65,7 +65,7 @@ function* lastToRemove({ rows, leaf }: SessionHead, keepMessages: number): Opera
   const [last] = yield* column<number>(
     `SELECT n FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? ORDER BY n DESC LIMIT 1 OFFSET ?`,
     ...rows.ids,
-    ...[floorOf(rows.no), ceilingOf(rows.no), keepMessages],
+    ...[floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), keepMessages],
   );
   if (last === undefined) return null;
   return leaf === null || leaf === NO_LEAF ? last : Math.min(last, leaf - 1);
@@ -75,8 +75,8 @@ function* countUpTo({ rows }: SessionHead, last: number): Operation<Pruned["dele
   const row = yield* first<{ messages: number; summaries: number }>(
     `SELECT (SELECT count(*) FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?) AS messages,
        (SELECT count(*) FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?) AS summaries`,
-    ...[...rows.ids, floorOf(rows.no), last],
-    ...[...rows.ids, floorOf(rows.no), ceilingOf(rows.no), last],
+    ...[...rows.ids, floorOf(rows.sessionNumber), last],
+    ...[...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), last],
   );
   return { messages: Number(row?.messages), summaries: Number(row?.summaries) };
 }

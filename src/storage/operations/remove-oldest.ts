@@ -28,7 +28,7 @@ export function* removeOldest(
   { last, limit }: { readonly last: number; readonly limit: number },
 ): Operation<RemovedOldest> {
   const { rows, newest } = head;
-  const floor = floorOf(rows.no);
+  const floor = floorOf(rows.sessionNumber);
   const step = yield* weigh(rows, floor, last, limit);
   if (step === null) return { deleted: {}, done: true };
   const { cut, messages, done } = step;
@@ -38,14 +38,14 @@ export function* removeOldest(
   if (sql.search !== null) yield* sql.search.remove("messages", rows.id, floor, cut);
   yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ?`, ...rows.ids, floor, cut);
   // Totals of what is left hold what was removed.
-  const stale = newest !== null && newest.n > cut ? newest.n : null;
+  const stale = newest !== null && newest.rowId > cut ? newest.rowId : null;
   const leaf = head.leaf !== null && head.leaf > 0 && head.leaf <= cut ? null : head.leaf;
   yield* run(
     `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
        changes = changes + 1 WHERE ${rows.registered}no = ?`,
     leaf,
     stale,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
   );
   return { deleted: { messages, branches, summaries, media }, done };
 }
@@ -63,7 +63,7 @@ function* weigh(
     `SELECT m.n AS n, m.tokens AS tokens,
        (SELECT count(*) FROM assistant_media_refs r WHERE ${ownOf(rows, "r")}r.no = ? AND r.n = m.n) AS media
      FROM assistant_messages m WHERE ${ownOf(rows, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?`,
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
     ...[...rows.ids, floor, last, limit],
   );
   let weight = 0;
@@ -79,25 +79,29 @@ function* weigh(
 
 // Branches that lose all of their rows go. What goes on behind the cut begins there, as a root. Gives how many went.
 function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
-  const { own, ids, no } = rows;
+  const { own, ids, sessionNumber } = rows;
   const removed = `SELECT DISTINCT branch FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
   const below = `SELECT branch FROM assistant_branches WHERE ${own}no = ? AND parent_n <= ?`;
   const touched = new Set([
-    ...(yield* column<number>(removed, ...ids, floorOf(no), cut)),
-    ...(yield* column<number>(below, ...ids, no, cut)),
+    ...(yield* column<number>(removed, ...ids, floorOf(sessionNumber), cut)),
+    ...(yield* column<number>(below, ...ids, sessionNumber, cut)),
   ]);
   let gone = 0;
   for (const branch of touched) {
     const next = yield* firstOfBranch(rows, branch, cut + 1);
     if (next !== undefined) {
-      yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.n);
+      yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.rowId);
     } else {
-      gone += yield* count(`DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`, [...ids, no, branch]);
+      gone += yield* count(`DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`, [
+        ...ids,
+        sessionNumber,
+        branch,
+      ]);
     }
   }
   yield* run(
     `UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE ${own}no = ? AND parent_n <= ?`,
-    ...[...ids, no, cut],
+    ...[...ids, sessionNumber, cut],
   );
   return gone;
 }

@@ -14,7 +14,7 @@ export const NO_LEAF = 0;
 
 /** What a session's row holds beside its registry fields. */
 export interface SessionRow {
-  readonly no: number;
+  readonly sessionNumber: number;
   /** The active leaf: null the newest row, 0 none, otherwise a row id. */
   readonly leaf: number | null;
   /** Running totals of the rows up to this one are out of date; null when all are right. */
@@ -27,7 +27,7 @@ export interface SessionRow {
 
 /** A message's place, without its content. */
 export interface MessagePosition {
-  readonly n: number;
+  readonly rowId: number;
   readonly id: string;
   readonly branch: number;
   /** Estimated tokens of the visible history up to here, as of when the row was written. */
@@ -92,13 +92,13 @@ export function* findSessionHead(
   const [sessionNumber, leaf, stale, skills, registered, datedUntil, rowId, id, branch, total] = row;
   return {
     rows: rowsOf(sql, sessionId, sessionNumber),
-    no: sessionNumber,
+    sessionNumber,
     leaf,
     stale,
     skills,
     registered: registered === null ? null : Number(registered),
     datedUntil,
-    newest: rowId === null ? null : { n: rowId, id, branch, total },
+    newest: rowId === null ? null : { rowId, id, branch, total },
   };
 }
 
@@ -111,7 +111,7 @@ export function* openSessionHead(sql: Dialect, sessionId: string, columns = OWN_
   floorOf(sessionNumber);
   const rows = rowsOf(sql, sessionId, sessionNumber);
   const none = { leaf: null, stale: null, skills: null, registered: null };
-  return { ...none, rows, no: sessionNumber, datedUntil: "", newest: null };
+  return { ...none, rows, sessionNumber, datedUntil: "", newest: null };
 }
 
 /** The same while tables of version 1 are made, whose appends date no session, and which nobody else has. */
@@ -157,7 +157,7 @@ export function* dateAppend({ rows, datedUntil }: SessionHead): Operation<void> 
     `UPDATE assistant_sessions SET appended_until = ? WHERE ${rows.registered}no = ?`,
     written.until,
     ...rows.ids,
-    rows.no,
+    rows.sessionNumber,
   );
 }
 
@@ -169,17 +169,19 @@ export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
   return yield* insertSession(sql, { id: sessionId, name: sessionId, created_at: now, updated_at: now });
 }
 
-const PLACE = "SELECT n, id, branch, total FROM assistant_messages";
+/** The columns of a row that a `MessagePosition` has. */
+export const POSITION = 'n AS "rowId", id, branch, total';
+const FIND_POSITION = `SELECT ${POSITION} FROM assistant_messages`;
 
 /** Where a message of the session is, or null. */
 export function* findPosition(sessionId: string, id: string): Operation<MessagePosition | null> {
-  return (yield* first<MessagePosition>(`${PLACE} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
+  return (yield* first<MessagePosition>(`${FIND_POSITION} WHERE session_id = ? AND id = ?`, sessionId, id)) ?? null;
 }
 
 /** The same, where the id of a summary stands for the last message under it: what a host reads in a history, it may name. */
 export function* findNamed(sql: Dialect, sessionId: string, id: string): Operation<MessagePosition | null> {
   if (!isSummaryMessage({ id })) return yield* findPosition(sessionId, id);
-  const under = `SELECT m.n, m.id, m.branch, m.total
+  const under = `SELECT m.n AS "rowId", m.id, m.branch, m.total
     FROM assistant_compactions c JOIN assistant_messages m ON ${sameSession(sql, "m", "c")}m.n = c.to_n
     WHERE c.session_id = ? AND c.id = ?`;
   const place = yield* first<MessagePosition>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
@@ -193,14 +195,14 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   if (head.leaf === NO_LEAF) return null;
   const { rows } = head;
   const place =
-    sessionOf(head.leaf) === head.no
-      ? yield* first<MessagePosition>(`${PLACE} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
+    sessionOf(head.leaf) === head.sessionNumber
+      ? yield* first<MessagePosition>(`${FIND_POSITION} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
       : undefined;
   if (place !== undefined) return place;
   reportDamage(
     onCorrupt,
     "",
-    damaged({ sessionNumber: head.no }, "The active leaf of the session is no message of it."),
+    damaged({ sessionNumber: head.sessionNumber }, "The active leaf of the session is no message of it."),
   );
   return head.newest;
 }
@@ -228,10 +230,10 @@ export function* findLeaf(
 
 /** Errors: `CORRUPT_MESSAGE` for a row of a session that stands among those of another number. */
 export function assertWithin(
-  session: { readonly no: number } | null,
-  { n: rowId, id }: { n: number; id: string },
+  session: Pick<SessionRow, "sessionNumber"> | null,
+  { rowId, id }: Pick<MessagePosition, "rowId" | "id">,
 ): void {
-  if (session?.no === sessionOf(rowId)) return;
+  if (session?.sessionNumber === sessionOf(rowId)) return;
   const why =
     session === null
       ? `Message "${id}" is there, but its session's row is not.`
@@ -247,7 +249,7 @@ export function* touchSession(rows: SessionRows, leaf: number | null, stale: num
     stale,
     isoNow(),
     ...rows.ids,
-    rows.no,
+    rows.sessionNumber,
   );
 }
 

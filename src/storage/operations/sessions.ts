@@ -175,13 +175,13 @@ export function* readChange(sql: Dialect, id: string): Operation<string> {
 /** See `SessionStore.skills`. */
 export function* readSkills(sql: Dialect, id: string): Operation<SkillState> {
   const head = yield* findSessionHead(sql, id);
-  return skillsOf(head ?? { no: 0, skills: null });
+  return skillsOf(head ?? { sessionNumber: 0, skills: null });
 }
 
 /** See `SessionStore.changeSkills`. */
 export function* changeSkills(sql: Dialect, id: string, change: SkillChange): Operation<boolean> {
   const head = yield* openSessionHead(sql, id);
-  const state = applySkillChange(skillsOf(head), change, head.newest?.n ?? 0);
+  const state = applySkillChange(skillsOf(head), change, head.newest?.rowId ?? 0);
   if (state === null) return false;
   yield* writeSkills(head.rows, state);
   return true;
@@ -193,7 +193,7 @@ export function* writeSkills(rows: SessionRows, state: SkillState): Operation<vo
     `UPDATE assistant_sessions SET skills = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`,
     JSON.stringify(state),
     isoNow(),
-    ...[...rows.ids, rows.no],
+    ...[...rows.ids, rows.sessionNumber],
   );
 }
 

@@ -4,12 +4,12 @@ import { damaged, reportDamage } from "./damage.js";
 import type { SessionRow } from "./session-head.js";
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
-export function skillsOf(row: Pick<SessionRow, "no" | "skills">, onCorrupt?: CorruptHandler): SkillState {
+export function skillsOf(row: Pick<SessionRow, "sessionNumber" | "skills">, onCorrupt?: CorruptHandler): SkillState {
   if (row.skills === null) return NO_SKILLS;
   const state = parseSkills(row.skills);
   if (state !== null) return state;
   const why = "Which skills the session loaded cannot be read.";
-  reportDamage(onCorrupt, "", damaged({ sessionNumber: row.no }, why));
+  reportDamage(onCorrupt, "", damaged({ sessionNumber: row.sessionNumber }, why));
   return NO_SKILLS;
 }
 

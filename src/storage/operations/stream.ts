@@ -89,11 +89,14 @@ function* spansBehind(
   const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
   const at = spans.findIndex(
     (span) =>
-      "range" in span && span.range.branch === place.branch && span.range.lo <= place.n && place.n <= span.range.hi,
+      "range" in span &&
+      span.range.branch === place.branch &&
+      span.range.lo <= place.rowId &&
+      place.rowId <= span.range.hi,
   );
   if (at < 0) return messageNotFound(sessionId, after);
   const { range } = spans[at] as { readonly range: Segment };
-  const rest = newestFirst ? { ...range, hi: place.n - 1 } : { ...range, lo: place.n + 1 };
+  const rest = newestFirst ? { ...range, hi: place.rowId - 1 } : { ...range, lo: place.rowId + 1 };
   const own = rest.lo > rest.hi ? [] : [{ range: rest }];
   return newestFirst ? [...spans.slice(0, at), ...own] : [...own, ...spans.slice(at + 1)];
 }
@@ -142,13 +145,13 @@ interface StoredRow extends ContentRow {
 function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<Page<StoredMessage>> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return NOTHING;
-  const from = Math.max(after, floorOf(head.no));
+  const from = Math.max(after, floorOf(head.sessionNumber));
   const rows = yield* all<StoredRow>(
     `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
      WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
     ...head.rows.ids,
     from,
-    ceilingOf(head.no),
+    ceilingOf(head.sessionNumber),
   );
   const read = yield* readRows(
     head.rows,

@@ -24,9 +24,9 @@ export function* readTree(sql: Dialect, sessionId: string): Operation<TreeNode[]
   if (head === null) return [];
   const nodes: TreeNode[] = [];
   const known = new Set<string>();
-  let from = floorOf(head.no);
+  let from = floorOf(head.sessionNumber);
   for (;;) {
-    const rows = yield* treeRows(head.rows, from, ceilingOf(head.no), "ASC", 256);
+    const rows = yield* treeRows(head.rows, from, ceilingOf(head.sessionNumber), "ASC", 256);
     for (const row of rows) {
       if (row.parent_id !== null && !known.has(row.parent_id)) {
         throw damaged({ sessionId, messageId: row.id }, `The parent of message "${row.id}" is not before it.`);
@@ -48,13 +48,13 @@ export function* readTreePage(
 ): Operation<TreePage> {
   const head = yield* findSessionHead(sql, sessionId);
   if (head === null) return after === undefined ? { nodes: [], next: null } : messageNotFound(sessionId, after);
-  let last = ceilingOf(head.no);
+  let last = ceilingOf(head.sessionNumber);
   if (after !== undefined) {
     const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
     assertWithin(head, place);
-    last = place.n - 1;
+    last = place.rowId - 1;
   }
-  const rows = yield* treeRows(head.rows, floorOf(head.no), last, "DESC", limit + 1);
+  const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", limit + 1);
   const nodes: TreeNode[] = [];
   for (const row of rows.slice(0, limit)) nodes.push(yield* treeNode(head.rows, row));
   return { nodes, next: rows.length > limit ? (nodes.at(-1)?.id ?? null) : null };

@@ -104,8 +104,8 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
   for (const { session_id, id } of leaves.values()) {
     const place = yield* findPosition(session_id, id);
     const head = yield* openFirstHead(sql, session_id);
-    if (place === null || place.n === head.newest?.n) continue;
-    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", place.n, session_id);
+    if (place === null || place.rowId === head.newest?.rowId) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", place.rowId, session_id);
   }
 }
 
@@ -126,7 +126,7 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
       "UPDATE assistant_messages SET created_at = ? WHERE session_id = ? AND n = ?",
       written,
       old.session_id,
-      place.n,
+      place.rowId,
     );
 }
 
@@ -155,11 +155,12 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
      FROM ${OLD}assistant_compactions ORDER BY created_at, rowid`,
   );
   for (const row of rows) {
-    const { rows: own, no: sessionNumber } = yield* openFirstHead(sql, row.session_id);
+    const { rows: own, sessionNumber } = yield* openFirstHead(sql, row.session_id);
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(own, to);
-    const placed = from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.n && from.n <= s.hi);
+    const placed =
+      from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.rowId && from.rowId <= s.hi);
     const last = yield* first<{ n: number | null }>(
       "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",
       row.session_id,
@@ -168,8 +169,8 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
       ...row,
       n: nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
       created_at: isoFromSql(row.created_at) ?? isoNow(),
-      from_n: placed ? from.n : null,
-      to_n: placed ? (to?.n ?? null) : null,
+      from_n: placed ? from.rowId : null,
+      to_n: placed ? (to?.rowId ?? null) : null,
       tokens: estimateMessageTokens(summaryMessage(row)),
     };
     yield* insert("assistant_compactions", compaction, OR_KEEP);

@@ -32,7 +32,7 @@ export const postgresCheck: CheckDialect = {
     const [place, mark, order] = isMessage
       ? ["(d.session_id, d.n)", "(?, ?)", "d.session_id, d.n"]
       : ["d.n", "?", "d.n"];
-    const bound = ({ n: rowId, sessionId }: typeof after): SqlValue[] => (isMessage ? [sessionId, rowId] : [rowId]);
+    const bound = ({ rowId, sessionId }: typeof after): SqlValue[] => (isMessage ? [sessionId, rowId] : [rowId]);
     const found = new Map<number | string, number>();
     for (let from = after; ; ) {
       const rows = yield* all<{ n: number; session_id: string; length: number; terms: string; misnamed: boolean }>(
@@ -51,7 +51,7 @@ export const postgresCheck: CheckDialect = {
       }
       const last = rows.at(-1);
       if (last === undefined) return found;
-      from = { n: last.n, sessionId: last.session_id };
+      from = { rowId: last.n, sessionId: last.session_id };
     }
   },
   // biome-ignore lint/correctness/useYield: the terms are made here, not in the database

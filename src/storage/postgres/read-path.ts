@@ -85,7 +85,7 @@ function* readView(
 
 // Messages and summaries as they are shown.
 function shownOf({ session, rows, messages }: NativeView, onCorrupt: CorruptHandler): Shown[] {
-  const skills = skillsOf(session, onCorrupt);
+  const skills = skillsOf({ sessionNumber: session.no, skills: session.skills }, onCorrupt);
   let next = 0;
   return rows.map(({ key, content }) => {
     if (key?.startsWith("s") === true) {

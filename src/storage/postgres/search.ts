@@ -36,7 +36,7 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
     const [first, last] = [documents[0], documents.at(-1)];
     if (first === undefined || last === undefined) return;
     const table = TABLES[index];
-    const rows = documents.flatMap(({ sessionId, n: rowId, document }) => {
+    const rows = documents.flatMap(({ sessionId, rowId, document }) => {
       const terms = documentTerms(document);
       return terms.length === 0 ? [] : [{ session: sessionId, n: rowId, length: terms.length, terms: terms.join(" ") }];
     });
@@ -59,9 +59,9 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       index === "messages"
         ? [
             "(d.session_id, d.n) >= (?, ?) AND (d.session_id, d.n) <= (?, ?)",
-            [first.sessionId, first.n, last.sessionId, last.n],
+            [first.sessionId, first.rowId, last.sessionId, last.rowId],
           ]
-        : ["d.n BETWEEN ? AND ?", [first.n, last.n]];
+        : ["d.n BETWEEN ? AND ?", [first.rowId, last.rowId]];
     yield* run(
       `DELETE FROM ${table} d WHERE ${within} AND d.session_id || ' ' || d.n::text <> ALL (?::text::text[])`,
       ...bounds,

@@ -59,7 +59,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     },
     close: drop,
     *indexed(_sql, index, { after, to }) {
-      const [lo, hi] = [after.n + 1, to?.n ?? Number.MAX_SAFE_INTEGER];
+      const [lo, hi] = [after.rowId + 1, to?.rowId ?? Number.MAX_SAFE_INTEGER];
       const found = new Map<number, number>();
       const lengths = new Map<number, number>();
       const note = (entries: Entries) => add(found, entries, lo, hi, lengths);

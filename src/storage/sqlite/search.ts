@@ -42,9 +42,9 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
   }
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
-    if (first !== undefined && last !== undefined) yield* remove(index, null, first.n, last.n);
+    if (first !== undefined && last !== undefined) yield* remove(index, null, first.rowId, last.rowId);
     const indexed = documents.filter(({ document }) => document !== "");
-    yield* indexed.map(({ sessionId, n: rowId, document }) => add(index, sessionId, rowId, document));
+    yield* indexed.map(({ sessionId, rowId, document }) => add(index, sessionId, rowId, document));
   }
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
 }

@@ -41,8 +41,8 @@ export interface Marks {
 export function* reindexSome(sql: Dialect, search: SearchDialect): Operation<boolean> {
   const marks = (yield* first<Marks>(`SELECT ${READ_MARKS} FROM assistant_schema`)) as Marks;
   if (marks.messages !== null) {
-    const done = yield* reindexMessages(sql, search, { n: marks.messages, sessionId: yield* markedSession(sql) });
-    yield* moveMark("reindex_messages", done?.n ?? null);
+    const done = yield* reindexMessages(sql, search, { rowId: marks.messages, sessionId: yield* markedSession(sql) });
+    yield* moveMark("reindex_messages", done?.rowId ?? null);
     if (sql.namesSessions) yield* moveMark("reindex_session", done?.sessionId ?? null);
     if (done !== null) return false;
   }
@@ -65,7 +65,7 @@ function* moveMark(name: string, to: number | string | null): Operation<void> {
 
 /** Where a look at the messages of all sessions is: behind this row. They come by session where rows name theirs, else by number. */
 export interface ReadTo {
-  readonly n: number;
+  readonly rowId: number;
   /** "" where rows do not name their session. */
   readonly sessionId: string;
 }
@@ -89,7 +89,7 @@ function* reindexEntries(sql: Dialect, search: SearchDialect, after: number): Op
   const rows = yield* lockEntries(sql, after, last);
   yield* search.replace(
     "entries",
-    rows.map((row) => ({ sessionId: row.session_id, n: row.n, document: entryDocument(row) })),
+    rows.map((row) => ({ sessionId: row.session_id, rowId: row.n, document: entryDocument(row) })),
   );
   return last;
 }
@@ -126,7 +126,7 @@ function* lockEntries(sql: Dialect, after: number, last: number): Operation<Entr
 /** Indexes the messages of a session, of which none is indexed yet: the index itself keeps no text to copy. */
 export function* indexSession(sql: Dialect, search: SearchDialect, rows: SessionRows): Operation<void> {
   const content = `SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n`;
-  let after = floorOf(rows.no) - 1;
+  let after = floorOf(rows.sessionNumber) - 1;
   for (;;) {
     const last = yield* endOfRows(sql, rows, after);
     if (last === null) return;
@@ -146,7 +146,7 @@ function* endOfRows(sql: Dialect, rows: SessionRows, after: number): Operation<n
     const page = yield* first<{ last: number | null; size: number | null }>(
       `SELECT max(n) AS last, sum(${sql.byteLength("content")}) AS size FROM (
          SELECT n, content FROM assistant_messages WHERE ${rows.own}n > ? AND n <= ? ORDER BY n LIMIT ${limit}) AS page`,
-      ...[...rows.ids, after, ceilingOf(rows.no)],
+      ...[...rows.ids, after, ceilingOf(rows.sessionNumber)],
     );
     if (limit > 1 && Number(page?.size) > CHARACTERS) continue;
     const last = page?.last ?? null;
@@ -161,7 +161,7 @@ export function* addMessages(search: SearchDialect, documents: readonly IndexedD
     const statements: Statement[] = [];
     // All terms are found before any is written: between the statements of an engine that takes twice as long.
     for (let index = start; index < Math.min(start + ADDED_AT_ONCE, documents.length); index += 1) {
-      const { sessionId, n: rowId, document } = documents[index] as IndexedDocument;
+      const { sessionId, rowId, document } = documents[index] as IndexedDocument;
       if (document !== "") statements.push(search.add("messages", sessionId, rowId, document));
     }
     for (const statement of statements) yield statement;
@@ -180,7 +180,7 @@ export function messagesBetween(
     ? ["(m.session_id, m.n)", "(?, ?)", "m.session_id, m.n"]
     : ["m.n", "?", "m.n"];
   const rows = bounds.map(([is]) => `${place} ${is} ${mark}`).join(" AND ");
-  const values = bounds.flatMap(([, { n: rowId, sessionId }]) => (namesSessions ? [sessionId, rowId] : [rowId]));
+  const values = bounds.flatMap(([, { rowId, sessionId }]) => (namesSessions ? [sessionId, rowId] : [rowId]));
   return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows} ORDER BY ${order}`, ...values];
 }
 
@@ -192,10 +192,10 @@ function* endOfPage(sql: Dialect, after: ReadTo): Operation<ReadTo | null> {
     `${query} LIMIT ${ROWS}`,
     ...values,
   );
-  const last = lastOfPage(rows.map(([rowId, sessionId, size]) => ({ n: rowId, sessionId, size })));
+  const last = lastOfPage(rows.map(([rowId, sessionId, size]) => ({ rowId, sessionId, size })));
   if (last === null) return null;
-  const end = { n: last.n, sessionId: sql.namesSessions ? last.sessionId : after.sessionId };
-  assertOrder(end.n > after.n || end.sessionId !== after.sessionId);
+  const end = { rowId: last.rowId, sessionId: sql.namesSessions ? last.sessionId : after.sessionId };
+  assertOrder(end.rowId > after.rowId || end.sessionId !== after.sessionId);
   return end;
 }
 
@@ -225,5 +225,5 @@ function* readDocuments(sql: Dialect, after: ReadTo, last: ReadTo): Operation<In
 /** What is indexed of a row, "" where it cannot be read. One row at a time: what stands outside may be a thousand times as large. */
 export function* readDocument(session: SessionRows, row: ContentTuple): Operation<IndexedDocument> {
   const [message] = yield* readRows(session, [row], () => {});
-  return { sessionId: session.id, n: row[0], document: message == null ? "" : documentOf(message) };
+  return { sessionId: session.id, rowId: row[0], document: message == null ? "" : documentOf(message) };
 }

@@ -130,7 +130,9 @@ function* compactionsOver(
      FROM ${sql.segmentTable} AS s CROSS JOIN assistant_compactions c
      WHERE ${condition}c.n BETWEEN s.lo AND s.hi ORDER BY c.n DESC`,
     ...ids,
-    JSON.stringify([...sessions.values()].map(({ id, no }) => [0, floorOf(no), ceilingOf(no), id])),
+    JSON.stringify(
+      [...sessions.values()].map(({ id, sessionNumber }) => [0, floorOf(sessionNumber), ceilingOf(sessionNumber), id]),
+    ),
     ...values,
   );
   for (const { id, session_id, from_n, to_n, branch } of compactions) {
@@ -139,7 +141,7 @@ function* compactionsOver(
     const session = sessions.get(key);
     // Where the end is gone, or stands in another session, so is the path.
     if (within.length === 0 || branch === null || session === undefined) continue;
-    const path = yield* findSegments(session, { n: to_n, branch }, passOver);
+    const path = yield* findSegments(session, { rowId: to_n, branch }, passOver);
     for (const row of within) {
       if (isOnPath(path, row)) covered.set(row, [...(covered.get(row) ?? []), id]);
     }
@@ -164,7 +166,7 @@ function pathsThrough(sql: Dialect, asked: readonly Segment[] | null): (row: Hit
     }
     return isOnPath(path, row)
       ? path
-      : yield* findSegments(session, { n: ceilingOf(session.no), branch: row.branch }, passOver);
+      : yield* findSegments(session, { rowId: ceilingOf(session.sessionNumber), branch: row.branch }, passOver);
   };
 }
 

@@ -70,7 +70,11 @@ function* rangeIn(sql: Dialect, sessionId: string): Operation<RowRange> {
   return rows === null ? null : rangeOf(rows);
 }
 
-const rangeOf = ({ id, no }: SessionRows): RowRange => ({ lo: floorOf(no), hi: ceilingOf(no), sessionId: id });
+const rangeOf = ({ id, sessionNumber }: SessionRows): RowRange => ({
+  lo: floorOf(sessionNumber),
+  hi: ceilingOf(sessionNumber),
+  sessionId: id,
+});
 
 // Engines bind at least a hundred values to a statement.
 const IDS_AT_ONCE = 90;

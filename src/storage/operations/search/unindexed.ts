@@ -29,14 +29,14 @@ export function* indexWritten(
     if (noted > 0) yield* indexNoted(sql, search);
     return yield* addMessages(search, written);
   }
-  for (const { n: rowId, document } of written) {
+  for (const { rowId, document } of written) {
     if (document !== "") yield* run("INSERT INTO assistant_unindexed (n) VALUES (?)", rowId);
   }
 }
 
 /** Indexes a message anew, or notes it, after a change. */
 export function* indexChanged(sql: Dialect, search: SearchDialect, changed: IndexedDocument): Operation<void> {
-  const { sessionId, n: rowId } = changed;
+  const { sessionId, rowId } = changed;
   const isNoted = "SELECT 1 FROM assistant_unindexed WHERE n = ?";
   if (search.mayLag && !changed.isLarge && (yield* first(isNoted, rowId)) !== undefined) return;
   yield* search.remove("messages", sessionId, rowId, rowId);
