@@ -1,6 +1,7 @@
 // A schema per tenant in a cluster of Citus: all tables of a tenant are on one server, those of others on others.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memory } from "../../src/memory.js";
 import { postgres, schemaSql } from "../../src/postgres.js";
 import { SessionManager } from "../../src/session.js";
 import type { SessionStore } from "../../src/storage/contract.js";
@@ -170,6 +171,24 @@ describeCitus("a schema per tenant on Citus", (cluster) => {
       await Promise.all(readers);
       await writing.close();
       expect(torn).toEqual([]);
+    });
+
+    it("ranks by how many messages there are, also where they are more than are counted", async () => {
+      const schema = await fill([]);
+      const said = Array.from({ length: 4000 }, (_, index) =>
+        textMessage(`m${index}`, `apples of ${index} ${index % 400 === 0 ? "needle" : "hay"}`),
+      );
+      const scores: number[] = [];
+      for (const store of [postgres(cluster.urlWith({}), { schema }), memory()]) {
+        for (let start = 0; start < said.length; start += 1000) {
+          await store.session("one").append(said.slice(start, start + 1000), undefined);
+        }
+        scores.push((await store.search("needle", { limit: 1 }))[0]?.score ?? 0);
+        await store.close();
+      }
+      const [found = 0, exact = 0] = scores;
+      expect(found / exact).toBeGreaterThan(0.9);
+      expect(found / exact).toBeLessThan(1.1);
     });
 
     it("finds only what holds the word, also where the coordinator has had more transactions than the worker", async () => {
