@@ -274,8 +274,9 @@ describe("with a model", () => {
   it("says what is wrong with a refused connection, an unknown model and a refused key", async () => {
     // The AI SDK waits for seconds before it asks such a server again.
     const wait = setTimeout;
-    vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, delay?: number) =>
-      wait(work, Math.min(delay ?? 0, 50))) as typeof setTimeout);
+    // fetch waits by it as well, and hands a value to what it calls: it waits as long as it wants to.
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, delay = 0, ...values: unknown[]) =>
+      wait(work, values.length === 0 ? Math.min(delay, 50) : delay, ...values)) as typeof setTimeout);
     const asked = async (url: string) => (await chat(["Hi"], "--model", "nosuch", "--base-url", url)).output;
     const closed = await openaiServer();
     await closed.close();
