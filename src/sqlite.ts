@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
-import { reasonOf, StemmaError } from "./errors.js";
+import { invalid, reasonOf, StemmaError } from "./errors.js";
 import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { BackupOptions } from "./storage/contract.js";
@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES = 900_000_000;
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
   if (typeof options !== "object" || options === null) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "The options of sqlite() must be an object.");
+    throw invalid("The options of sqlite() must be an object.");
   }
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
@@ -73,10 +73,10 @@ export function sqlite(source: string | SqliteClient, options: SqliteOptions = {
 function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
   const { synchronous = "full", busyTimeout = 5000 } = options;
   if (synchronous !== "full" && synchronous !== "normal") {
-    throw new StemmaError("INVALID_ARGUMENT", { synchronous }, 'synchronous must be "full" or "normal".');
+    throw invalid('synchronous must be "full" or "normal".', { synchronous });
   }
   if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
-    throw new StemmaError("INVALID_ARGUMENT", { busyTimeout }, "busyTimeout must be a whole number of milliseconds.");
+    throw invalid("busyTimeout must be a whole number of milliseconds.", { busyTimeout });
   }
   engine ??= findEngine();
   try {

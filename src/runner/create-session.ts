@@ -153,11 +153,7 @@ async function makeSession(store: Store, next: NewSession, fork: string | undefi
 function assertTools(tools: AgentTools = {}): void {
   const values: unknown[] = isJsonObject(tools) ? Object.values(tools) : [null];
   if (values.every((tool) => typeof tool === "object" && tool !== null)) return;
-  throw new StemmaError(
-    "INVALID_ARGUMENT",
-    {},
-    "tools must be an object that holds tools of the AI SDK by their names.",
-  );
+  throw invalid("tools must be an object that holds tools of the AI SDK by their names.");
 }
 
 function assertMetadata(metadata: Record<string, unknown> | undefined): void {

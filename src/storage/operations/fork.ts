@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SkillState } from "../../model/skills.js";
 import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "../contract.js";
@@ -67,7 +67,7 @@ export function* splitSession(
 function* continueSession(sql: Dialect, source: SessionInfo, next: NewSession): Operation<SessionInfo> {
   if ((yield* readSession(sql, next.id)) !== null) {
     const message = `Session "${next.id}" exists already: give the new one another id, or none.`;
-    throw new StemmaError("INVALID_ARGUMENT", { sessionId: next.id }, message);
+    throw invalid(message, { sessionId: next.id });
   }
   return yield* createSession(sql, {
     ...next,

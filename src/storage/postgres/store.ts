@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { perObject } from "../../once.js";
 import { Queue } from "../../queue.js";
 import type { Store } from "../contract.js";
@@ -105,5 +105,5 @@ export function schemaOf({ schema }: PostgresOptions): string | null {
   // Postgres cuts a longer name short, and two schemas could become one.
   if (isName && new TextEncoder().encode(schema).length <= MAX_NAME_BYTES) return schema;
   const message = `The schema option of postgres() is the name of a schema: 1 to ${MAX_NAME_BYTES} bytes, without NUL and "$$".`;
-  throw new StemmaError("INVALID_ARGUMENT", { schema }, message);
+  throw invalid(message, { schema });
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { link, open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { reasonOf, StemmaError } from "../../errors.js";
+import { invalid, reasonOf, StemmaError } from "../../errors.js";
 import { codeOf, syncDirectoryOf } from "../../files/replace-file.js";
 import type { BackupOptions, BackupReport, CheckReport, Store } from "../contract.js";
 import type { SyncConnection } from "../engine/connection.js";
@@ -38,7 +38,7 @@ export async function backupFile(
 
 function assertFree(path: string): void {
   if (typeof path !== "string" || path === "" || path === ":memory:" || path.includes("\0")) {
-    throw new StemmaError("INVALID_ARGUMENT", {}, "A backup is written to the path of a file.");
+    throw invalid("A backup is written to the path of a file.");
   }
   const taken = ["", ...BESIDE].map((ending) => path + ending).find((name) => existsSync(name));
   if (taken !== undefined) throw exists(taken);

@@ -12,13 +12,8 @@ export function readConfiguration(path: string): string {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw invalid(
-      `${path} is no text in UTF-8. Nothing was changed.`,
-      { path },
-      {
-        cause: error,
-      },
-    );
+    const message = `${path} is no text in UTF-8. Nothing was changed.`;
+    throw invalid(message, { path }, { cause: error });
   }
 }
 
