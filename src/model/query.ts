@@ -17,9 +17,9 @@ export interface SearchQuery {
 const SCRIPTS = "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar".split(" ").map((name) => `\\p{Script=${name}}`);
 const IN_WORDS = "\\p{L}\\p{N}\\p{M}\\p{Co}";
 const UNSPACED = `[[${SCRIPTS.join("")}々〆ー]&&[${IN_WORDS}]]`;
-// What takes megabytes in one go overflows the stack, for the engine keeps each step: a longer token is found in pieces.
-const MAX_PIECE = 10_000;
-const AT_ONCE = `{1,${MAX_PIECE}}`;
+// What takes megabytes in one go overflows the stack, for the engine keeps each step: a longer token is found in parts.
+const MAX_RUN = 10_000;
+const AT_ONCE = `{1,${MAX_RUN}}`;
 const TOKEN = new RegExp(`${UNSPACED}${AT_ONCE}|[[${IN_WORDS}]--${UNSPACED}]${AT_ONCE}`, "gv");
 // The same, but for each character of an unspaced script by itself.
 const WORD = new RegExp(`${UNSPACED}|[[${IN_WORDS}]--${UNSPACED}]${AT_ONCE}`, "gv");
@@ -114,14 +114,14 @@ export function tokenize(text: string): string[] {
 /** All words of a text, in order, each character of an unspaced script by itself. */
 export function words(text: string): string[] {
   if (isAscii(text)) return text.match(/[\dA-Za-z]+/g) ?? [];
-  const pieces = text.toWellFormed().split(BETWEEN_WORDS);
-  return pieces.filter(Boolean).flatMap((piece) => (HAS_UNSPACED.test(piece) ? apart(piece) : piece));
+  const parts = text.toWellFormed().split(BETWEEN_WORDS);
+  return parts.filter(Boolean).flatMap((part) => (HAS_UNSPACED.test(part) ? apart(part) : part));
 }
 
-function apart(piece: string): string[] {
-  const found = piece.match(WORD) ?? [];
-  if (!found.some(({ length }) => length >= MAX_PIECE)) return found;
-  return tokensOf(piece).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
+function apart(part: string): string[] {
+  const found = part.match(WORD) ?? [];
+  if (!found.some(({ length }) => length >= MAX_RUN)) return found;
+  return tokensOf(part).flatMap((token) => (isUnspaced(token) ? Array.from(token) : token));
 }
 
 /** True for a text of nothing but ASCII. */
@@ -131,26 +131,26 @@ export function isAscii(text: string): boolean {
 
 function tokensOf(text: string): string[] {
   const wellFormed = text.toWellFormed();
-  const pieces = wellFormed.match(TOKEN) ?? [];
-  return pieces.some(({ length }) => length >= MAX_PIECE) ? wholeTokens(wellFormed) : pieces;
+  const tokens = wellFormed.match(TOKEN) ?? [];
+  return tokens.some(({ length }) => length >= MAX_RUN) ? wholeTokens(wellFormed) : tokens;
 }
 
-// Pieces of one token touch each other, and are of the same kind.
+// Parts of one token touch each other, and are of the same kind.
 function wholeTokens(text: string): string[] {
   const found: string[] = [];
   let end = -1;
   let isLastUnspaced = false;
-  for (const { 0: piece, index } of text.matchAll(TOKEN)) {
-    const isUnspacedPiece = isUnspaced(piece);
-    if (index === end && isUnspacedPiece === isLastUnspaced) found[found.length - 1] += piece;
-    else found.push(piece);
-    end = index + piece.length;
-    isLastUnspaced = isUnspacedPiece;
+  for (const { 0: part, index } of text.matchAll(TOKEN)) {
+    const isPartUnspaced = isUnspaced(part);
+    if (index === end && isPartUnspaced === isLastUnspaced) found[found.length - 1] += part;
+    else found.push(part);
+    end = index + part.length;
+    isLastUnspaced = isPartUnspaced;
   }
   return found;
 }
 
-/** Finds the words and unspaced runs of a text, one with each `exec`; those of more than 10,000 characters in pieces. */
+/** Finds the words and unspaced runs of a text, one with each `exec`; those of more than 10,000 characters in parts. */
 export function wordPattern(): RegExp {
   return new RegExp(TOKEN);
 }

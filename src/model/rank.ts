@@ -1,23 +1,23 @@
 /** The row of a message. */
-export interface RowPlace {
+export interface RowAddress {
   readonly n: number;
   /** Where the number alone does not tell of which session it is. */
   readonly sessionId?: string | undefined;
 }
 
 /** What tells a row from all others. */
-export const keyOf = ({ n, sessionId }: RowPlace): number | string =>
+export const keyOf = ({ n, sessionId }: RowAddress): number | string =>
   sessionId === undefined ? n : `${n} ${sessionId}`;
 
 /** The row that a key tells of. */
-export function placeOfKey(key: number | string): RowPlace {
+export function addressOfKey(key: number | string): RowAddress {
   if (typeof key === "number") return { n: key };
   const end = key.indexOf(" ");
   return { n: Number(key.slice(0, end)), sessionId: key.slice(end + 1) };
 }
 
 /** A message, and how well it matches; higher is better. */
-export interface Ranked extends RowPlace {
+export interface Ranked extends RowAddress {
   readonly score: number;
   /** Where it was asked for. */
   readonly reasons?: RankReasons;
@@ -93,13 +93,13 @@ export function rankMatches(
     if (explain) shares.push(share);
     if (index < quotedFrom) takeNearby(share, term, messages, around);
     else addMatches(share, term, QUOTED);
-    for (let place = 0; place < share.length; place += 1) sums[place] = at(sums, place) + at(share, place);
+    for (let index = 0; index < share.length; index += 1) sums[index] = at(sums, index) + at(share, index);
   }
   const ranked: Ranked[] = [];
-  for (const place of bestFirst(sums, best)) {
-    const found = { n: at(messages, place), score: at(sums, place) };
+  for (const index of bestFirst(sums, best)) {
+    const found = { n: at(messages, index), score: at(sums, index) };
     const ranks = { words: ranked.length + 1, meaning: null };
-    ranked.push(explain ? { ...found, reasons: { shares: shares.map((each) => at(each, place)), ranks } } : found);
+    ranked.push(explain ? { ...found, reasons: { shares: shares.map((each) => at(each, index)), ranks } } : found);
   }
   return ranked;
 }
@@ -107,10 +107,10 @@ export function rankMatches(
 // The places of the highest sums. Only these are compared with each other: numbers are sorted sooner than places.
 function bestFirst(sums: Float64Array, best: number): Uint32Array {
   const lowest = best < sums.length ? at(sums.slice().sort(), sums.length - best) : Number.NEGATIVE_INFINITY;
-  const places = new Uint32Array(sums.length);
+  const indexes = new Uint32Array(sums.length);
   let length = 0;
-  for (let place = 0; place < sums.length; place += 1) if (at(sums, place) >= lowest) places[length++] = place;
-  return places
+  for (let index = 0; index < sums.length; index += 1) if (at(sums, index) >= lowest) indexes[length++] = index;
+  return indexes
     .subarray(0, length)
     .sort((a, b) => at(sums, b) - at(sums, a) || b - a)
     .subarray(0, best);
@@ -186,44 +186,44 @@ function usualScore({ scores }: Matches): number {
 }
 
 /** The matches of a term by their places among all messages. */
-interface Placed {
-  readonly places: Uint32Array;
+interface FlatMatches {
+  readonly indexes: Uint32Array;
   readonly scores: Float64Array;
 }
 
 // Draws the scores half-way to what the term usually gives. That a line is short, or says a word twice, means less in a
 // conversation than among documents.
-function flatten(term: Matches, messages: Float64Array): Placed {
+function flatten(term: Matches, messages: Float64Array): FlatMatches {
   const { length } = term.numbers;
   const usual = usualScore(term);
-  const places = new Uint32Array(length);
+  const indexes = new Uint32Array(length);
   const scores = new Float64Array(length);
-  let place = 0;
+  let index = 0;
   for (let match = 0; match < length; match += 1) {
-    while (at(messages, place) < (term.numbers[match] as number)) place += 1;
-    places[match] = place;
+    while (at(messages, index) < (term.numbers[match] as number)) index += 1;
+    indexes[match] = index;
     scores[match] = Math.sqrt(usual * (term.scores[match] as number));
   }
-  return { places, scores };
+  return { indexes, scores };
 }
 
-function addMatches(sums: Float64Array, { places, scores }: Placed, factor: number): void {
+function addMatches(sums: Float64Array, { indexes: places, scores }: FlatMatches, factor: number): void {
   for (let match = 0; match < places.length; match += 1) {
-    const place = at(places, match);
-    sums[place] = at(sums, place) + factor * at(scores, match);
+    const index = at(places, match);
+    sums[index] = at(sums, index) + factor * at(scores, match);
   }
 }
 
 // The best that each message has of one term: its own match, or the largest share of one nearby. From the matches
 // outward: there are fewer of them than messages that might have one nearby.
-function takeNearby(best: Float64Array, term: Placed, messages: Float64Array, { branchOf }: Neighbourhood): void {
-  for (let match = 0; match < term.places.length; match += 1) {
-    const place = at(term.places, match);
+function takeNearby(best: Float64Array, term: FlatMatches, messages: Float64Array, { branchOf }: Neighbourhood): void {
+  for (let match = 0; match < term.indexes.length; match += 1) {
+    const index = at(term.indexes, match);
     const score = at(term.scores, match);
-    const n = at(messages, place);
-    if (score > at(best, place)) best[place] = score;
+    const n = at(messages, index);
+    if (score > at(best, index)) best[index] = score;
     for (let step = -1; step <= 1; step += 2) {
-      for (let near = place + step; near >= 0 && near < messages.length; near += step) {
+      for (let near = index + step; near >= 0 && near < messages.length; near += step) {
         const other = at(messages, near);
         const distance = step * (other - n);
         if (distance > LENT.length) break;
@@ -250,10 +250,10 @@ function sessionShares(messages: Float64Array, own: Float64Array, { sessionOf }:
 // `best` is in ascending order.
 function keepBest(best: Float64Array, score: number): void {
   if (score <= at(best, 0)) return;
-  let place = 0;
-  for (; place + 1 < best.length && at(best, place + 1) < score; place += 1) best[place] = at(best, place + 1);
-  best[place] = score;
+  let index = 0;
+  for (; index + 1 < best.length && at(best, index + 1) < score; index += 1) best[index] = at(best, index + 1);
+  best[index] = score;
 }
 
 // Never past the end: the places are those of the messages.
-const at = (list: Float64Array | Uint32Array, place: number) => list[place] as number;
+const at = (list: Float64Array | Uint32Array, index: number) => list[index] as number;

@@ -39,7 +39,7 @@ export function fuseRankings(
       similarities.set(key, score);
     }
   }
-  const similarityOf = (place: Ranked): number => similarities.get(keyOf(place)) ?? Number.NEGATIVE_INFINITY;
+  const similarityOf = (each: Ranked): number => similarities.get(keyOf(each)) ?? Number.NEGATIVE_INFINITY;
   return [...fused.values()].sort(
     (a, b) =>
       b.score - a.score || (similarityOf(a) === similarityOf(b) ? laterFirst(a, b) : similarityOf(b) - similarityOf(a)),
@@ -57,10 +57,10 @@ export function withReasons(
   meaning: readonly Ranked[],
 ): (Ranked & { readonly reasons: RankReasons })[] {
   const byWords = new Map(words.map((word) => [keyOf(word), word.reasons]));
-  const places = new Map(meaning.map((each, index) => [keyOf(each), index + 1]));
+  const ranksByMeaning = new Map(meaning.map((each, index) => [keyOf(each), index + 1]));
   return fused.map((each) => {
     const own = byWords.get(keyOf(each));
-    const ranks = { words: own?.ranks.words ?? null, meaning: places.get(keyOf(each)) ?? null };
+    const ranks = { words: own?.ranks.words ?? null, meaning: ranksByMeaning.get(keyOf(each)) ?? null };
     return { ...each, reasons: { shares: own?.shares ?? [], ranks } };
   });
 }

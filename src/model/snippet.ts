@@ -112,17 +112,17 @@ function matchesWithin(text: string, from: number, to: number, { terms, runs, pl
 
 // Pieces of an unspaced run that the query looks for; those that touch are one match, as long as they can be.
 function matchesInRun(run: string, offset: number, runs: ReadonlySet<string>): Match[] {
-  const places: Match[] = [];
+  const found: Match[] = [];
   for (const term of runs) {
     for (let at = run.indexOf(term); at >= 0; at = run.indexOf(term, at + term.length)) {
-      places.push({ start: offset + at, end: offset + at + term.length, term });
+      found.push({ start: offset + at, end: offset + at + term.length, term });
     }
   }
   const matches: Match[] = [];
-  for (const place of places.sort((a, b) => a.start - b.start || b.end - a.end)) {
+  for (const next of found.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = matches.at(-1);
-    if (last === undefined || place.start > last.end) matches.push(place);
-    else if (place.end > last.end) matches[matches.length - 1] = { ...last, end: place.end };
+    if (last === undefined || next.start > last.end) matches.push(next);
+    else if (next.end > last.end) matches[matches.length - 1] = { ...last, end: next.end };
   }
   return matches;
 }

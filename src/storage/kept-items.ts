@@ -60,16 +60,16 @@ export async function writeKept(store: Store, scope: MemoryScope, item: KeptItem
   const { blocks, entries, records } = store;
   if (item.kind === "record") {
     const { key, value, version, expiresAt } = item.record;
-    const place = { sessionId: scope.sessionId, label: item.label };
-    if ((await records.get(place, key)) !== null) return false;
-    await records.set(place, key, value, { version, expiresAt: expiresAt ?? undefined });
+    const recordScope = { sessionId: scope.sessionId, label: item.label };
+    if ((await records.get(recordScope, key)) !== null) return false;
+    await records.set(recordScope, key, value, { version, expiresAt: expiresAt ?? undefined });
     return true;
   }
   if (item.kind === "entry") return writeEntry(store, { ...scope, label: item.label }, item.entry, item.versions);
   if (item.kind === "removed") {
-    const place = { ...scope, label: item.label };
-    if ((await entries.versions(place, item.key)).length > 0) return false;
-    await entries.importVersions(place, item.key, item.versions);
+    const entryScope = { ...scope, label: item.label };
+    if ((await entries.versions(entryScope, item.key)).length > 0) return false;
+    await entries.importVersions(entryScope, item.key, item.versions);
     return true;
   }
   const key = item.kind === "prompt" ? promptKey(scope.sessionId) : blockKey(scope, item.block.label);

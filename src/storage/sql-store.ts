@@ -91,49 +91,51 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         get: (key) => readKept(key.kind, key, blocks.readBlock),
         set: (key, content, blockOptions = {}) => {
           const note = noteOf(key, blockOptions);
-          return writeKept(key.kind, key, (place) => blocks.writeBlock(sql, place, content, blockOptions, note));
+          return writeKept(key.kind, key, (owned) => blocks.writeBlock(sql, owned, content, blockOptions, note));
         },
         append: (key, text, { maxTokens, ...version }) => {
           const note = noteOf(key, version);
-          return writeKept(key.kind, key, (place) => blocks.appendBlock(sql, place, text, maxTokens, note));
+          return writeKept(key.kind, key, (owned) => blocks.appendBlock(sql, owned, text, maxTokens, note));
         },
         delete: async (key) => {
-          await writeKept(key.kind, key, (place) => blocks.deleteBlock(sql, place));
+          await writeKept(key.kind, key, (owned) => blocks.deleteBlock(sql, owned));
         },
         versions: (key) => searchKept(key.kind, key, blocks.readBlockVersions),
-        list: (scope) => listKept(scope, (place) => lists.listBlocks(sql, place)),
+        list: (scope) => listKept(scope, (owned) => lists.listBlocks(sql, owned)),
         owners: async (kind, listOptions = {}) => {
           // Which keys there are is not one user's business.
           if (userId !== undefined && kind === "key") return [];
           return runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId }));
         },
         importVersions: (key, found) =>
-          writeKept(key.kind, key, (place) => versions.importVersions(sql, blocks.versionPlace(place), found)),
+          writeKept(key.kind, key, (owned) => versions.importVersions(sql, blocks.blockVersionKey(owned), found)),
       },
       entries: {
-        count: (scope) => readKept("entries", scope, (place) => entries.countEntries(sql, place)),
-        get: (scope, key) => readKept("entries", scope, (place) => entries.findEntry(sql, place, key)),
+        count: (scope) => readKept("entries", scope, (owned) => entries.countEntries(sql, owned)),
+        get: (scope, key) => readKept("entries", scope, (owned) => entries.findEntry(sql, owned, key)),
         set: (scope, entry, entryOptions = {}) => {
           const note = noteOf(scope, entryOptions);
-          return writeKept("entries", scope, (place) => entries.writeEntry(sql, place, entry, note));
+          return writeKept("entries", scope, (owned) => entries.writeEntry(sql, owned, entry, note));
         },
         append: (scope, entry, { maxTokens, ...version }) => {
           const note = noteOf(scope, version);
-          return writeKept("entries", scope, (place) => entries.appendEntry(sql, place, entry, maxTokens, note));
+          return writeKept("entries", scope, (owned) => entries.appendEntry(sql, owned, entry, maxTokens, note));
         },
         delete: (scope, key, entryOptions = {}) => {
           const note = noteOf(scope, entryOptions);
-          return writeKept("entries", scope, (place) => entries.deleteEntry(sql, place, key, note));
+          return writeKept("entries", scope, (owned) => entries.deleteEntry(sql, owned, key, note));
         },
         importVersions: (scope, key, found) =>
-          writeKept("entries", scope, (place) => versions.importVersions(sql, entries.entryPlace(place, key), found)),
-        versions: (scope, key) => searchKept("entries", scope, (place) => entries.readEntryVersions(sql, place, key)),
-        labels: (scope) => listKept(scope, (place) => lists.listLabels(sql, place)),
-        removed: (scope) => listKept(scope, (place) => lists.listRemoved(sql, place)),
+          writeKept("entries", scope, (owned) =>
+            versions.importVersions(sql, entries.entryVersionKey(owned, key), found),
+          ),
+        versions: (scope, key) => searchKept("entries", scope, (owned) => entries.readEntryVersions(sql, owned, key)),
+        labels: (scope) => listKept(scope, (owned) => lists.listLabels(sql, owned)),
+        removed: (scope) => listKept(scope, (owned) => lists.listRemoved(sql, owned)),
         list: (scope, listOptions = {}) =>
-          searchKept("entries", scope, (place) => lists.listEntries(sql, place, listOptions)),
+          searchKept("entries", scope, (owned) => lists.listEntries(sql, owned, listOptions)),
         search: (scope, query, searchOptions) =>
-          searchKept("entries", scope, (place) => entries.searchEntries(sql, place, parseQuery(query), searchOptions)),
+          searchKept("entries", scope, (owned) => entries.searchEntries(sql, owned, parseQuery(query), searchOptions)),
       },
       records: {
         get: (scope, key) => readKept("records", scope, () => records.readRecord(sql, scope, key)),
@@ -145,7 +147,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
           readKept("records", scope, () => records.listRecords(sql, scope, listOptions)),
         labels: (sessionId) => listKept({ sessionId }, () => records.listRecordLabels(sql, sessionId)),
       },
-      deleteMemory: (scope) => eraseKept(scope, (place) => deleteMemory(sql, place)),
+      deleteMemory: (scope) => eraseKept(scope, (owned) => deleteMemory(sql, owned)),
       pruneVersions: async (scope, request) => {
         const { pruneVersions } = await import("./operations/prune.js");
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
@@ -206,16 +208,16 @@ function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
   if ("block" in write) {
     const { block, content, options = {} } = write;
     const note = noteOf(block, options);
-    const operation = (place: BlockKey) => blocks.writeBlock(sql, place, content, options, note);
+    const operation = (owned: BlockKey) => blocks.writeBlock(sql, owned, content, options, note);
     return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
   }
   if ("entries" in write) {
     const { entries: scope, key, content, value, options = {} } = write;
     const note = noteOf(scope, options);
-    const operation = (place: EntryScope) =>
+    const operation = (owned: EntryScope) =>
       content === null
-        ? entries.deleteEntry(sql, place, key, note)
-        : entries.writeEntry(sql, place, { key, content, value }, note);
+        ? entries.deleteEntry(sql, owned, key, note)
+        : entries.writeEntry(sql, owned, { key, content, value }, note);
     return { kind: "entries", key: scope, operation };
   }
   if ("atVersion" in write) {

@@ -1,4 +1,4 @@
-import type { RowPlace } from "../../model/rank.js";
+import type { RowAddress } from "../../model/rank.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import type { Operation } from "../engine/operation.js";
 import type { ReadTo } from "../operations/search/index-rows.js";
@@ -30,7 +30,7 @@ export interface IndexWindow {
   readonly to: ReadTo | null;
 }
 
-export interface Document extends RowPlace {
+export interface Document extends RowAddress {
   readonly text: string;
 }
 

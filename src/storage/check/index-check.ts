@@ -89,9 +89,9 @@ function findingsOf(index: SearchIndex, seen: Differing[] | Error): Findings {
     found.add("index", table, null, null, `The search index could not be read: ${seen.message}`);
     return found;
   }
-  for (const { place, text, sessionId, id } of seen) {
+  for (const { address, text, sessionId, id } of seen) {
     const message =
-      text === null ? `It holds row ${place.n}, which is not there.` : "It does not hold what the text says.";
+      text === null ? `It holds row ${address.n}, which is not there.` : "It does not hold what the text says.";
     found.add("index", table, sessionId, id, message);
   }
   return found;

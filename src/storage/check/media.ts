@@ -43,19 +43,19 @@ export function* checkRefs(
   refs.from = to === Number.MAX_SAFE_INTEGER ? ceilingOf(sessionNumber) + 1 : to + 1;
 }
 
-interface PieceRow {
+interface PartRow {
   readonly hash: string;
   readonly part: number;
   readonly data: string;
 }
 
-const PIECES_AT_ONCE = 16;
+const PARTS_AT_ONCE = 16;
 
 /** One text that stands outside its row. */
 export interface StoredMedia {
   readonly hash: string;
   readonly data: string;
-  /** No piece is missing. */
+  /** No part is missing. */
   readonly isWhole: boolean;
 }
 
@@ -73,9 +73,9 @@ export function* scanMedia(
     if (texts.length > 0) visit({ hash, data: texts.join(""), isWhole });
   };
   for (;;) {
-    const rows: PieceRow[] = yield* all<PieceRow>(
+    const rows: PartRow[] = yield* all<PartRow>(
       `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
-       ORDER BY hash, part LIMIT ${PIECES_AT_ONCE}`,
+       ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`,
       ...[...ids, sessionNumber],
       hash,
       hash,

@@ -82,7 +82,7 @@ function* ownerAmong(table: string, group: Misplaced, candidates: readonly strin
   return fitting.length === 1 ? (fitting[0] as string) : null;
 }
 
-export function* checkPlaces(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
+export function* checkMisplaced(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
   for (const table of ["assistant_messages", "assistant_compactions"] as const) {
     for (const { session_id, owner, count, id } of yield* findMisplaced(sql, table, sessionId)) {
       const where = owner === null ? "no session of the registry" : `session "${owner}"`;
@@ -223,11 +223,11 @@ function* moveMessages(
     } else {
       yield* run("UPDATE assistant_messages SET n = ?, session_id = ? WHERE n = ?", newest, id, from);
     }
-    const place = [head.sessionNumber, newest];
+    const target = [head.sessionNumber, newest];
     const refs = `UPDATE assistant_media_refs SET no = ?, n = ? WHERE ${ofBoth}no = ? AND n = ?`;
-    yield* run(refs, ...place, ...both, sessionNumber, from);
+    yield* run(refs, ...target, ...both, sessionNumber, from);
     if (sql.namesSessions) {
-      const moved = { condition: `${ofBoth}no = ? AND n = ?`, values: [...both, ...place] };
+      const moved = { condition: `${ofBoth}no = ? AND n = ?`, values: [...both, ...target] };
       yield* giveTo(sql, "assistant_media_refs", id, moved);
     }
   }

@@ -3,7 +3,7 @@ import { sha256 } from "../../model/sha256.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, type Operation, run, tuples } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
-import { insertRef, storePieces } from "../operations/content.js";
+import { insertRef, storeParts } from "../operations/content.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { isTrue, scanMedia } from "./media.js";
 import { scanMessages, textOf } from "./scan.js";
@@ -65,7 +65,7 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
       rows.sessionNumber,
       key,
     );
-    yield* storePieces(sql, rows, key, data);
+    yield* storeParts(sql, rows, key, data);
   }
 }
 

@@ -53,8 +53,8 @@ export function rowCheck<Column extends string>(rows: KeyedTable<Column>): RowCh
     },
     *repair(sql, sessionId) {
       for (const row of (yield* findFaulty(rows, sessionId)).faulty) {
-        const place = key.map((name) => row[name] as SqlValue);
-        yield* mend(sql, row, (statement, ...values) => run(`${statement} ${where}`, ...values, ...place));
+        const keyValues = key.map((name) => row[name] as SqlValue);
+        yield* mend(sql, row, (statement, ...values) => run(`${statement} ${where}`, ...values, ...keyValues));
       }
     },
   };
@@ -68,7 +68,7 @@ function* findFaulty<Column extends string>(
   sessionId: string | undefined,
 ): Operation<{ looked: number; faulty: KeyedRow<Column>[] }> {
   const names = [...key, ...columns].map((name) => `t.${name} AS ${name}`);
-  const place = key.map((name) => `t.${name}`).join(", ");
+  const keyColumns = key.map((name) => `t.${name}`).join(", ");
   const faulty: KeyedRow<Column>[] = [];
   let looked = 0;
   let after: SqlValue[] = [];
@@ -76,11 +76,11 @@ function* findFaulty<Column extends string>(
   for (;;) {
     const conditions = ["1 = 1"];
     if (sessionId !== undefined) conditions.push("t.session_id = ?");
-    if (after.length > 0) conditions.push(`(${place}) > (${after.map(() => "?").join(", ")})`);
+    if (after.length > 0) conditions.push(`(${keyColumns}) > (${after.map(() => "?").join(", ")})`);
     const rows: KeyedRow<Column>[] = yield* all<KeyedRow<Column>>(
       `SELECT ${names.join(", ")}, s.no AS registered
        FROM ${table} t LEFT JOIN assistant_sessions s ON s.id = t.session_id
-       WHERE ${conditions.join(" AND ")} ORDER BY ${place} LIMIT ${PAGE}`,
+       WHERE ${conditions.join(" AND ")} ORDER BY ${keyColumns} LIMIT ${PAGE}`,
       ...(sessionId === undefined ? [] : [sessionId]),
       ...after,
     );

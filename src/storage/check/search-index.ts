@@ -1,4 +1,4 @@
-import { placeOfKey, type RowPlace } from "../../model/rank.js";
+import { addressOfKey, type RowAddress } from "../../model/rank.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect, SearchIndex } from "../engine/dialect.js";
 import { all, type Operation, pause, type SqlValue } from "../engine/operation.js";
@@ -15,7 +15,7 @@ import { textOf } from "./scan.js";
 
 /** A row of the index that does not hold what the document says. `text` is null where there is no such document. */
 export interface Differing {
-  readonly place: RowPlace;
+  readonly address: RowAddress;
   readonly text: string | null;
   readonly sessionId: string | null;
   /** The message's id, or the entry's key. */
@@ -98,7 +98,7 @@ export function* compareIndex(
     const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
     const readable = rows.flatMap((row, at): Document[] => {
       const text = texts[at];
-      return typeof text === "string" ? [{ ...placeOfKey(keyOfRow(row)), text }] : [];
+      return typeof text === "string" ? [{ ...addressOfKey(keyOfRow(row)), text }] : [];
     });
     const expected = yield* check.expected(sql, readable);
     documents += readable.length;
@@ -108,7 +108,7 @@ export function* compareIndex(
       // A message that became unreadable is found by what it said.
       const isOut = waiting.has(key) && !indexed.has(key);
       const isRight = text === null || isOut || indexed.get(key) === expected.get(key);
-      if (!isRight) differing.push({ place: placeOfKey(key), text, sessionId: row.session_id, id: row.id });
+      if (!isRight) differing.push({ address: addressOfKey(key), text, sessionId: row.session_id, id: row.id });
       indexed.delete(key);
     }
     const last = rows.at(-1);
@@ -116,7 +116,8 @@ export function* compareIndex(
     after = nextAfter(sql, after, last);
     yield* pause();
   }
-  for (const key of indexed.keys()) differing.push({ place: placeOfKey(key), text: null, sessionId: null, id: null });
+  for (const key of indexed.keys())
+    differing.push({ address: addressOfKey(key), text: null, sessionId: null, id: null });
   yield* check.close();
   return { differing, documents };
 }
@@ -151,9 +152,9 @@ function attempt(read: () => string): string | null {
 /** Indexes anew what differs. */
 export function* repairIndex(sql: Dialect, index: SearchIndex, differing: readonly Differing[]): Operation<void> {
   if (sql.search === null) return;
-  for (const { place, text, sessionId } of differing) {
-    const { n: rowId } = place;
-    if (text === null || sessionId === null) yield* sql.search.remove(index, place.sessionId ?? null, rowId, rowId);
+  for (const { address, text, sessionId } of differing) {
+    const { n: rowId } = address;
+    if (text === null || sessionId === null) yield* sql.search.remove(index, address.sessionId ?? null, rowId, rowId);
     else yield* sql.search.replace(index, [{ sessionId, rowId, document: text }]);
   }
 }

@@ -65,16 +65,16 @@ export function* checkSession(sql: Dialect, session: RegisteredSession, found: F
   if (!found.has("tree")) yield* checkLength(sql, session, tree, found);
   // Only rows that fit together can be added up.
   if (found.has("tree") || found.has("summary")) return;
-  for (const place of tree.measured) {
-    if ((yield* measureTokens(sql, rows, place)) === place.total) continue;
-    found.add("totals", "assistant_messages", id, place.id, "The sum of tokens up to it is not right.");
+  for (const position of tree.measured) {
+    if ((yield* measureTokens(sql, rows, position)) === position.total) continue;
+    found.add("totals", "assistant_messages", id, position.id, "The sum of tokens up to it is not right.");
   }
 }
 
 function* checkLength(sql: Dialect, session: RegisteredSession, tree: TreeCheck, found: Findings): Operation<void> {
   if (session.counted_to === null) return;
-  const place = tree.passed.get(session.counted_to);
-  const lengths = place === undefined ? null : yield* countTo(sql, rowsOf(sql, session.id, session.no), place);
+  const position = tree.passed.get(session.counted_to);
+  const lengths = position === undefined ? null : yield* countTo(sql, rowsOf(sql, session.id, session.no), position);
   if (lengths?.path === session.counted && lengths.all === session.counted_all) return;
   found.add("session", "assistant_sessions", session.id, null, "The length that it holds is not right.");
 }

@@ -11,7 +11,7 @@ import { checkEngine } from "./engine-check.js";
 import { ENTRIES } from "./entries.js";
 import { Findings } from "./findings.js";
 import { checkIndex } from "./index-check.js";
-import { checkPlaces, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./places.js";
+import { checkMisplaced, findMisplaced, repairMisplaced, repairMisplacedSummaries } from "./places.js";
 import { RECORDS } from "./records.js";
 import { repairSession } from "./repair-session.js";
 import { checkSession, type RegisteredSession } from "./session.js";
@@ -43,8 +43,8 @@ async function checkAll(run: CheckRun): Promise<CheckReport> {
   if (sessionId === undefined) await checkEngine(run);
   else await assertKnown(run, sessionId);
   await run.step(
-    (found) => checkPlaces(sql, sessionId, found),
-    () => repairPlaces(run),
+    (found) => checkMisplaced(sql, sessionId, found),
+    () => repairAllMisplaced(run),
   );
   await checkSessions(run);
   for (const rows of [BLOCKS, ENTRIES, VERSIONS, RECORDS, USAGE]) {
@@ -76,7 +76,7 @@ async function assertKnown({ open }: CheckRun, sessionId: string): Promise<void>
   throw new StemmaError("SESSION_NOT_FOUND", { sessionId }, `Session not found: "${sessionId}".`);
 }
 
-async function repairPlaces(run: CheckRun): Promise<void> {
+async function repairAllMisplaced(run: CheckRun): Promise<void> {
   const { sessionId } = run.options;
   const { runner, sql } = run.open;
   for (const group of await runner.read(() => findMisplaced(sql, "assistant_messages", sessionId))) {

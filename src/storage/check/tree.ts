@@ -41,11 +41,11 @@ export class TreeCheck {
     if (parent !== undefined && (parent?.id ?? null) !== row.parent_id) {
       this.#report(row, `Its parent is "${row.parent_id}", where its branch goes on from "${parent?.id ?? null}".`);
     }
-    const place = { rowId, id, branch, total };
-    if (parent !== undefined) this.#holdTotal(row, place, parent);
-    this.#last.set(branch, place);
-    if (this.#wanted.has(rowId)) this.passed.set(rowId, place);
-    this.newest = place;
+    const position = { rowId, id, branch, total };
+    if (parent !== undefined) this.#holdTotal(row, position, parent);
+    this.#last.set(branch, position);
+    if (this.#wanted.has(rowId)) this.passed.set(rowId, position);
+    this.newest = position;
   }
 
   /** After the last row: branches without one. */
@@ -89,14 +89,14 @@ export class TreeCheck {
     return parent;
   }
 
-  #holdTotal(row: MessageRow, place: MessagePosition, parent: MessagePosition | null): void {
+  #holdTotal(row: MessageRow, position: MessagePosition, parent: MessagePosition | null): void {
     const { stale } = this.session;
     const isCurrent = (total: number | null, rowId: number): total is number =>
       total !== null && (stale === null || rowId > stale);
     const { total, n: rowId, tokens } = row;
     if (!isCurrent(total, rowId)) return;
     if (parent !== null && !isCurrent(parent.total, parent.rowId)) {
-      this.measured.push({ ...place, total });
+      this.measured.push({ ...position, total });
     } else if (total !== (parent?.total ?? 0) + tokens) {
       this.found.add(
         "totals",

@@ -1,4 +1,4 @@
-import { keyOf, type RowPlace } from "../../model/rank.js";
+import { keyOf, type RowAddress } from "../../model/rank.js";
 import { cut } from "../../model/snippet.js";
 import { documentOf } from "../../model/text.js";
 import type { Dialect } from "../engine/dialect.js";
@@ -124,11 +124,11 @@ export function* findNew(
 function* findOld(
   sql: Dialect,
   embedder: number,
-  places: readonly RowPlace[],
+  addresses: readonly RowAddress[],
   lock = "",
   sessionId: string | null = null,
 ): Operation<Waiting[]> {
-  if (places.length === 0) return [];
+  if (addresses.length === 0) return [];
   const [own, ids] =
     sessionId === null
       ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
@@ -136,7 +136,7 @@ function* findOld(
   const rows = yield* all<WaitingRow>(
     `SELECT ${COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
      WHERE ${own}v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
-    JSON.stringify(places.map(({ n: rowId, sessionId: id = "" }) => [0, Number(rowId), Number(rowId), id])),
+    JSON.stringify(addresses.map(({ n: rowId, sessionId: id = "" }) => [0, Number(rowId), Number(rowId), id])),
     ...ids,
     embedder,
   );
@@ -229,13 +229,13 @@ export function* readWaiting(
       fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
     }
   }
-  const places = yield* all<RowPlace>(
+  const addresses = yield* all<RowAddress>(
     `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
      WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`,
     embedder,
     limit - fresh.length + spare,
   );
-  return { fresh, old: yield* findOld(sql, embedder, places), done };
+  return { fresh, old: yield* findOld(sql, embedder, addresses), done };
 }
 
 function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map<string, Progress>> {

@@ -30,7 +30,7 @@ export class MemoryIndex {
   #ids = new Float64Array(0);
   #messages = new Float64Array(0);
   #vectors = new Float32Array(0);
-  /** The place of the oldest row, and how many there are. */
+  /** The slot of the oldest row, and how many there are. */
   #start = 0;
   #size = 0;
   /** Rows after the one and before the other are not read yet. */
@@ -80,29 +80,29 @@ export class MemoryIndex {
     if (vector.length !== this.dimensions) return;
     if (this.#size === this.#capacity) this.#dropOldest();
     else if (this.#size === this.#ids.length) this.#grow();
-    if (!isNewer) this.#start = this.#place(this.#ids.length - 1);
-    const place = isNewer ? this.#place(this.#size) : this.#start;
+    if (!isNewer) this.#start = this.#slot(this.#ids.length - 1);
+    const slot = isNewer ? this.#slot(this.#size) : this.#start;
     this.#size += 1;
-    this.#ids[place] = id;
-    this.#messages[place] = rowId;
-    this.#vectors.set(vector, place * this.dimensions);
+    this.#ids[slot] = id;
+    this.#messages[slot] = rowId;
+    this.#vectors.set(vector, slot * this.dimensions);
   }
 
-  // The place of a row, counted from the oldest.
-  #place(index: number): number {
-    const place = this.#start + index;
-    return place < this.#ids.length ? place : place - this.#ids.length;
+  // The slot of a row, counted from the oldest.
+  #slot(index: number): number {
+    const slot = this.#start + index;
+    return slot < this.#ids.length ? slot : slot - this.#ids.length;
   }
 
   #dropOldest(): void {
     // Read again when there is room.
     this.#oldest = (this.#ids[this.#start] as number) + 1;
     this.isWhole = false;
-    this.#start = this.#place(1);
+    this.#start = this.#slot(1);
     this.#size -= 1;
   }
 
-  // Of a full ring: the oldest row comes to the first place.
+  // Of a full ring: the oldest row comes to the first slot.
   #grow(): void {
     const length = Math.min(this.#capacity, Math.max(PAGE, 2 * this.#ids.length));
     const unroll = <A extends Float32Array | Float64Array>(ring: A, longer: A, width: number): A => {
@@ -134,12 +134,12 @@ export class MemoryIndex {
       const alike = new Distribution();
       const [ids, messages, vectors, size] = [this.#ids, this.#messages, this.#vectors, this.#size];
       for (let index = 0; index < size; index += 1) {
-        const place = this.#place(index);
-        const rowId = messages[place] as number;
+        const slot = this.#slot(index);
+        const rowId = messages[slot] as number;
         if (rowId < lo || rowId > hi) continue;
-        const score = product(query, vectors, place);
+        const score = product(query, vectors, slot);
         alike.add(score);
-        if (best.takes(score)) best.add({ id: ids[place] as number, n: rowId, score });
+        if (best.takes(score)) best.add({ id: ids[slot] as number, n: rowId, score });
       }
       const near = best.take();
       const there = new Set(
@@ -160,9 +160,9 @@ export class MemoryIndex {
     const { dimensions } = this;
     let kept = 0;
     for (let index = 0; index < this.#size; index += 1) {
-      const from = this.#place(index);
+      const from = this.#slot(index);
       if (gone.has(this.#ids[from] as number)) continue;
-      const to = this.#place(kept);
+      const to = this.#slot(kept);
       kept += 1;
       if (to === from) continue;
       this.#ids[to] = this.#ids[from] as number;
@@ -200,10 +200,10 @@ export function createBest<R extends { readonly n: number; readonly score: numbe
   };
 }
 
-/** The product of a vector and the one at `place` among others of its length. */
-export function product(vector: Float32Array, others: Float32Array, place = 0): number {
+/** The product of a vector and the one at `slot` among others of its length. */
+export function product(vector: Float32Array, others: Float32Array, slot = 0): number {
   const { length } = vector;
-  const start = place * length;
+  const start = slot * length;
   let a = 0;
   let b = 0;
   let c = 0;

@@ -105,7 +105,9 @@ export function nearestBySigns(
        ON ${sameSession(sql, "v", "likely")}v.n = likely.n`,
       ...values,
     );
-    return found.map(({ vector, ...place }) => rankedOf({ ...place, score: product(query, dialect.decode(vector)) }));
+    return found.map(({ vector, ...address }) =>
+      rankedOf({ ...address, score: product(query, dialect.decode(vector)) }),
+    );
   };
   return function* (range, depth) {
     const limit = Math.min(depth, READ_BY_SIGNS);

@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../model/codec.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { Matches, Ranked, RowPlace } from "../../model/rank.js";
+import type { Matches, Ranked, RowAddress } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { ImportedMessage, ImportedTree, MetadataValue, ParentRef, RecentHistory } from "../contract.js";
 import type { Operation, SqlValue, Statement } from "./operation.js";
@@ -9,7 +9,7 @@ import type { SessionRows } from "./session-rows.js";
 /** What one SQL engine says differently. Everything else is written once, in the operations beside this file. */
 export interface Dialect {
   readonly name: string;
-  /** The largest text that one column takes, in bytes of UTF-8; longer ones are kept in pieces. */
+  /** The largest text that one column takes, in bytes of UTF-8; longer ones are kept in parts. */
   readonly maxTextBytes: number;
   /** Full-text search, or null where it is switched off or missing. */
   readonly search: SearchDialect | null;
@@ -153,7 +153,7 @@ export interface SearchDialect {
    * sequence the newest; of each of the `RAREST` sequences at least `FEWEST`, or all that there are.
    *
    * Where several sequences have matches, the `others` are looked for of each of which not every match is scored: among the
-   * messages that have a match no more than four places away; where thousands hold it, only among those that hold another
+   * messages that have a match no more than four messages away; where thousands hold it, only among those that hold another
    * sequence themselves.
    *
    * Where no more than `shown` messages match, an engine may give their rows as well.
@@ -163,7 +163,7 @@ export interface SearchDialect {
    * The rows of messages, in any order; of those that were found by a statement that is over only what is still as it was `since`.
    * Null, or missing, where the shared statement reads them.
    */
-  hits?(places: readonly RowPlace[], since?: number | null): Operation<FoundRow[] | null>;
+  hits?(addresses: readonly RowAddress[], since?: number | null): Operation<FoundRow[] | null>;
   /** The best matches among the entries `e` for which a condition holds. */
   entries(
     sequences: TermSequences,
@@ -181,7 +181,7 @@ export interface FoundMatches {
   readonly branches: ReadonlyMap<number, number> | null;
   /**
    * Where rows name their session: the sessions of the messages. Their numbers here, in those of the messages too, are their
-   * places in this list, from 1 on.
+   * ordinals in this list, from 1 on.
    */
   readonly sessions: readonly NumberedSession[] | null;
   /** The rows of all messages; missing where they are to be read. */

@@ -31,7 +31,7 @@ export interface Together {
 
 export type Operation<T> = Generator<Statement, T, Row[]>;
 
-/** Not run, but a place where an operation may be interrupted. */
+/** Not run, but a point at which an operation may be interrupted. */
 export const PAUSE: Statement = { sql: "", values: [] };
 
 /** Lets others work, where the operation is run in steps: what it reads next may be what they wrote. */

@@ -13,8 +13,8 @@ import {
   readVersions,
   removeVersions,
   unrecorded,
+  type VersionKey,
   type VersionNote,
-  type VersionPlace,
 } from "./versions.js";
 
 /** See `BlockStore.get`. */
@@ -109,21 +109,21 @@ export function* appendBlock(
 
 /** See `BlockStore.versions`. */
 export function* readBlockVersions(key: BlockKey): Operation<StoredVersion[]> {
-  const versions = key.kind === "prompt" ? [] : yield* readVersions(versionPlace(key));
+  const versions = key.kind === "prompt" ? [] : yield* readVersions(blockVersionKey(key));
   const present = yield* findBlock(key);
   if (present === undefined || versions[0]?.version === Number(present.version)) return versions;
   return [unrecorded(Number(present.version), present.content, present.updated_at), ...versions];
 }
 
 /** Where the versions of a block stand. */
-export function versionPlace({ sessionId, label }: BlockKey): VersionPlace {
+export function blockVersionKey({ sessionId, label }: BlockKey): VersionKey {
   return { sessionId, kind: "block", label, key: "" };
 }
 
 /** See `BlockStore.delete`. */
 export function* deleteBlock(sql: Dialect, key: BlockKey): Operation<void> {
   if ((yield* findBlock(key)) !== undefined) yield* dateSession(sql, key.sessionId);
-  if (key.kind === "block") yield* removeVersions(versionPlace(key));
+  if (key.kind === "block") yield* removeVersions(blockVersionKey(key));
   yield* removeBlock(key);
 }
 
@@ -147,9 +147,9 @@ export function* storeBlock(
   // Where none are kept, there are some only of the time before.
   const isUnkept = note.keepVersions === 0 && (block === null || unrecorded !== null);
   if (key.kind === "prompt" || isUnkept) return next;
-  const place = versionPlace(key);
-  if (unrecorded !== null) yield* keepVersion(place, unrecorded, note.keepVersions);
-  yield* keepVersion(place, newVersion(next.version, content, note), note.keepVersions);
+  const versionKey = blockVersionKey(key);
+  if (unrecorded !== null) yield* keepVersion(versionKey, unrecorded, note.keepVersions);
+  yield* keepVersion(versionKey, newVersion(next.version, content, note), note.keepVersions);
   return next;
 }
 

@@ -22,22 +22,22 @@ import {
 
 /** See `SessionStore.branches`. */
 export function* readBranches(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
-  const place = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
+  const position = (yield* findNamed(sql, sessionId, id)) ?? messageNotFound(sessionId, id);
   const head = yield* findSessionHead(sql, sessionId);
-  assertWithin(head, place);
+  assertWithin(head, position);
   const { rows } = head as SessionHead;
-  return readable(yield* readRows(rows, yield* findChildren(rows, place)));
+  return readable(yield* readRows(rows, yield* findChildren(rows, position)));
 }
 
 /** See `SessionStore.siblings`. */
 export function* readSiblings(sql: Dialect, sessionId: string, id: string): Operation<SessionMessage[]> {
-  const { place, parent } = yield* findWithParent(sql, sessionId, id);
+  const { position, parent } = yield* findWithParent(sql, sessionId, id);
   const head = yield* findSessionHead(sql, sessionId);
-  assertWithin(head, place);
+  assertWithin(head, position);
   const { rows } = head as SessionHead;
   const children = yield* findChildren(rows, parent);
-  if (!children.some(([rowId]) => rowId === place.rowId)) {
-    throw damaged({ messageId: place.id }, `Message "${place.id}" does not hang where it says.`);
+  if (!children.some(([rowId]) => rowId === position.rowId)) {
+    throw damaged({ messageId: position.id }, `Message "${position.id}" does not hang where it says.`);
   }
   return readable(yield* readRows(rows, children));
 }
@@ -61,10 +61,10 @@ export function* appendSibling(
 
 /** See `SessionStore.selectBranch`. */
 export function* selectBranch(sql: Dialect, sessionId: string, messageId: string): Operation<SessionMessage> {
-  const place = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const position = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sql, sessionId);
-  assertWithin(head, place);
-  const leaf = yield* findNewestBelow(sql, head, place);
+  assertWithin(head, position);
+  const leaf = yield* findNewestBelow(sql, head, position);
   yield* touchSession(head.rows, leaf.rowId === head.newest?.rowId ? null : leaf.rowId, head.stale);
   return (yield* readMessage(sql, sessionId, leaf.id)) ?? messageNotFound(sessionId, leaf.id);
 }
@@ -91,29 +91,29 @@ function* findWithParent(
   sql: Dialect,
   sessionId: string,
   name: string,
-): Operation<{ place: MessagePosition; parent: MessagePosition | null }> {
+): Operation<{ position: MessagePosition; parent: MessagePosition | null }> {
   const named = isSummaryMessage({ id: name }) ? (yield* findNamed(sql, sessionId, name))?.id : name;
-  const found = named === undefined ? null : yield* findPlaces(sessionId, named);
+  const found = named === undefined ? null : yield* findPositions(sessionId, named);
   if (found === null) return messageNotFound(sessionId, name);
-  const { place, parentId, parent } = found;
-  if (parentId !== null && (parent === null || parent.rowId >= place.rowId)) {
-    throw damaged({ messageId: place.id }, `The parent of message "${place.id}" is not before it.`);
+  const { position, parentId, parent } = found;
+  if (parentId !== null && (parent === null || parent.rowId >= position.rowId)) {
+    throw damaged({ messageId: position.id }, `The parent of message "${position.id}" is not before it.`);
   }
-  return { place, parent };
+  return { position, parent };
 }
 
 /** Where a message is, or null; and its parent, which is null too where the row that it names is not there. */
-export function* findPlaces(sessionId: string, messageId: string): Operation<Places | null> {
+export function* findPositions(sessionId: string, messageId: string): Operation<MessagePositions | null> {
   const [row] = yield* tuples<WithParentRow>(WITH_PARENT, sessionId, messageId);
   if (row === undefined) return null;
   const [rowId, id, branch, total, parentId, parentN, parentBranch, parentTotal] = row;
   const isThere = parentId !== null && parentN !== null;
   const parent = isThere ? { rowId: parentN, id: parentId, branch: parentBranch, total: parentTotal } : null;
-  return { place: { rowId, id, branch, total }, parentId, parent };
+  return { position: { rowId, id, branch, total }, parentId, parent };
 }
 
-interface Places {
-  readonly place: MessagePosition;
+interface MessagePositions {
+  readonly position: MessagePosition;
   readonly parentId: string | null;
   readonly parent: MessagePosition | null;
 }
@@ -160,21 +160,21 @@ interface BranchStart {
 
 type BranchBelow = [branch: number, parentBranch: number | null, parentN: number | null];
 
-// The newest row of the branches that `place` leads to: row ids grow along a path, so it is a leaf. Where a branch ends,
+// The newest row of the branches that `position` leads to: row ids grow along a path, so it is a leaf. Where a branch ends,
 // no row says; what is read are the rows that are newer than the leaf, without their content.
-function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePosition): Operation<MessagePosition> {
+function* findNewestBelow(sql: Dialect, head: SessionHead, position: MessagePosition): Operation<MessagePosition> {
   const { rows, newest } = head;
   // A branch begins behind the one that it hangs from, so that one comes first.
   const behind = yield* tuples<BranchBelow>(
     `SELECT branch, parent_branch, parent_n FROM assistant_branches WHERE ${rows.own}no = ? AND lo > ? ORDER BY lo`,
     ...rows.ids,
     rows.sessionNumber,
-    place.rowId,
+    position.rowId,
   );
-  const below = new Set([place.branch]);
+  const below = new Set([position.branch]);
   for (const [branch, parentBranch, parentN] of behind) {
     if (parentBranch === null || parentN === null) continue;
-    if (below.has(parentBranch) && (parentBranch !== place.branch || parentN >= place.rowId)) below.add(branch);
+    if (below.has(parentBranch) && (parentBranch !== position.branch || parentN >= position.rowId)) below.add(branch);
   }
   if (newest !== null && below.has(newest.branch)) return newest;
   // IS TRUE keeps Postgres from making a join of it.
@@ -183,9 +183,9 @@ function* findNewestBelow(sql: Dialect, head: SessionHead, place: MessagePositio
      WHERE ${rows.own}n BETWEEN ? AND ? AND (branch IN (SELECT s.branch FROM ${sql.segmentTable} AS s)) IS TRUE
      ORDER BY n DESC LIMIT 1`,
     ...rows.ids,
-    place.rowId,
+    position.rowId,
     ceilingOf(rows.sessionNumber),
     JSON.stringify([...below].map((branch) => [branch])),
   );
-  return leaf ?? place;
+  return leaf ?? position;
 }

@@ -3,12 +3,12 @@ import type { StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
 import { userScope } from "../session-id.js";
-import { openBlock, putBlock, storeBlock, versionPlace } from "./blocks.js";
+import { blockVersionKey, openBlock, putBlock, storeBlock } from "./blocks.js";
 import {
   ENTRY_COLUMNS,
   type EntryRow,
   entryOf,
-  entryPlace,
+  entryVersionKey,
   findEntry,
   putEntry,
   removeEntries,
@@ -42,7 +42,7 @@ function* claimBlocks(sql: Dialect, from: string, to: string): Operation<void> {
     const open = yield* openBlock(sql, key);
     if (open.block === null) {
       yield* putBlock(key, { content, version: Number(version) }, false);
-      yield* moveVersions(versionPlace({ ...key, sessionId: from }), to);
+      yield* moveVersions(blockVersionKey({ ...key, sessionId: from }), to);
       continue;
     }
     const merged = mergeTexts(open.block.content, content);
@@ -65,9 +65,9 @@ function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> 
     const isText = found?.value === undefined && row.value === null;
     const merged = known === undefined || isText ? mergeTexts(known, row.content) : known;
     if (merged === known) continue;
-    if (known === undefined && (yield* lastVersion(entryPlace(scope, key))).number === 0) {
+    if (known === undefined && (yield* lastVersion(entryVersionKey(scope, key))).number === 0) {
       yield* putEntry(sql, scope, entryOf(row), null);
-      yield* moveVersions(entryPlace({ sessionId: from, label }, key), to);
+      yield* moveVersions(entryVersionKey({ sessionId: from, label }, key), to);
     } else {
       yield* storeEntry(sql, scope, { ...entryOf(row), content: merged }, CLAIMED);
     }

@@ -140,12 +140,12 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
 }
 
 /**
- * Keeps compactions on the messages that are left when `place` is about to be removed: a range that ended there ends one
+ * Keeps compactions on the messages that are left when `position` is about to be removed: a range that ended there ends one
  * message earlier or later, a range that was only this message goes.
  */
 export function* shrinkCompactions(
   rows: SessionRows,
-  place: MessagePosition,
+  position: MessagePosition,
   parent: MessagePosition | null,
 ): Operation<void> {
   const touched = yield* all<CompactionRow>(
@@ -153,13 +153,13 @@ export function* shrinkCompactions(
     ...rows.ids,
     floorOf(rows.sessionNumber),
     ceilingOf(rows.sessionNumber),
-    place.rowId,
-    place.rowId,
+    position.rowId,
+    position.rowId,
   );
   for (const { n: rowId, from_n, to_n } of touched) {
     if (from_n === to_n) {
       yield* removeSummary(rows, rowId);
-    } else if (to_n === place.rowId) {
+    } else if (to_n === position.rowId) {
       yield* run(
         `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`,
         parent?.rowId ?? null,
@@ -168,7 +168,7 @@ export function* shrinkCompactions(
         rowId,
       );
     } else {
-      yield* beginBehind(rows, rowId, to_n as number, place.rowId);
+      yield* beginBehind(rows, rowId, to_n as number, position.rowId);
     }
   }
 }

@@ -8,7 +8,7 @@ import type { SessionRows } from "../engine/session-rows.js";
 
 /**
  * What does not stand in a message's row: inline media, once per content and session, and contents that are too large
- * for a row of this engine. Both are kept as pieces that an engine's rows can hold.
+ * for a row of this engine. Both are kept as parts that an engine's rows can hold.
  */
 
 /** True for a message of which nothing must stand outside its row. */
@@ -34,12 +34,12 @@ export function* storeContent(
       `SELECT 1 FROM assistant_media WHERE ${rows.own}no = ? AND hash = ? AND part = 0`,
       ...[...rows.ids, rows.sessionNumber, hash],
     );
-    if (known === undefined) yield* storePieces(sql, rows, hash, data);
+    if (known === undefined) yield* storeParts(sql, rows, hash, data);
   }
   if (fitsColumn(sql, message.content)) return message.content;
   const key = `row:${rowId}`;
   yield* insertRef(rows, rowId, key);
-  yield* storePieces(sql, rows, key, message.content);
+  yield* storeParts(sql, rows, key, message.content);
   return splitContent(message, key);
 }
 
@@ -49,8 +49,8 @@ export function insertRef(rows: SessionRows, rowId: number, hash: string): Opera
   return run(insert, ...rows.ids, rows.sessionNumber, rowId, hash);
 }
 
-/** Writes a text that stands outside its row, in pieces that fit. */
-export function* storePieces(sql: Dialect, rows: SessionRows, hash: string, data: string): Operation<void> {
+/** Writes a text that stands outside its row, in parts that fit. */
+export function* storeParts(sql: Dialect, rows: SessionRows, hash: string, data: string): Operation<void> {
   const length = Math.min(data.length, Math.max(1, Math.floor(sql.maxTextBytes / 3)));
   let part = 0;
   for (let start = 0; start < data.length || part === 0; part += 1) {
@@ -82,10 +82,10 @@ export function* dropContent(rows: SessionRows, lo: number, hi: number = lo): Op
   yield* run(`DELETE FROM assistant_media_refs WHERE ${rows.own}no = ? AND n BETWEEN ? AND ?`, ...range);
   let dropped = 0;
   for (const { hash } of refs) {
-    const place = [...rows.ids, rows.sessionNumber, hash] as const;
+    const key = [...rows.ids, rows.sessionNumber, hash] as const;
     const refs = `SELECT 1 FROM assistant_media_refs WHERE ${rows.own}no = ? AND hash = ? LIMIT 1`;
-    if ((yield* first(refs, ...place)) !== undefined) continue;
-    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...place);
+    if ((yield* first(refs, ...key)) !== undefined) continue;
+    yield* run(`DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`, ...key);
     dropped += 1;
   }
   return dropped;
@@ -232,15 +232,15 @@ export function* readMedia(
   const wanted = [...new Set(keys)];
   for (let start = 0; start < wanted.length; start += KEYS_AT_ONCE) {
     const some = wanted.slice(start, start + KEYS_AT_ONCE);
-    const pieces = yield* all<{ hash: string; part: number; data: string }>(
+    const parts = yield* all<{ hash: string; part: number; data: string }>(
       `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND hash IN (${some.map(() => "?").join(", ")}) ORDER BY hash, part`,
       ...[...ids, sessionNumber, ...some],
     );
-    for (const [index, piece] of pieces.entries()) {
-      const before = pieces[index - 1]?.hash === piece.hash ? pieces[index - 1]?.part : -1;
-      // What lacks a piece is as good as not there.
-      if (piece.part !== Number(before) + 1) missing.add(piece.hash);
-      data.set(piece.hash, (data.get(piece.hash) ?? "") + piece.data);
+    for (const [index, row] of parts.entries()) {
+      const before = parts[index - 1]?.hash === row.hash ? parts[index - 1]?.part : -1;
+      // What lacks a part is as good as not there.
+      if (row.part !== Number(before) + 1) missing.add(row.hash);
+      data.set(row.hash, (data.get(row.hash) ?? "") + row.data);
     }
   }
   for (const hash of missing) data.delete(hash);

@@ -1,7 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { findPlaces } from "./branches.js";
+import { findPositions } from "./branches.js";
 import { shrinkCompactions } from "./compactions.js";
 import { dropContent } from "./content.js";
 import { forgetLength } from "./measures.js";
@@ -14,9 +14,9 @@ export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly s
   let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
-    const found = head === null ? null : yield* findPlaces(sessionId, id);
+    const found = head === null ? null : yield* findPositions(sessionId, id);
     if (head === null || found === null) continue;
-    head = yield* deleteMessage(sql, sessionId, head, found.place, found.parent);
+    head = yield* deleteMessage(sql, sessionId, head, found.position, found.parent);
     deleted.push(id);
   }
   if (head !== null && deleted.length > 0) {
@@ -31,28 +31,28 @@ function* deleteMessage(
   sql: Dialect,
   sessionId: string,
   head: SessionHead,
-  place: MessagePosition,
+  position: MessagePosition,
   parent: MessagePosition | null,
 ): Operation<SessionHead> {
   const { rows } = head;
   const active = yield* activeLeaf(head);
-  const next = yield* firstOfBranch(rows, place.branch, place.rowId + 1);
-  yield* shrinkCompactions(rows, place, parent);
-  yield* adoptBranches(rows, place, parent);
+  const next = yield* firstOfBranch(rows, position.branch, position.rowId + 1);
+  yield* shrinkCompactions(rows, position, parent);
+  yield* adoptBranches(rows, position, parent);
   if (next !== undefined) {
     const hang = `UPDATE assistant_messages SET parent_id = ? WHERE ${rows.own}n = ?`;
     yield* run(hang, parent?.id ?? null, ...rows.ids, next.rowId);
-  } else if (parent === null || parent.branch !== place.branch) {
+  } else if (parent === null || parent.branch !== position.branch) {
     // It was the branch's only message.
     const branch = `DELETE FROM assistant_branches WHERE ${rows.own}no = ? AND branch = ?`;
-    yield* run(branch, ...rows.ids, rows.sessionNumber, place.branch);
+    yield* run(branch, ...rows.ids, rows.sessionNumber, position.branch);
   }
-  if (sql.search !== null) yield* sql.search.remove("messages", sessionId, place.rowId, place.rowId);
-  yield* dropContent(rows, place.rowId);
-  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, place.rowId);
-  const wasNewest = place.rowId === head.newest?.rowId;
+  if (sql.search !== null) yield* sql.search.remove("messages", sessionId, position.rowId, position.rowId);
+  yield* dropContent(rows, position.rowId);
+  yield* run(`DELETE FROM assistant_messages WHERE ${rows.own}n = ?`, ...rows.ids, position.rowId);
+  const wasNewest = position.rowId === head.newest?.rowId;
   const newest = wasNewest ? ((yield* findSessionHead(sql, sessionId))?.newest ?? null) : head.newest;
-  const leaf = active?.rowId === place.rowId ? parent : active;
+  const leaf = active?.rowId === position.rowId ? parent : active;
   return {
     ...head,
     newest,
@@ -62,14 +62,14 @@ function* deleteMessage(
   };
 }
 
-// Branches that began below `place` begin below its parent.
-function* adoptBranches(rows: SessionRows, place: MessagePosition, parent: MessagePosition | null): Operation<void> {
+// Branches that began below `position` begin below its parent.
+function* adoptBranches(rows: SessionRows, position: MessagePosition, parent: MessagePosition | null): Operation<void> {
   const children = yield* all<{ branch: number; lo: number }>(
     `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`,
     ...rows.ids,
     rows.sessionNumber,
-    place.branch,
-    place.rowId,
+    position.branch,
+    position.rowId,
   );
   for (const { branch, lo } of children) {
     yield* run(

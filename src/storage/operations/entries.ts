@@ -27,8 +27,8 @@ import {
   readVersions,
   removeVersions,
   unrecorded,
+  type VersionKey,
   type VersionNote,
-  type VersionPlace,
 } from "./versions.js";
 
 /** See `EntryStore.count`. */
@@ -132,23 +132,23 @@ function* recordEntry(
   content: string | null,
   note: VersionNote,
 ): Operation<void> {
-  const place = entryPlace(scope, key);
-  let version = yield* lastVersion(place);
+  const versionKey = entryVersionKey(scope, key);
+  let version = yield* lastVersion(versionKey);
   if (old !== null && !version.isPresent) {
     version = { number: version.number + 1, isPresent: true };
-    yield* keepVersion(place, unrecorded(version.number, old.content, old.updated_at), note.keepVersions);
+    yield* keepVersion(versionKey, unrecorded(version.number, old.content, old.updated_at), note.keepVersions);
   }
-  yield* keepVersion(place, newVersion(version.number + 1, content, note), note.keepVersions);
+  yield* keepVersion(versionKey, newVersion(version.number + 1, content, note), note.keepVersions);
 }
 
 /** Where the versions of an entry stand. */
-export function entryPlace({ sessionId, label }: EntryScope, key: string): VersionPlace {
+export function entryVersionKey({ sessionId, label }: EntryScope, key: string): VersionKey {
   return { sessionId, kind: "entry", label, key };
 }
 
 /** See `EntryStore.versions`. */
 export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string): Operation<StoredVersion[]> {
-  const versions = yield* readVersions(entryPlace(scope, key));
+  const versions = yield* readVersions(entryVersionKey(scope, key));
   const present = yield* findRow(sql, scope, key);
   const isKept = present === null || typeof versions[0]?.content === "string";
   if (isKept) return versions;
@@ -220,7 +220,7 @@ export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note:
   assertExpected(scope, key, present, note);
   if (present !== null) yield* dateSession(sql, scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
-  if (note.keepVersions === 0) yield* removeVersions(entryPlace(scope, key));
+  if (note.keepVersions === 0) yield* removeVersions(entryVersionKey(scope, key));
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
     const old = yield* readEntry({ ...scope, sessionId }, key, sql.forUpdate);
     if (old !== null) yield* removeEntry(sql, sessionId, old.n);

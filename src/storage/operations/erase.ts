@@ -14,7 +14,7 @@ import { removeUsage } from "./usage.js";
 import { removeAllVersions } from "./versions.js";
 
 /** Where the rows of one session stand, or of a scope, in every table. They are found by it after they are gone, too. */
-export interface ErasedPlace {
+export interface ErasedRows {
   readonly id: string;
   /** Null for a scope, and for an id without a row. */
   readonly rows: SessionRows | null;
@@ -49,9 +49,9 @@ const counts = (tables: object) =>
 export function* deleteSession(sql: Dialect, id: string, userId?: string): Operation<Erased> {
   const isOther = userId !== undefined && (yield* ownerOf(id)) !== userId;
   if (id === UPGRADED_ROWS || isScope(id) || isOther) return { deleted: NOTHING, remaining: NOTHING };
-  const place = yield* findErased(sql, id);
-  const deleted = yield* countRows(sql, place);
-  if (place.rows !== null) yield* removeRows(sql, place.rows);
+  const erased = yield* findErased(sql, id);
+  const deleted = yield* countRows(sql, erased);
+  if (erased.rows !== null) yield* removeRows(sql, erased.rows);
   yield* removeEntries(sql, id);
   yield* run("DELETE FROM cf_agents_context_blocks WHERE session_id = ?", id);
   const upgraded = yield* removeUpgradedBlocks(id);
@@ -61,32 +61,32 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
   return {
     deleted: { ...deleted, blocks: deleted.blocks + upgraded },
-    remaining: yield* countRows(sql, place),
+    remaining: yield* countRows(sql, erased),
   };
 }
 
 /** See `Store.deleteMemory`. */
 export function* deleteMemory(sql: Dialect, { sessionId: id }: MemoryScope): Operation<Erased> {
-  const place = { ...(yield* findErased(sql, id)), rows: null };
-  const deleted = yield* countRows(sql, place, MEMORY);
+  const erased = { ...(yield* findErased(sql, id)), rows: null };
+  const deleted = yield* countRows(sql, erased, MEMORY);
   yield* removeEntries(sql, id);
   yield* run(`DELETE FROM ${BLOCKS} = ?`, id);
   yield* removeAllVersions(id);
-  return { deleted, remaining: yield* countRows(sql, place, MEMORY) };
+  return { deleted, remaining: yield* countRows(sql, erased, MEMORY) };
 }
 
 /** Where the rows of a session or a scope stand. */
-export function* findErased(sql: Dialect, id: string): Operation<ErasedPlace> {
+export function* findErased(sql: Dialect, id: string): Operation<ErasedRows> {
   const entries = yield* column<number>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", id);
   return { id, rows: yield* findSessionRows(sql, id), entries: entries.map(Number) };
 }
 
 /** How many rows there are of each kind. */
-export function* countRows(sql: Dialect, place: ErasedPlace, byId: object = BY_ID): Operation<RowCounts> {
-  const { id, entries } = place;
+export function* countRows(sql: Dialect, erased: ErasedRows, byId: object = BY_ID): Operation<RowCounts> {
+  const { id, entries } = erased;
   // No row has a number below 1, and no session the number 0.
-  const rows = place.rows ?? rowsOf(sql, id, 0);
-  const [lo, hi] = place.rows === null ? [0, 0] : [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber)];
+  const rows = erased.rows ?? rowsOf(sql, id, 0);
+  const [lo, hi] = erased.rows === null ? [0, 0] : [floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber)];
   const numbered = byNumber(rows);
   const selects = [...counts(byId), ...counts(numbered)];
   const values: (string | number)[] = [

@@ -8,7 +8,7 @@ import {
   behind,
   cursorOf,
   isBehind,
-  type OrderPlace,
+  type ListPosition,
   ordersOf,
   parseCursor,
 } from "./session-order.js";
@@ -18,9 +18,9 @@ type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
 /** With what the rows are read in the order of. */
 type Listed = ListedSession & {
-  readonly place?: number;
-  readonly place_at?: string;
-  readonly place_registered: number;
+  readonly order_value?: number;
+  readonly order_at?: string;
+  readonly order_registered: number;
 };
 
 /** The most rows that are read at once. */
@@ -38,40 +38,40 @@ export function* listSessions(
   const found =
     orderBy === "change"
       ? yield* latest(sql, filter, after, most)
-      : (yield* readRows(sql, filter, orderBy, after, most)).map((row) => ({ row, at: placeOf(row) }));
+      : (yield* readRows(sql, filter, orderBy, after, most)).map((row) => ({ row, at: positionOf(row) }));
   const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
-    sessions: page.map(({ row: { place: _place, place_at: _placeAt, place_registered: _registered, ...row } }) =>
+    sessions: page.map(({ row: { order_value: _value, order_at: _orderAt, order_registered: _registered, ...row } }) =>
       sessionInfo(row),
     ),
     nextCursor: found.length > page.length && last !== undefined ? cursorOf(orderBy, last.at) : null,
   };
 }
 
-type Found = { readonly row: Listed; readonly at: OrderPlace };
+type Found = { readonly row: Listed; readonly at: ListPosition };
 
 // Rows are read in the order of a bound of their latest change, until those that are left cannot come before the last one.
-function* latest(sql: Dialect, filter: Condition, after: OrderPlace | null, most: number): Operation<Found[]> {
+function* latest(sql: Dialect, filter: Condition, after: ListPosition | null, most: number): Operation<Found[]> {
   let found: Found[] = [];
   let read = after === null ? null : startOf(after);
   for (let rows = most; ; rows = Math.min(2 * rows, MOST_ROWS)) {
     const batch = yield* readRows(sql, filter, "change", read, rows);
     for (const row of batch) {
-      const at = { ...placeOf(row), value: row.updated_at };
+      const at = { ...positionOf(row), value: row.updated_at };
       if (after === null || isBehind(at, after)) found.push({ row, at });
     }
     found = found.sort((one, other) => (isBehind(one.at, other.at) ? 1 : -1)).slice(0, most);
     const end = batch.at(-1);
     if (end === undefined || batch.length < rows) return found;
-    read = placeOf(end);
+    read = positionOf(end);
     const last = found[most - 1];
     if (last !== undefined && !isBehind(last.at, read)) return found;
   }
 }
 
 // What was last dated some time ago may have a bound that is later by as much.
-function startOf({ value }: OrderPlace): OrderPlace {
+function startOf({ value }: ListPosition): ListPosition {
   const bound = new Date(new Date(value).getTime() + APPENDS_UNDATED * 1000);
   return { value: bound.toISOString(), registered: Number.MAX_SAFE_INTEGER, id: "" };
 }
@@ -80,26 +80,26 @@ function readRows(
   sql: Dialect,
   filter: Condition,
   order: SessionOrder,
-  after: OrderPlace | null,
+  after: ListPosition | null,
   rows: number,
 ): Operation<Listed[]> {
   const by = ordersOf(sql)[order];
   const further = after === null ? { condition: "1 = 1", values: [] } : behind(sql, order, after);
   const isAll = rows === Number.POSITIVE_INFINITY;
   // Columns of times have such names.
-  const place = order === "change" ? "place_at" : "place";
+  const value = order === "change" ? "order_at" : "order_value";
   const registered = registeredOrder(sql);
   const inOrder = (...terms: readonly string[]) => terms.map((term) => `${term} DESC`).join(", ");
   const where = `${filter.condition} AND ${further.condition} ORDER BY ${inOrder(by, registered.by, ...registered.ties)}${isAll ? "" : " LIMIT ?"}`;
-  const query = sessionsWhere(ofSession(sql, "m"), where, { [place]: by, place_registered: registered.by });
+  const query = sessionsWhere(ofSession(sql, "m"), where, { [value]: by, order_registered: registered.by });
   return all<Listed>(
-    `${query} ORDER BY ${inOrder(place, "place_registered", ...(registered.ties.length === 0 ? [] : ["id"]))}`,
+    `${query} ORDER BY ${inOrder(value, "order_registered", ...(registered.ties.length === 0 ? [] : ["id"]))}`,
     ...filter.values,
     ...further.values,
     ...(isAll ? [] : [rows]),
   );
 }
 
-function placeOf({ place, place_at, place_registered, id }: Listed): OrderPlace {
-  return { value: place_at ?? Number(place), registered: Number(place_registered), id };
+function positionOf({ order_value, order_at, order_registered, id }: Listed): ListPosition {
+  return { value: order_at ?? Number(order_value), registered: Number(order_registered), id };
 }

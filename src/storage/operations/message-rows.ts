@@ -14,9 +14,9 @@ const INSERT = `INSERT INTO assistant_messages (${COLUMNS}) VALUES (?, ?, ?, ?, 
 // Names no key, as nothing that runs on Postgres does: an owner may put a tenant before its columns. A row that is there
 // already is of a writer that made the session at the same time: the transaction is run again, and waits for that one.
 const INSERT_TEXT = `INSERT INTO assistant_messages (${COLUMNS}, text_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-/** The running total of a place, or null when something before it changed since it was written. */
-export function currentTotal(head: { stale: number | null }, place: MessagePosition): number | null {
-  return head.stale !== null && place.rowId <= head.stale ? null : place.total;
+/** The running total up to a message, or null when something before it changed since it was written. */
+export function currentTotal(head: { stale: number | null }, position: MessagePosition): number | null {
+  return head.stale !== null && position.rowId <= head.stale ? null : position.total;
 }
 
 /**
@@ -37,11 +37,11 @@ export function* insertRow(
   if (!(goesOn && isWhole && sql.namesKeys) && (yield* findPosition(rows.id, message.id)) !== null) return null;
   const rowId = nextPosition(sessionNumber, newest?.rowId ?? floorOf(sessionNumber));
   const branch = goesOn ? (parent?.branch ?? 0) : yield* branchFor(rows, rowId, newest, parent);
-  const place = placeBehind(head, newest, message, parent, branch);
+  const position = positionBehind(head, newest, message, parent, branch);
   const content = isWhole ? message.content : yield* storeContent(sql, rows, rowId, message);
-  const row = rowOf(sql, head, place, message, parent, content);
+  const row = rowOf(sql, head, position, message, parent, content);
   const written = yield* count(sql.keepsText ? INSERT_TEXT : INSERT, row);
-  return written === 0 ? null : place;
+  return written === 0 ? null : position;
 }
 
 /** So many rows are made at once, of which perhaps only the first are written. */
@@ -49,7 +49,7 @@ const AT_ONCE = 100;
 
 /**
  * Writes the rows of some messages from the one at `start` on, which follow each other behind the session's `newest`, as far as
- * each is all that there is to write, up to the first that is known. Gives the places of those that were written.
+ * each is all that there is to write, up to the first that is known. Gives the positions of those that were written.
  */
 export function* insertFollowers(
   sql: Dialect,
@@ -60,20 +60,20 @@ export function* insertFollowers(
 ): Operation<readonly MessagePosition[]> {
   // Where no statement may name a key, each id is looked for.
   if (!sql.namesKeys) return [];
-  const places: MessagePosition[] = [];
+  const positions: MessagePosition[] = [];
   const rows: SqlValue[][] = [];
   let last = newest;
   for (const message of messages.slice(start, start + AT_ONCE)) {
     if (!fitsRow(sql, message)) break;
-    const place = placeBehind(head, last, message, last, last?.branch ?? 0);
-    rows.push(rowOf(sql, head, place, message, last, message.content));
-    places.push(place);
-    last = place;
+    const position = positionBehind(head, last, message, last, last?.branch ?? 0);
+    rows.push(rowOf(sql, head, position, message, last, message.content));
+    positions.push(position);
+    last = position;
   }
-  return places.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
+  return positions.slice(0, yield* insertEach(sql.keepsText ? INSERT_TEXT : INSERT, rows));
 }
 
-function placeBehind(
+function positionBehind(
   head: SessionHead,
   newest: MessagePosition | null,
   { id, tokens }: EncodedMessage,

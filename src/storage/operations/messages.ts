@@ -46,28 +46,28 @@ export function* appendMessages(
     const below: MessagePosition | null =
       next > 0 ? last : yield* findParent(sql, sessionId, head, parent, (messages[next] as EncodedMessage).id);
     const isBehindAll = below?.rowId === newest?.rowId;
-    const places: readonly MessagePosition[] = isBehindAll
+    const positions: readonly MessagePosition[] = isBehindAll
       ? yield* insertFollowers(sql, head, messages, next, newest)
       : [];
-    for (const place of places) {
-      written.push(documentAt(head, place, messages[next] as EncodedMessage));
+    for (const position of positions) {
+      written.push(documentAt(head, position, messages[next] as EncodedMessage));
       inserted.push(true);
-      newest = last = place;
+      newest = last = position;
       next += 1;
     }
     const message = messages[next];
     if (message === undefined) break;
-    const place: MessagePosition | null = yield* insertRow(
+    const position: MessagePosition | null = yield* insertRow(
       sql,
       head,
       newest,
       message,
-      places.length > 0 ? last : below,
+      positions.length > 0 ? last : below,
     );
-    inserted.push(place !== null);
-    if (place !== null) written.push(documentAt(head, place, message));
-    newest = place ?? newest;
-    last = place ?? (yield* findPosition(sessionId, message.id));
+    inserted.push(position !== null);
+    if (position !== null) written.push(documentAt(head, position, message));
+    newest = position ?? newest;
+    last = position ?? (yield* findPosition(sessionId, message.id));
   }
   yield* noteWritten(sql, head, written);
   const end: MessagePosition | null = written.length > 0 ? newest : yield* activeLeaf(head);
@@ -85,10 +85,10 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
       previous !== null && previous.id === parentId
         ? previous
         : yield* findParent(sql, sessionId, head, parentId, message.id);
-    const place: MessagePosition | null = yield* insertRow(sql, head, newest, message, below);
-    if (place === null) continue;
-    previous = newest = place;
-    written.push(documentAt(head, place, message));
+    const position: MessagePosition | null = yield* insertRow(sql, head, newest, message, below);
+    if (position === null) continue;
+    previous = newest = position;
+    written.push(documentAt(head, position, message));
   }
   yield* noteWritten(sql, head, written);
   return written.length;
@@ -96,8 +96,8 @@ export function* importMessages(sql: Dialect, sessionId: string, messages: Encod
 
 /** See `SessionStore.update`. */
 export function* updateMessage(sql: Dialect, sessionId: string, message: EncodedMessage): Operation<void> {
-  const place = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
-  yield* replaceMessage(sql, yield* openSessionHead(sql, sessionId), place, message);
+  const position = (yield* findPosition(sessionId, message.id)) ?? messageNotFound(sessionId, message.id);
+  yield* replaceMessage(sql, yield* openSessionHead(sql, sessionId), position, message);
 }
 
 /** See `SessionStore.upsert`. */
@@ -107,17 +107,17 @@ export function* upsertMessage(
   message: EncodedMessage,
   parent: ParentRef,
 ): Operation<UpsertResult> {
-  const place = yield* findPosition(sessionId, message.id);
-  if (place === null) {
+  const position = yield* findPosition(sessionId, message.id);
+  if (position === null) {
     const { visibleTokens } = yield* appendMessages(sql, sessionId, [message], parent);
     return { inserted: true, visibleTokens };
   }
   const head = yield* openSessionHead(sql, sessionId);
-  const { total, stale } = yield* replaceMessage(sql, head, place, message);
+  const { total, stale } = yield* replaceMessage(sql, head, position, message);
   const { newest } = head;
   // Where another leaf was chosen, finding it would cost every upsert a statement.
   if (head.leaf !== null || newest === null) return { inserted: false, visibleTokens: null };
-  const leaf = newest.rowId === place.rowId ? { ...place, total } : newest;
+  const leaf = newest.rowId === position.rowId ? { ...position, total } : newest;
   return { inserted: false, visibleTokens: currentTotal({ stale }, leaf) };
 }
 
@@ -128,9 +128,9 @@ export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: strin
     if (head?.newest) yield* touchSession(head.rows, NO_LEAF, head.stale);
     return;
   }
-  const place = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
+  const position = (yield* findNamed(sql, sessionId, messageId)) ?? messageNotFound(sessionId, messageId);
   const head = yield* openSessionHead(sql, sessionId);
-  yield* touchSession(head.rows, place.rowId === head.newest?.rowId ? null : place.rowId, head.stale);
+  yield* touchSession(head.rows, position.rowId === head.newest?.rowId ? null : position.rowId, head.stale);
 }
 
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
@@ -173,8 +173,8 @@ function* findParent(
 ): Operation<MessagePosition | null> {
   if (parent === undefined) return yield* activeLeaf(head);
   if (parent === null) return null;
-  const place = yield* findNamed(sql, sessionId, parent);
-  if (place !== null || (yield* findPosition(sessionId, messageId)) !== null) return place;
+  const position = yield* findNamed(sql, sessionId, parent);
+  if (position !== null || (yield* findPosition(sessionId, messageId)) !== null) return position;
   throw noParent({ sessionId, parentId: parent });
 }
 
@@ -182,24 +182,24 @@ function* findParent(
 function* replaceMessage(
   sql: Dialect,
   head: SessionHead,
-  place: MessagePosition,
+  position: MessagePosition,
   message: EncodedMessage,
 ): Operation<{ total: number | null; stale: number | null }> {
   const { rows, newest } = head;
-  const at = [...rows.ids, place.rowId] as const;
+  const at = [...rows.ids, position.rowId] as const;
   const old = yield* first<{ tokens: number }>(`SELECT tokens FROM assistant_messages WHERE ${rows.own}n = ?`, ...at);
   const change = message.tokens - (old?.tokens ?? 0);
-  const before = currentTotal(head, place);
+  const before = currentTotal(head, position);
   const total = before === null ? null : before + change;
-  yield* dropContent(rows, place.rowId);
-  const content = yield* storeContent(sql, rows, place.rowId, message);
+  yield* dropContent(rows, position.rowId);
+  const content = yield* storeContent(sql, rows, position.rowId, message);
   const values = [message.role, message.tokens, total, message.createdAt, content];
   if (sql.keepsText) values.push(storableText(message.text));
   yield* run(`${sql.keepsText ? UPDATE_TEXT : UPDATE} WHERE ${rows.own}n = ?`, ...values, ...at);
-  if (sql.markEdited !== null) yield* sql.markEdited(rows, place.rowId);
-  if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, place, message));
+  if (sql.markEdited !== null) yield* sql.markEdited(rows, position.rowId);
+  if (sql.search !== null) yield* indexChanged(sql, sql.search, documentAt(head, position, message));
   // Totals of later rows hold this message's old size; the newest row has none after it.
-  const stale = change !== 0 && newest !== null && place.rowId !== newest.rowId ? newest.rowId : head.stale;
+  const stale = change !== 0 && newest !== null && position.rowId !== newest.rowId ? newest.rowId : head.stale;
   yield* touchSession(rows, head.leaf, stale);
   return { total, stale };
 }

@@ -26,7 +26,7 @@ export interface SpanCompaction {
   readonly tokens: number;
 }
 
-/** What a reader of a path sees at a place: a range of its rows, or the summary of one. */
+/** A span of a path as a reader sees it: a range of its rows, or the summary of one. */
 export type PathSpan = { readonly range: Segment } | { readonly compaction: SpanCompaction };
 
 // Each branch begins before those that come from it; damaged rows that say otherwise may make a circle.
@@ -180,7 +180,7 @@ export function selectRanges(
   ];
 }
 
-/** Pieces in portions that are read at once: ranges of together at most `rows` row ids, or one compaction. */
+/** Spans in portions that are read at once: ranges of together at most `rows` row ids, or one compaction. */
 export function* portionsOf(spans: readonly PathSpan[], rows: number): Generator<Segment[] | SpanCompaction> {
   let portion: Segment[] = [];
   let left = rows;

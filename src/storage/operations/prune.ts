@@ -104,10 +104,10 @@ export function* pruneVersions(id: string, { keep, limit, dryRun = false }: Prun
     left -= excess;
     if (dryRun) removed += excess;
     else if (excess > 0) {
-      const place = [id, kind, label, key];
+      const versioned = [id, kind, label, key];
       const first = `SELECT version FROM assistant_versions WHERE ${AT} ORDER BY version LIMIT 1 OFFSET ?`;
       const older = `DELETE FROM assistant_versions WHERE ${AT} AND version < (${first})`;
-      removed += yield* count(older, [...place, ...place, excess]);
+      removed += yield* count(older, [...versioned, ...versioned, excess]);
     }
   }
   return { deleted: { versions: removed }, done: left > 0 };

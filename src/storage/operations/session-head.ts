@@ -25,7 +25,7 @@ export interface SessionRow {
   readonly registered: number | null;
 }
 
-/** A message's place, without its content. */
+/** Where a message stands, without its content. */
 export interface MessagePosition {
   readonly rowId: number;
   readonly id: string;
@@ -184,9 +184,9 @@ export function* findNamed(sql: Dialect, sessionId: string, id: string): Operati
   const under = `SELECT m.n AS "rowId", m.id, m.branch, m.total
     FROM assistant_compactions c JOIN assistant_messages m ON ${sameSession(sql, "m", "c")}m.n = c.to_n
     WHERE c.session_id = ? AND c.id = ?`;
-  const place = yield* first<MessagePosition>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
+  const position = yield* first<MessagePosition>(under, sessionId, id.slice(SUMMARY_ID_PREFIX.length));
   // An upgrade may have brought a message along whose id looks like a summary's.
-  return place ?? (yield* findPosition(sessionId, id));
+  return position ?? (yield* findPosition(sessionId, id));
 }
 
 /** Where the active leaf is, or null in a session without one. Errors: `CORRUPT_MESSAGE` where the one that was chosen is gone. */
@@ -194,11 +194,11 @@ export function* activeLeaf(head: SessionHead, onCorrupt?: CorruptHandler): Oper
   if (head.leaf === null) return head.newest;
   if (head.leaf === NO_LEAF) return null;
   const { rows } = head;
-  const place =
+  const position =
     sessionOf(head.leaf) === head.sessionNumber
       ? yield* first<MessagePosition>(`${FIND_POSITION} WHERE ${rows.own}n = ?`, ...rows.ids, head.leaf)
       : undefined;
-  if (place !== undefined) return place;
+  if (position !== undefined) return position;
   reportDamage(
     onCorrupt,
     "",

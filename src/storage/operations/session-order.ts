@@ -23,24 +23,24 @@ export const ordersOf = (sql: Dialect): Readonly<Record<SessionOrder, string>> =
   messages: `COALESCE((SELECT m.n FROM assistant_messages m WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} ORDER BY m.n DESC LIMIT 1) - s.no * ${SPAN}, 0)`,
 });
 
-/** A session's place in an order, highest first; of equals the one that was registered later comes first. */
-export interface OrderPlace {
+/** Where a session stands in a list, highest first; of equals the one that was registered later comes first. */
+export interface ListPosition {
   readonly value: string | number;
   /** See `registeredOrder`. */
   readonly registered: number;
   readonly id: string;
 }
 
-/** True for a place that comes after another one. */
-export function isBehind(place: OrderPlace, other: OrderPlace): boolean {
+/** True for a position that comes after another one. */
+export function isBehind(position: ListPosition, other: ListPosition): boolean {
   for (const by of ["value", "registered", "id"] as const) {
-    if (place[by] !== other[by]) return place[by] < other[by];
+    if (position[by] !== other[by]) return position[by] < other[by];
   }
   return false;
 }
 
-/** A condition on sessions that come after a place. */
-export function behind(sql: Dialect, order: SessionOrder, { value, registered, id }: OrderPlace): Condition {
+/** A condition on sessions that come after a position. */
+export function behind(sql: Dialect, order: SessionOrder, { value, registered, id }: ListPosition): Condition {
   const by = ordersOf(sql)[order];
   const { condition, values } = registeredBefore(sql, registered, id);
   return { condition: `${by} <= ? AND (${by} < ? OR ${condition})`, values: [value, value, ...values] };
@@ -53,12 +53,12 @@ export function registeredBefore(sql: Dialect, registered: number, id: string): 
   return { condition: `(${by}, ${ties}) < (?, ?)`, values: [registered, id] };
 }
 
-export function cursorOf(order: SessionOrder, { value, registered, id }: OrderPlace): string {
+export function cursorOf(order: SessionOrder, { value, registered, id }: ListPosition): string {
   return `${order}~${value}~${registered}~${id}`;
 }
 
 /** Errors: `INVALID_ARGUMENT` for a text that is no cursor of this order. */
-export function parseCursor(order: SessionOrder, cursor: string): OrderPlace {
+export function parseCursor(order: SessionOrder, cursor: string): ListPosition {
   const [name, value = "", registered = "", ...id] = cursor.split("~");
   const isValue = order === "change" ? /^\d{4}-.*Z$/.test(value) : value !== "" && Number.isFinite(Number(value));
   if (name === order && isValue && /^\d+$/.test(registered) && id.length > 0) {

@@ -74,7 +74,7 @@ function* openStream(sql: Dialect, sessionId: string, options: StreamPathOptions
   if (view === null) return NOTHING;
   const { newestFirst = false, after } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
-  return yield* readPieces(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
+  return yield* readSpans(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
 }
 
 // What is left of a path to read behind one of the messages that it shows. Errors: `MESSAGE_NOT_FOUND`.
@@ -86,23 +86,23 @@ function* spansBehind(
 ): Operation<readonly PathSpan[]> {
   const summary = spans.findIndex((span) => "compaction" in span && summaryMessage(span.compaction).id === after);
   if (summary >= 0) return newestFirst ? spans.slice(0, summary) : spans.slice(summary + 1);
-  const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
+  const position = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
   const at = spans.findIndex(
     (span) =>
       "range" in span &&
-      span.range.branch === place.branch &&
-      span.range.lo <= place.rowId &&
-      place.rowId <= span.range.hi,
+      span.range.branch === position.branch &&
+      span.range.lo <= position.rowId &&
+      position.rowId <= span.range.hi,
   );
   if (at < 0) return messageNotFound(sessionId, after);
   const { range } = spans[at] as { readonly range: Segment };
-  const rest = newestFirst ? { ...range, hi: place.rowId - 1 } : { ...range, lo: place.rowId + 1 };
+  const rest = newestFirst ? { ...range, hi: position.rowId - 1 } : { ...range, lo: position.rowId + 1 };
   const own = rest.lo > rest.hi ? [] : [{ range: rest }];
   return newestFirst ? [...spans.slice(0, at), ...own] : [...own, ...spans.slice(at + 1)];
 }
 
 // Reads `limit` messages, of as many spans as it takes. Of `spans`, the next one to read is the last.
-function* readPieces(
+function* readSpans(
   view: View,
   spans: readonly PathSpan[],
   limit: number,
@@ -131,7 +131,7 @@ function* readPieces(
   // Pages hold about as many bytes as each other, whatever the size of a message.
   const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
   const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
-  return { messages, next: () => readPieces(view, rest, more, options) };
+  return { messages, next: () => readSpans(view, rest, more, options) };
 }
 
 const STORED_PAGE = 128;

@@ -50,9 +50,9 @@ export function* readTreePage(
   if (head === null) return after === undefined ? { nodes: [], next: null } : messageNotFound(sessionId, after);
   let last = ceilingOf(head.sessionNumber);
   if (after !== undefined) {
-    const place = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
-    assertWithin(head, place);
-    last = place.rowId - 1;
+    const position = (yield* findPosition(sessionId, after)) ?? messageNotFound(sessionId, after);
+    assertWithin(head, position);
+    last = position.rowId - 1;
   }
   const rows = yield* treeRows(head.rows, floorOf(head.sessionNumber), last, "DESC", limit + 1);
   const nodes: TreeNode[] = [];

@@ -102,10 +102,10 @@ function* keepLeaves(sql: Dialect, rows: readonly OldMessage[]): Operation<void>
     }
   }
   for (const { session_id, id } of leaves.values()) {
-    const place = yield* findPosition(session_id, id);
+    const position = yield* findPosition(session_id, id);
     const head = yield* openFirstHead(sql, session_id);
-    if (place === null || place.rowId === head.newest?.rowId) continue;
-    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", place.rowId, session_id);
+    if (position === null || position.rowId === head.newest?.rowId) continue;
+    yield* run("UPDATE assistant_sessions SET leaf = ? WHERE id = ?", position.rowId, session_id);
   }
 }
 
@@ -119,14 +119,14 @@ function* copyMessage(sql: Dialect, old: OldMessage): Operation<void> {
   const parent: MessagePosition | null =
     old.parent_id === null ? null : yield* findPosition(old.session_id, old.parent_id);
   const head = yield* openFirstHead(sql, old.session_id);
-  const place = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
+  const position = known ?? (yield* insertRow(sql, head, head.newest, encodeOld(old.id, row), parent));
   const written = isoFromSql(row.created_at);
-  if (place !== null && written !== null)
+  if (position !== null && written !== null)
     yield* run(
       "UPDATE assistant_messages SET created_at = ? WHERE session_id = ? AND n = ?",
       written,
       old.session_id,
-      place.rowId,
+      position.rowId,
     );
 }
 
@@ -159,7 +159,7 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
     const from = yield* findPosition(row.session_id, row.from_message_id);
     const to = yield* findPosition(row.session_id, row.to_message_id);
     const path = to === null ? [] : yield* findSegments(own, to);
-    const placed =
+    const isOnPath =
       from !== null && path.some((s) => s.branch === from.branch && s.lo <= from.rowId && from.rowId <= s.hi);
     const last = yield* first<{ n: number | null }>(
       "SELECT max(n) AS n FROM assistant_compactions WHERE session_id = ?",
@@ -169,8 +169,8 @@ export function* copyCompactions(sql: Dialect): Operation<void> {
       ...row,
       n: nextPosition(sessionNumber, last?.n ?? floorOf(sessionNumber)),
       created_at: isoFromSql(row.created_at) ?? isoNow(),
-      from_n: placed ? from.rowId : null,
-      to_n: placed ? (to?.rowId ?? null) : null,
+      from_n: isOnPath ? from.rowId : null,
+      to_n: isOnPath ? (to?.rowId ?? null) : null,
       tokens: estimateMessageTokens(summaryMessage(row)),
     };
     yield* insert("assistant_compactions", compaction, OR_KEEP);

@@ -4,7 +4,7 @@ import { all, first, type Operation, run } from "../engine/operation.js";
 import { dateSession, isoNow } from "./session-head.js";
 
 /** Names what has versions: a block, whose key is "", or an entry. */
-export interface VersionPlace {
+export interface VersionKey {
   /** As the rows have it: a session's id, or what stands for a scope. */
   readonly sessionId: string;
   readonly kind: "block" | "entry";
@@ -21,13 +21,13 @@ export interface VersionNote extends VersionOptions {
 export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
-const placeOf = ({ sessionId, kind, label, key }: VersionPlace) => [sessionId, kind, label, key] as const;
+const valuesOf = ({ sessionId, kind, label, key }: VersionKey) => [sessionId, kind, label, key] as const;
 
 /** The versions that are kept, newest first. */
-export function* readVersions(place: VersionPlace): Operation<StoredVersion[]> {
+export function* readVersions(key: VersionKey): Operation<StoredVersion[]> {
   const rows = yield* all<VersionRow>(
     `SELECT ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT} ORDER BY version DESC`,
-    ...placeOf(place),
+    ...valuesOf(key),
   );
   return rows.map(versionOf);
 }
@@ -66,11 +66,11 @@ export interface VersionRow {
 }
 
 /** The number of the newest version, 0 for none, and whether something is there in it. */
-export function* lastVersion(place: VersionPlace): Operation<{ readonly number: number; readonly isPresent: boolean }> {
+export function* lastVersion(key: VersionKey): Operation<{ readonly number: number; readonly isPresent: boolean }> {
   const row = yield* first<{ version: number; present: number }>(
     `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present
      FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`,
-    ...placeOf(place),
+    ...valuesOf(key),
   );
   return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1 };
 }
@@ -95,20 +95,20 @@ export function newVersion(version: number, content: string | null, { origin, wr
 
 /** Keeps a version, and lets go of those that are too old. */
 export function* keepVersion(
-  place: VersionPlace,
+  key: VersionKey,
   version: StoredVersion,
   keep: number = DEFAULT_KEPT_VERSIONS,
 ): Operation<void> {
-  if (keep > 0) yield* insertVersion(place, version);
+  if (keep > 0) yield* insertVersion(key, version);
   if (version.version <= keep) return;
-  yield* run(`DELETE FROM assistant_versions WHERE ${AT} AND version <= ?`, ...placeOf(place), version.version - keep);
+  yield* run(`DELETE FROM assistant_versions WHERE ${AT} AND version <= ?`, ...valuesOf(key), version.version - keep);
 }
 
-function* insertVersion(place: VersionPlace, version: StoredVersion): Operation<void> {
+function* insertVersion(key: VersionKey, version: StoredVersion): Operation<void> {
   yield* run(
     `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    ...placeOf(place),
+    ...valuesOf(key),
     version.version,
     version.content,
     version.writtenAt,
@@ -120,19 +120,15 @@ function* insertVersion(place: VersionPlace, version: StoredVersion): Operation<
 }
 
 /** Brings along versions that were kept elsewhere. */
-export function* importVersions(
-  sql: Dialect,
-  place: VersionPlace,
-  versions: readonly StoredVersion[],
-): Operation<void> {
+export function* importVersions(sql: Dialect, key: VersionKey, versions: readonly StoredVersion[]): Operation<void> {
   // Whoever writes beside a session's messages registers it.
-  yield* dateSession(sql, place.sessionId);
-  for (const version of versions) yield* insertVersion(place, version);
+  yield* dateSession(sql, key.sessionId);
+  for (const version of versions) yield* insertVersion(key, version);
 }
 
 /** Removes the versions of one block or entry. */
-export function* removeVersions(place: VersionPlace): Operation<void> {
-  yield* run(`DELETE FROM assistant_versions WHERE ${AT}`, ...placeOf(place));
+export function* removeVersions(key: VersionKey): Operation<void> {
+  yield* run(`DELETE FROM assistant_versions WHERE ${AT}`, ...valuesOf(key));
 }
 
 /** Removes all versions of a session, or of a scope. */
@@ -151,13 +147,13 @@ export function* copyVersions(from: string, to: string): Operation<void> {
 }
 
 /** Gives the versions of a block or an entry to another scope, which has none of it. */
-export function* moveVersions(place: VersionPlace, to: string): Operation<void> {
+export function* moveVersions(key: VersionKey, to: string): Operation<void> {
   // Not by an UPDATE: rows stay on the server of their session.
   yield* run(
     `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
      SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT}`,
     to,
-    ...placeOf(place),
+    ...valuesOf(key),
   );
-  yield* removeVersions(place);
+  yield* removeVersions(key);
 }

@@ -29,7 +29,7 @@ export const postgresCheck: CheckDialect = {
   *indexed({ isSpread }, index, { after, to }) {
     const isMessage = index === "messages";
     const [misnamed, beside] = isMessage ? ["FALSE", ""] : isSpread ? ["r.n IS NULL", BESIDE] : [MISNAMED, ""];
-    const [place, mark, order] = isMessage
+    const [columns, mark, order] = isMessage
       ? ["(d.session_id, d.n)", "(?, ?)", "d.session_id, d.n"]
       : ["d.n", "?", "d.n"];
     const bound = ({ rowId, sessionId }: typeof after): SqlValue[] => (isMessage ? [sessionId, rowId] : [rowId]);
@@ -37,7 +37,7 @@ export const postgresCheck: CheckDialect = {
     for (let from = after; ; ) {
       const rows = yield* all<{ n: number; session_id: string; length: number; terms: string; misnamed: boolean }>(
         `SELECT d.n AS n, d.session_id AS session_id, d.length AS length, to_json(d.terms)::text AS terms, ${misnamed} AS misnamed
-         FROM ${TABLES[index]} d ${beside} WHERE ${place} > ${mark}${to === null ? "" : ` AND ${place} <= ${mark}`}
+         FROM ${TABLES[index]} d ${beside} WHERE ${columns} > ${mark}${to === null ? "" : ` AND ${columns} <= ${mark}`}
          ORDER BY ${order} LIMIT ${PAGE}`,
         ...bound(from),
         ...(to === null ? [] : bound(to)),

@@ -1,7 +1,7 @@
 import type { Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
-import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { quotasOf, type ScopeSize, scoreIn } from "./bm25.js";
 import { timesOfPhrase } from "./phrase.js";
 
 /** How many entries are counted, and their lengths averaged; so many of those that hold a sequence are read: the newest. */
@@ -28,9 +28,9 @@ export function* searchEntries(
   const counts = found.map((matches) => matches[0]?.documents ?? 0);
   const documents = Math.max(size.documents, ...counts);
   const scores = new Map<number, number>();
-  for (const [index, places] of placesOf(counts, SAMPLED).entries()) {
+  for (const [index, quota] of quotasOf(counts, SAMPLED).entries()) {
     const score = scoreIn({ ...size, documents }, counts[index] as number);
-    for (const { n: rowId, times, length } of (found[index] as Match[]).slice(0, places)) {
+    for (const { n: rowId, times, length } of (found[index] as Match[]).slice(0, quota)) {
       scores.set(rowId, (scores.get(rowId) ?? 0) + score(times, length));
     }
   }

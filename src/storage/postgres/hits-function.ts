@@ -4,11 +4,11 @@ import { SPAN } from "../operations/row-id.js";
 export const HIT_COLUMNS = `n BIGINT, id TEXT, session_id TEXT, branch INTEGER, role TEXT, dated_at TEXT, created_at TIMESTAMPTZ, content TEXT,
   covering BIGINT, covered_by TEXT`;
 
-/** What a hit shows of the messages at places `h`. `written` is the transaction that wrote it. */
+/** What a hit shows of the messages whose rows `h` names. `written` is the transaction that wrote it. */
 export const hitsOf = (
-  places: string,
+  rows: string,
 ) => `m.n, m.id, m.session_id, m.branch, m.role, m.dated_at, m.created_at, m.content, c.covering, c.covered_by
-    FROM ${places}
+    FROM ${rows}
     CROSS JOIN LATERAL (SELECT m.*, m.xmin AS written FROM assistant_messages m WHERE m.session_id = h.session_id AND m.n = h.n OFFSET 0) AS m
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE e.branch IS DISTINCT FROM m.branch) AS covering, json_agg(c.id ORDER BY c.n DESC)::TEXT AS covered_by

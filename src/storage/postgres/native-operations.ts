@@ -10,7 +10,7 @@ import { isoNow } from "../operations/session-head.js";
 import type { Placement } from "./placement.js";
 import { isMessageId, readPath, readRecent } from "./read-path.js";
 
-/** More than this, in characters, goes to the database piece by piece. */
+/** More than this, in characters, goes to the database message by message. */
 const MAX_APPENDED = 32_000_000;
 const IMPORTED_AT_ONCE = 500;
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { SPAN } from "../operations/row-id.js";
 import { numberSessions } from "./numbered-rows.js";
 
-const at = (no: number, place: number) => no * SPAN + place;
+const at = (no: number, index: number) => no * SPAN + index;
 
 it("sessions that share a number are told apart by their ids, and those of one id by their numbers", () => {
   const { sessions, numberOf } = numberSessions([

@@ -26,12 +26,12 @@ const FIND_VIEW = `  SELECT s.no, s.leaf, s.skills, s.user_id INTO session FROM 
       'user', session.user_id)::TEXT;
   IF leaf.n IS NULL THEN RETURN; END IF;`;
 
-/** Whether the path is a line without compactions, which is one piece. */
+/** Whether the path is a line without compactions, which is one span. */
 const IS_LINE = `leaf.branch = 0 AND NOT EXISTS (
     SELECT FROM assistant_compactions c WHERE c.session_id = p_session AND c.n BETWEEN lowest AND lowest + ${SPAN - 1})`;
 
-/** The pieces of the visible path: ranges of messages of a branch, and summaries; one at 0 where the rows do not fit together. */
-const PIECES = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, known) AS (
+/** The spans of the visible path, each a `piece` in SQL: ranges of messages of a branch, and summaries; one at 0 where the rows do not fit together. */
+const SPANS = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, known) AS (
         SELECT leaf.branch, coalesce(b.lo, lowest), leaf.n, b.parent_branch, b.parent_n, leaf.branch = 0 OR b.no IS NOT NULL
           FROM (SELECT) AS one LEFT JOIN assistant_branches b
             ON b.session_id = p_session AND b.no = session.no AND b.branch = leaf.branch
@@ -75,7 +75,7 @@ const PIECES = `WITH RECURSIVE chain (branch, lo, hi, parent_branch, parent_n, k
       UNION ALL
       SELECT NULL, 0, NULL, NULL, NULL WHERE EXISTS (SELECT FROM broken)`;
 
-/** What both functions do first with a piece: nothing is given of rows that do not fit together. */
+/** What both functions do first with a span: nothing is given of rows that do not fit together. */
 const GIVE_SUMMARY = `IF piece.lo = 0 THEN
         RETURN QUERY SELECT 'x', NULL;
         RETURN;
@@ -101,7 +101,7 @@ ${FIND_VIEW}
       WHERE m.session_id = p_session AND m.n BETWEEN lowest AND leaf.n AND m.branch = 0 ORDER BY m.n;
   ELSE
     FOR piece IN
-      ${PIECES}
+      ${SPANS}
       ORDER BY lo
     LOOP
       ${GIVE_SUMMARY}
@@ -145,7 +145,7 @@ ${FIND_VIEW}
       SELECT 0 AS branch, lowest AS lo, leaf.n AS hi, NULL AS id, NULL AS summary WHERE is_line
       UNION ALL
       SELECT * FROM (
-      ${PIECES}
+      ${SPANS}
       ) AS pieces WHERE NOT is_line) AS p
     ORDER BY p.lo = 0 DESC, p.lo DESC
   LOOP

@@ -52,8 +52,8 @@ const FIND_BRANCHES = `forked := ARRAY(SELECT DISTINCT b.session_id FROM assista
         CROSS JOIN LATERAL (SELECT m.n, m.session_id, m.branch FROM assistant_messages m WHERE m.session_id = d.session_id AND m.n = d.n OFFSET 0) AS m);
     END IF;`;
 
-/** The places of rows all over the table. */
-const PLACES = `ARRAY(SELECT format('(%s,2)', pages * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
+/** Where rows all over the table stand (`ctid`). */
+const PROBES = `ARRAY(SELECT format('(%s,2)', pages * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
 
 /** Of one word the matches, and how often it stands in each. */
 const OF_WORD = (
@@ -193,7 +193,7 @@ BEGIN
     FOREACH probes IN ARRAY CASE amount WHEN 1 THEN ARRAY[${PROBED_AGAIN}] ELSE ARRAY[probes, ${PROBED_AGAIN}] END LOOP
       EXIT WHEN TRUE <> ALL (is_doubtful);
       probes := least(pages, probes);
-      WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PLACES})),
+      WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PROBES})),
       looked AS MATERIALIZED (
         SELECT s.i, s.is_surely, CASE WHEN s.is_doubtful THEN (SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) ELSE 0 END AS holding,
           ${SURELY} * most * (SELECT count(*) FROM probe) AS sure
@@ -392,7 +392,7 @@ const SIZE = `  IF p_lo IS NULL THEN
     probes := least(pages, ${PROBED});
     IF probes >= ${FEW_PAGES} THEN
       SELECT count(*), avg(d.length), avg(${WIDTH}), count(*) FILTER (WHERE p_word = ANY (d.terms)) INTO probed, mean, width, holding
-        FROM assistant_fts d WHERE d.ctid = ANY (${PLACES});
+        FROM assistant_fts d WHERE d.ctid = ANY (${PROBES});
     END IF;
   END IF;
   -- Some of them may be deleted, or of another tenant.

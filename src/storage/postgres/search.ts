@@ -93,11 +93,11 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       : spread.spreadMatches(sequences, range, limit);
   },
 
-  *hits(places, since = null) {
+  *hits(addresses, since = null) {
     if (placement.isSpread) return null;
-    if (places.length === 0) return [];
-    const sessions = arrayLiteral(places.map(({ sessionId = "" }) => sessionId));
-    const numbers = `{${places.map(({ n: rowId }) => rowId).join(",")}}`;
+    if (addresses.length === 0) return [];
+    const sessions = arrayLiteral(addresses.map(({ sessionId = "" }) => sessionId));
+    const numbers = `{${addresses.map(({ n: rowId }) => rowId).join(",")}}`;
     return yield* frequent<FoundRow>("SELECT * FROM assistant_hits(?, ?, ?)", sessions, numbers, since);
   },
 
@@ -155,9 +155,9 @@ function* callMatches(
   const matches = found.documents.map((count, index) => {
     const [numbers = [], sessions = [], lengths = [], times = []] = found.scored[index] ?? [];
     const score = scoreIn(size, count);
-    const numbered = numbers.map((rowId, place) => ({
-      number: numberOf(rowId, sessions[place] as string),
-      score: score(times[place] as number, lengths[place] as number),
+    const numbered = numbers.map((rowId, index) => ({
+      number: numberOf(rowId, sessions[index] as string),
+      score: score(times[index] as number, lengths[index] as number),
     }));
     // Rows of sessions that share a number come mixed.
     numbered.sort((a, b) => a.number - b.number);

@@ -4,7 +4,7 @@ import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engi
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { SPAN, sessionOf } from "../operations/row-id.js";
 import { arrayLiteral } from "./array-literal.js";
-import { placesOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { quotasOf, type ScopeSize, scoreIn } from "./bm25.js";
 import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 import { MANY } from "./search-function.js";
@@ -63,12 +63,12 @@ function* scoreNewest(sequences: TermSequences, within: Condition, limit: number
   }
   const documents = Math.max(size.documents, ...counts);
   const found: Newest[] = [];
-  for (const [index, places] of placesOf(counts, limit).entries()) {
+  for (const [index, quota] of quotasOf(counts, limit).entries()) {
     const terms = sequences[index] as readonly string[];
     const count = counts[index] as number;
     const newest =
-      count === 0 || places <= 0 ? [] : (phrases.get(index) ?? (yield* newestHolding(terms, within, places)));
-    const rows = newest.slice(0, Math.max(0, places));
+      count === 0 || quota <= 0 ? [] : (phrases.get(index) ?? (yield* newestHolding(terms, within, quota)));
+    const rows = newest.slice(0, Math.max(0, quota));
     const score = scoreIn({ ...size, documents }, count);
     const scoreOf = ({ times, length }: NewestRow) => score(times, length);
     found.push({ documents: count, complete: rows.length === count, rows, scoreOf });
@@ -83,11 +83,11 @@ function* withOthers(
   { sessions, numbersOf }: Numbering,
 ): Operation<SequenceMatches[]> {
   const messages = messagesOf(found);
-  const placesOf = (numbers: Iterable<number>): FoundRows => {
-    const places = Array.from(numbers, (number) => ({ number, session: sessions[sessionOf(number) - 1] }));
+  const rowsAt = (numbers: Iterable<number>): FoundRows => {
+    const numbered = Array.from(numbers, (number) => ({ number, session: sessions[sessionOf(number) - 1] }));
     return {
-      numbers: places.map(({ number, session }) => (session?.no ?? 0) * SPAN + (number % SPAN)),
-      sessions: places.map(({ session }) => session?.id ?? ""),
+      numbers: numbered.map(({ number, session }) => (session?.no ?? 0) * SPAN + (number % SPAN)),
+      sessions: numbered.map(({ session }) => session?.id ?? ""),
     };
   };
   const near = neighboursOf(messages);
@@ -99,7 +99,7 @@ function* withOthers(
       continue;
     }
     const terms = sequences[index] as readonly string[];
-    const among = documents >= MANY ? placesOf(messages) : terms.length > 1 ? placesOf(near) : null;
+    const among = documents >= MANY ? rowsAt(messages) : terms.length > 1 ? rowsAt(near) : null;
     const holding = yield* holdingOf(terms, within, among);
     all.push({ ...matches, others: nearMessages(numbersOf(rowsOf(holding)), messages) });
   }
@@ -114,7 +114,7 @@ function* holdingOf(
 ): Operation<Pick<NewestRow, "n" | "session_id">[]> {
   // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
   const given = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
-  const [some, places] =
+  const [some, pairs] =
     among === null
       ? ["", []]
       : [
@@ -125,7 +125,7 @@ function* holdingOf(
   return yield* all<Pick<NewestRow, "n" | "session_id">>(
     `SELECT d.n AS n, d.session_id AS session_id FROM assistant_fts d ${some}
      WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0`,
-    ...[...places, ...values, arrayLiteral(terms), ...bound],
+    ...[...pairs, ...values, arrayLiteral(terms), ...bound],
   );
 }
 

@@ -15,16 +15,16 @@ const OF_SESSIONS = [
   ...[...TABLES, "assistant_vectors"].filter((table) => !OF_ALL.includes(table) && table !== REGISTRY),
 ];
 
-const place = (table: string, statement: string) => `IF to_regclass('${table}') IS NOT NULL AND NOT EXISTS (
+const distribute = (table: string, statement: string) => `IF to_regclass('${table}') IS NOT NULL AND NOT EXISTS (
     SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('${table}'))
   THEN
     ${statement}
   END IF;`;
 
 const tables = [
-  ...OF_ALL.map((table) => place(table, `PERFORM create_reference_table('${table}');`)),
+  ...OF_ALL.map((table) => distribute(table, `PERFORM create_reference_table('${table}');`)),
   ...OF_SESSIONS.map((table) =>
-    place(
+    distribute(
       table,
       `${table === "assistant_vectors" ? `ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS assistant_vectors_n_fkey;` : ""}
     PERFORM create_distributed_table('${table}', ${table === REGISTRY ? "'id', colocate_with := 'none'" : `'session_id', colocate_with := '${REGISTRY}'`});`,

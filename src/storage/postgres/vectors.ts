@@ -115,6 +115,6 @@ function numbersOfArray(value: unknown): Float32Array {
   const { buffer, byteOffset, byteLength } = fromBase64(String(value));
   const view = new DataView(buffer, byteOffset);
   const numbers = new Float32Array((byteLength - 20) / 8);
-  for (let place = 0; place < numbers.length; place += 1) numbers[place] = view.getFloat32(24 + 8 * place);
+  for (let index = 0; index < numbers.length; index += 1) numbers[index] = view.getFloat32(24 + 8 * index);
   return numbers;
 }

@@ -54,8 +54,8 @@ function* matches(sequences: TermSequences, range: RowRange, limit: number): Ope
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
   let left = limit;
-  for (const [place, matches] of [...found].sort(rarestFirst).entries()) {
-    const take = Math.min(matches.documents, Math.max(left, place < RAREST ? FEWEST : 0));
+  for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
+    const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
     if (take > 0) yield* scoreNewest(matches, range, take);
     const scored = matches.numbers.length;
     matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
@@ -160,7 +160,7 @@ function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operati
 
 function ascending(newestFirst: string | null = null, base = 0, scale = 1): number[] {
   const found: number[] = JSON.parse(newestFirst ?? "[]").reverse();
-  for (let place = 0; place < found.length; place += 1) found[place] = base + (found[place] as number) / scale;
+  for (let index = 0; index < found.length; index += 1) found[index] = base + (found[index] as number) / scale;
   return found;
 }
 

@@ -1,5 +1,5 @@
 import type { SessionInfo, SessionListRequest, SessionOrder } from "../../../storage/contract.js";
-import { cursorOf, isBehind, type OrderPlace, parseCursor } from "../../../storage/operations/session-order.js";
+import { cursorOf, isBehind, type ListPosition, parseCursor } from "../../../storage/operations/session-order.js";
 
 /** A session, and how many messages it has; 0 where that is not asked for. */
 export interface SessionToSort {
@@ -23,7 +23,7 @@ export function pageOf(
   return { sessions: page.map(({ info }) => info), nextCursor };
 }
 
-function placeOf(order: SessionOrder, { info, messages }: SessionToSort): OrderPlace {
+function placeOf(order: SessionOrder, { info, messages }: SessionToSort): ListPosition {
   const registered = Date.parse(info.created_at);
   const value = {
     change: info.updated_at,

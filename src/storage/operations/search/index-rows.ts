@@ -176,10 +176,10 @@ export function messagesBetween(
   to: ReadTo | null,
 ): [sql: string, ...values: SqlValue[]] {
   const bounds: readonly (readonly [string, ReadTo])[] = [[">", after], ...(to === null ? [] : [["<=", to] as const])];
-  const [place, mark, order] = namesSessions
+  const [key, mark, order] = namesSessions
     ? ["(m.session_id, m.n)", "(?, ?)", "m.session_id, m.n"]
     : ["m.n", "?", "m.n"];
-  const rows = bounds.map(([is]) => `${place} ${is} ${mark}`).join(" AND ");
+  const rows = bounds.map(([is]) => `${key} ${is} ${mark}`).join(" AND ");
   const values = bounds.flatMap(([, { rowId, sessionId }]) => (namesSessions ? [sessionId, rowId] : [rowId]));
   return [`SELECT ${columns} FROM assistant_messages m WHERE ${rows} ORDER BY ${order}`, ...values];
 }

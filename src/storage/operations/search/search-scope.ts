@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../../../model/message.js";
-import { keyOf, type Ranked, type RowPlace } from "../../../model/rank.js";
+import { keyOf, type Ranked, type RowAddress } from "../../../model/rank.js";
 import type { SearchRequest } from "../../contract.js";
 import type { Condition, Dialect, RowRange } from "../../engine/dialect.js";
 import { all, type Operation, tuples } from "../../engine/operation.js";
@@ -156,8 +156,8 @@ export function isOnPath(path: readonly Segment[], row: { readonly n: number; re
 }
 
 /**
- * Begins a condition on rows of the session that is given, or of that which the place `s` names. What it binds comes behind
- * the places.
+ * Begins a condition on rows of the session that is given, or of that which the address `s` names. What it binds comes behind
+ * the addresses.
  */
 export function inSession({ namesSessions }: Dialect, row: string, sessionId: string | null | undefined): Condition {
   if (!namesSessions) return { condition: "", values: [] };
@@ -168,13 +168,13 @@ export function inSession({ namesSessions }: Dialect, row: string, sessionId: st
 /** Rows of messages by what tells each from all others, all of one session where it is given; `columns` are those of `m`. */
 export function* findRows<R extends { readonly n: number; readonly session_id: string }>(
   sql: Dialect,
-  places: readonly RowPlace[],
+  addresses: readonly RowAddress[],
   columns: string,
   sessionId: string | null | undefined,
 ): Operation<Map<number | string, R>> {
-  if (places.length === 0) return new Map();
+  if (addresses.length === 0) return new Map();
   const { condition, values } = inSession(sql, "m", sessionId);
-  // Spread rows are joined with: a server looks for each place among its own.
+  // Spread rows are joined with: a server looks for each address among its own.
   const rows = sql.isSpread
     ? `JOIN assistant_messages m ON ${condition}m.n = s.lo`
     : sql.namesSessions
@@ -183,14 +183,14 @@ export function* findRows<R extends { readonly n: number; readonly session_id: s
   const found = yield* all<R>(
     `SELECT ${columns} FROM ${sql.segmentTable} AS s ${rows}`,
     JSON.stringify(
-      places.map(({ n: rowId, sessionId: id }) => (id === undefined ? [0, rowId, rowId] : [0, rowId, rowId, id])),
+      addresses.map(({ n: rowId, sessionId: id }) => (id === undefined ? [0, rowId, rowId] : [0, rowId, rowId, id])),
     ),
     ...values,
   );
   return new Map(found.map((row) => [rowKey(sql, row), row]));
 }
 
-/** What `keyOf` gives of the place of a row. */
+/** What `keyOf` gives of the address of a row. */
 export function rowKey(
   { namesSessions }: Dialect,
   { n: rowId, session_id }: { readonly n: number; readonly session_id: string },

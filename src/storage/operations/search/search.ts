@@ -1,6 +1,6 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
-import { keyOf, messagesOf, type Ranked, type RowPlace, rankMatches, withUsual } from "../../../model/rank.js";
+import { keyOf, messagesOf, type Ranked, type RowAddress, rankMatches, withUsual } from "../../../model/rank.js";
 import { queryTerms } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect, FoundMatches, NumberedSession, RowRange, SearchDialect } from "../../engine/dialect.js";
@@ -108,15 +108,18 @@ function* rankFound(
   // rest could not be among the best.
   const matches = sequences.map((sequence) => withUsual(sequence, sequence.others));
   const messages = messagesOf(matches);
-  const placeOf = (number: number) => placeIn(sessions, number);
-  const known = branches ?? (yield* findBranches(sql, sessions, messages, placeOf, range?.sessionId));
+  const addressOf = (number: number) => addressIn(sessions, number);
+  const known = branches ?? (yield* findBranches(sql, sessions, messages, addressOf, range?.sessionId));
   const branchOf = known.size === 0 ? null : (number: number) => known.get(number);
   const ranked = rankMatches(matches, { sessionOf, branchOf }, { quotedFrom: quotedFrom(query), explain, best });
-  return { ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, placeOf(each.n))), complete };
+  return {
+    ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, addressOf(each.n))),
+    complete,
+  };
 }
 
 // The row that has a number in a ranking.
-function placeIn(sessions: readonly NumberedSession[] | null, number: number): RowPlace {
+function addressIn(sessions: readonly NumberedSession[] | null, number: number): RowAddress {
   if (sessions === null) return { n: number };
   const { id, no } = sessions[sessionOf(number) - 1] as NumberedSession;
   return { n: no * SPAN + (number % SPAN), sessionId: id };
@@ -158,17 +161,17 @@ function* findBranches(
   sql: Dialect,
   sessions: readonly NumberedSession[] | null,
   messages: Float64Array,
-  placeOf: (number: number) => RowPlace,
+  addressOf: (number: number) => RowAddress,
   sessionId: string | null | undefined,
 ): Operation<ReadonlyMap<number, number>> {
   const forked = new Set(yield* forkedOf(sql, sessions, messages));
   if (forked.size === 0) return new Map();
   const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
   const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
-  const rows = yield* findRows<BranchOfRow>(sql, among.map(placeOf), columns, sessionId);
+  const rows = yield* findRows<BranchOfRow>(sql, among.map(addressOf), columns, sessionId);
   const branches = new Map<number, number>();
   for (const number of among) {
-    const row = rows.get(keyOf(placeOf(number)));
+    const row = rows.get(keyOf(addressOf(number)));
     if (row !== undefined) branches.set(number, row.branch);
   }
   return branches;

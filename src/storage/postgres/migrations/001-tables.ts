@@ -11,7 +11,7 @@ import { PATH } from "../path.js";
 /**
  * The tables, from nothing or from those of the documents' DDL. The latter keep their names, columns, grants and policies,
  * and lose their generated `tsvector` columns, which refuse texts of more than a megabyte. Messages and compactions of before
- * are set aside: `placeRows` gives them their place in the tree.
+ * are set aside: `attachRows` brings them into the tree.
  */
 const DEFINITIONS: readonly string[] = [
   "CREATE TABLE IF NOT EXISTS assistant_schema (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)",
@@ -154,8 +154,8 @@ function setAside(table: string, added: string, columns: string): string {
 END $$`;
 }
 
-// Messages and compactions that were set aside get their place. A later version indexes them, and the entries.
-function* placeRows(sql: Dialect, schema: string | null): Operation<void> {
+// Messages and compactions that were set aside come into the tree. A later version indexes them, and the entries.
+function* attachRows(sql: Dialect, schema: string | null): Operation<void> {
   // A script may have made the tables of a later version already.
   const namesSessions = (yield* sql.columns("assistant_branches")).includes("session_id");
   const unindexed = { ...sql, search: null, namesSessions };
@@ -171,4 +171,4 @@ function* placeRows(sql: Dialect, schema: string | null): Operation<void> {
 }
 
 /** Version 1. */
-export const createTables: PostgresMigration = { definitions: DEFINITIONS, rows: placeRows };
+export const createTables: PostgresMigration = { definitions: DEFINITIONS, rows: attachRows };
