@@ -1,7 +1,8 @@
 import type { Queue } from "../queue.js";
 import type { BackupOptions, BackupReport } from "./contract/backup.js";
-import type { BlockStore, EntryStore, MemoryScope } from "./contract/blocks.js";
+import type { BlockStore, MemoryScope } from "./contract/blocks.js";
 import type { CheckOptions, CheckReport } from "./contract/check.js";
+import type { EntryStore } from "./contract/entries.js";
 import type { Erased, Pruned, PruneVersionsRequest, Residue, ScrubOptions } from "./contract/erasing.js";
 import type { KeptWrite } from "./contract/kept-write.js";
 import type { Observer } from "./contract/observer.js";
@@ -15,15 +16,21 @@ import type { Connection } from "./engine/connection.js";
 export * from "./contract/backup.js";
 export * from "./contract/blocks.js";
 export * from "./contract/check.js";
+export * from "./contract/compactions.js";
+export * from "./contract/entries.js";
 export * from "./contract/erasing.js";
+export * from "./contract/import.js";
 export * from "./contract/kept-write.js";
 export * from "./contract/observer.js";
+export * from "./contract/reading.js";
 export * from "./contract/records.js";
 export * from "./contract/search.js";
 export * from "./contract/session.js";
 export * from "./contract/sessions.js";
+export * from "./contract/usage.js";
 export * from "./contract/vectors.js";
 export * from "./contract/versions.js";
+export * from "./contract/writing.js";
 
 /**
  * A store holds many sessions. Every method that writes is all or nothing, and waits for the other writers of the same

@@ -4,7 +4,7 @@ import type { Operation } from "./engine/operation.js";
 import type { Runner } from "./engine/runner.js";
 import type { Part, Turns } from "./engine/turns.js";
 import { readAs, scopedKey, writeAs } from "./operations/owners.js";
-import { makeRow } from "./operations/session-head.js";
+import { makeRow } from "./operations/register.js";
 import { isScope } from "./session-id.js";
 import type { SessionCalls } from "./sql-session.js";
 

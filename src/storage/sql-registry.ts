@@ -12,7 +12,7 @@ import { listSessions } from "./operations/list-sessions.js";
 import { listUnregistered } from "./operations/memory-lists.js";
 import { owned } from "./operations/owners.js";
 import * as sessions from "./operations/sessions.js";
-import { readUsageRows } from "./operations/usage.js";
+import { addUsage, importUsage, readUsageRows } from "./operations/usage.js";
 import { userScope } from "./session-id.js";
 
 /** The registry of a SQL store, for a user where there is one. */
@@ -54,9 +54,7 @@ export function sqlRegistry(
       return request.dryRun === true ? turns.read(id, () => runner.read(prune)) : write([id], prune);
     },
     addUsage: (id, input, output, cost, model) =>
-      write([id], () =>
-        sessions.addUsage(sql, id, { inputTokens: input, outputTokens: output, cost }, { model, userId }),
-      ),
+      write([id], () => addUsage(sql, id, { inputTokens: input, outputTokens: output, cost }, { model, userId })),
     usageRows: (id) =>
       turns.read(id, () =>
         runner.read(function* () {
@@ -64,7 +62,7 @@ export function sqlRegistry(
           return isThere ? yield* readUsageRows(sql, id) : [];
         }),
       ),
-    importUsage: (id, total, rows) => write([id], () => sessions.importUsage(sql, id, total, { rows, userId })),
+    importUsage: (id, total, rows) => write([id], () => importUsage(sql, id, total, { rows, userId })),
     usage: async (request) => {
       if (isOfAnother(request)) return [];
       const { readUsage } = await import("./operations/usage-sums.js");

@@ -1,12 +1,10 @@
 import { StemmaError } from "../errors.js";
 import { type EncodedMessage, encodeMessage } from "../model/codec.js";
-import { isSummary, type SessionMessage } from "../model/message.js";
 import { assertStorableText } from "../model/storable-text.js";
-import { messageExists } from "../model/tree-errors.js";
-import type { AppendResult, MessageWrite, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
+import type { AppendResult, ReadOptions, SearchHit, SearchRequest, SessionStore } from "./contract.js";
 import type { Appended, Dialect, PathOptions } from "./engine/dialect.js";
 import type { Operation } from "./engine/operation.js";
-import { append, moveLeaf, withStored } from "./operations/append.js";
+import { append, withStored } from "./operations/append.js";
 import * as branches from "./operations/branches.js";
 import * as compactions from "./operations/compactions.js";
 import { deleteMessages } from "./operations/delete-messages.js";
@@ -16,10 +14,13 @@ import * as measures from "./operations/measures.js";
 import { readWrites } from "./operations/memory-lists.js";
 import * as messages from "./operations/messages.js";
 import { rewindTo } from "./operations/rewind.js";
-import * as sessions from "./operations/sessions.js";
-import { streamMessages, streamPath } from "./operations/stream.js";
+import { readChange } from "./operations/sessions.js";
+import { changeSkills, readSkills } from "./operations/skill-state.js";
+import { streamPath } from "./operations/stream-path.js";
+import { streamMessages } from "./operations/stream-stored.js";
 import { readTree, readTreePage } from "./operations/tree.js";
 import { assertSessionId } from "./session-id.js";
+import { encodeAll } from "./sql-message-write.js";
 
 /** How the operations of one session run: each of them is one call, in its turn, and for the user where there is one. */
 export interface SessionCalls {
@@ -127,45 +128,11 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
     },
     removeCompaction: (compactionId) => write(() => compactions.removeCompaction(sql, id, compactionId)),
     originals: (compactionId) => read(() => compactions.readOriginals(sql, id, compactionId)),
-    skills: () => readOne(() => sessions.readSkills(sql, id)),
-    changeSkills: (change) => write(() => sessions.changeSkills(sql, id, change)),
+    skills: () => readOne(() => readSkills(sql, id)),
+    changeSkills: (change) => write(() => changeSkills(sql, id, change)),
 
-    change: () => readOne(() => sessions.readChange(sql, id)),
+    change: () => readOne(() => readChange(sql, id)),
     writes: (messageId) => readOne(() => readWrites(id, messageId)),
-  };
-}
-
-/** A write of messages that is made together with others. */
-export interface MessageWriteOperation {
-  operation(): Operation<unknown>;
-  /** It makes other writers of the session wait by itself. */
-  readonly locks?: boolean | undefined;
-}
-
-/** A write of messages as `append`, `update`, `setActiveLeaf` or `clear` makes it. Messages are validated before it runs. Errors: `INVALID_ARGUMENT` for the id. */
-export function messageWrite(sql: Dialect, write: MessageWrite): MessageWriteOperation {
-  const { session: id } = write;
-  assertSessionId(id);
-  if ("clear" in write) return { operation: () => messages.clearMessages(sql, id) };
-  if ("activeLeaf" in write) return { operation: () => moveLeaf(sql, id, write.activeLeaf, write) };
-  if ("update" in write) {
-    const message = encodeMessage(write.update);
-    return { operation: () => messages.updateMessage(sql, id, message) };
-  }
-  const { append: given, parent, expectedLeaf, onlyNew = false } = write;
-  const { encoded, summaryIds } = encodeAll(given);
-  const isPlain = summaryIds.length === 0 && expectedLeaf === undefined;
-  const native = isPlain && sql.native?.mayAppend(encoded, parent) ? sql.native : null;
-  return {
-    locks: native !== null,
-    *operation() {
-      const { inserted } =
-        native === null
-          ? yield* append(sql, id, encoded, parent, summaryIds, write)
-          : yield* native.append(id, encoded, parent, undefined);
-      const known = onlyNew ? inserted.indexOf(false) : -1;
-      if (known !== -1) throw messageExists(id, (encoded[known] as EncodedMessage).id);
-    },
   };
 }
 
@@ -187,15 +154,6 @@ function* measured<T extends { readonly visibleTokens: number | null }>(
 }
 
 const isSome = ({ inserted }: Appended) => inserted.includes(true);
-
-// Summaries that a history shows are no messages of their own.
-function encodeAll(given: readonly SessionMessage[]): { encoded: EncodedMessage[]; summaryIds: string[] } {
-  if (!given.some(isSummary)) return { encoded: given.map(encodeMessage), summaryIds: [] };
-  return {
-    encoded: given.filter((message) => !isSummary(message)).map(encodeMessage),
-    summaryIds: given.filter(isSummary).map(({ id }) => id),
-  };
-}
 
 function appendResult(
   encoded: readonly EncodedMessage[],

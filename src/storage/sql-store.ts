@@ -1,18 +1,7 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { Queue } from "../queue.js";
 import { confined, confining } from "./confine.js";
-import type {
-  BlockKey,
-  EntryScope,
-  KeptWrite,
-  MemoryScope,
-  Residue,
-  ScrubOptions,
-  SearchHit,
-  SearchRequest,
-  Store,
-  VersionOptions,
-} from "./contract.js";
+import type { MemoryScope, Residue, ScrubOptions, SearchHit, SearchRequest, Store } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
 import { createRunner, type Runner } from "./engine/runner.js";
@@ -25,9 +14,11 @@ import * as records from "./operations/records.js";
 import { type RankMessages, searchAtOnce, searchMessages } from "./operations/search/search.js";
 import { catchUp } from "./operations/search/unindexed.js";
 import * as versions from "./operations/versions.js";
-import { sqlCalls, type WriteOfKept } from "./sql-calls.js";
+import { noteOf } from "./operations/versions.js";
+import { sqlCalls } from "./sql-calls.js";
+import { operationsOf } from "./sql-kept-writes.js";
 import { sqlRegistry } from "./sql-registry.js";
-import { messageWrite, sqlSession } from "./sql-session.js";
+import { sqlSession } from "./sql-session.js";
 
 export interface SqlStoreOptions {
   readonly durable: boolean;
@@ -170,72 +161,4 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   };
   const store = storeOf();
   return { store, runner, sql, turns, search };
-}
-
-/** Records that are written by one statement, each with six values. */
-const RECORDS_AT_ONCE = 100;
-
-// Records that are new, nearly all of them, are written together with those that follow.
-function operationsOf(sql: Dialect, writes: readonly KeptWrite[]): WriteOfKept[] {
-  const operations: WriteOfKept[] = [];
-  for (let start = 0; start < writes.length; ) {
-    const plain = plainRecords(writes.slice(start, start + RECORDS_AT_ONCE));
-    const [first] = plain;
-    operations.push(
-      first === undefined
-        ? operationOf(sql, writes[start] as KeptWrite)
-        : { kind: "records", key: first.scope, operation: () => records.writeRecords(sql, plain) },
-    );
-    start += plain.length || 1;
-  }
-  return operations;
-}
-
-// The records of one session with which the writes begin, as far as each is written over whatever is there.
-function plainRecords(writes: readonly KeptWrite[]): records.PlainRecord[] {
-  const found: records.PlainRecord[] = [];
-  for (const write of writes) {
-    if (!("records" in write) || !("value" in write) || write.value === null || write.options !== undefined) break;
-    const { records: scope, key, value } = write;
-    if ((found[0]?.scope ?? scope).sessionId !== scope.sessionId) break;
-    found.push({ scope, key, value });
-  }
-  return found;
-}
-
-// A write of several that are made together: as `set` and `delete` of the store make it.
-function operationOf(sql: Dialect, write: KeptWrite): WriteOfKept {
-  if ("block" in write) {
-    const { block, content, options = {} } = write;
-    const note = noteOf(block, options);
-    const operation = (owned: BlockKey) => blocks.writeBlock(sql, owned, content, options, note);
-    return { kind: block.kind, key: block, operation: operation as WriteOfKept["operation"] };
-  }
-  if ("entries" in write) {
-    const { entries: scope, key, content, value, options = {} } = write;
-    const note = noteOf(scope, options);
-    const operation = (owned: EntryScope) =>
-      content === null
-        ? entries.deleteEntry(sql, owned, key, note)
-        : entries.writeEntry(sql, owned, { key, content, value }, note);
-    return { kind: "entries", key: scope, operation };
-  }
-  if ("atVersion" in write) {
-    const { records: scope, key, atVersion } = write;
-    return { kind: "check", key: scope, operation: () => records.checkRecord(sql, scope, key, atVersion) };
-  }
-  if ("records" in write) {
-    const { records: scope, key, value, options = {} } = write;
-    const operation = () =>
-      value === null
-        ? records.deleteRecord(scope, key, options.expectedVersion)
-        : records.writeRecord(sql, scope, key, value, options);
-    return { kind: "records", key: scope, operation };
-  }
-  return { kind: "messages", key: { sessionId: write.session, label: "" }, ...messageWrite(sql, write) };
-}
-
-// "" stands for none as well, and for what is shared.
-function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | EntryScope, version: V): V & versions.VersionNote {
-  return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }

@@ -1,8 +1,11 @@
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
+import { APPEND } from "../../src/storage/postgres/append.js";
 import { APPEND_ALL } from "../../src/storage/postgres/append-all.js";
-import { APPEND, EDITED, LOCK, USE } from "../../src/storage/postgres/functions.js";
-import { PATH, RECENT } from "../../src/storage/postgres/path.js";
+import { USE } from "../../src/storage/postgres/append-as.js";
+import { EDITED, LOCK } from "../../src/storage/postgres/functions.js";
+import { PATH } from "../../src/storage/postgres/path.js";
+import { RECENT } from "../../src/storage/postgres/recent.js";
 import { textMessage } from "../helpers/messages.js";
 import { openPool } from "./databases.js";
 import { describeServer } from "./server.js";

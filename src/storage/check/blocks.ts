@@ -1,5 +1,6 @@
 import { first } from "../engine/operation.js";
-import { isoNow, makeRow } from "../operations/session-head.js";
+import { isoNow } from "../operations/clock.js";
+import { makeRow } from "../operations/register.js";
 import { isText, isTime, isWhole } from "./findings.js";
 import { needsSession, rowCheck } from "./row-check.js";
 

@@ -1,4 +1,5 @@
-import { isoNow, makeRow } from "../operations/session-head.js";
+import { isoNow } from "../operations/clock.js";
+import { makeRow } from "../operations/register.js";
 import { isJson, isText, isTime } from "./findings.js";
 import { needsSession, rowCheck } from "./row-check.js";
 

@@ -1,5 +1,5 @@
-import type { Condition, Dialect } from "../engine/dialect.js";
-import { type Operation, run } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { type Condition, type Operation, run } from "../engine/operation.js";
 
 /**
  * Makes rows those of session `sessionId`, or renames a session of the registry. Rows that are spread go to that session's server,
@@ -15,9 +15,7 @@ export function* giveTo(
   if (!sql.isSpread) return yield* run(`UPDATE ${table} SET ${name} = ? WHERE ${condition}`, sessionId, ...values);
   const others = (yield* sql.columns(table)).filter((column) => column !== name).join(", ");
   const elsewhere = `${condition} AND ${name} <> ?`;
-  yield* run(
-    `INSERT INTO ${table} (${name}, ${others}) SELECT ?, ${others} FROM ${table} WHERE ${elsewhere}`,
-    ...[sessionId, ...values, sessionId],
-  );
+  const insertion = `INSERT INTO ${table} (${name}, ${others}) SELECT ?, ${others} FROM ${table} WHERE ${elsewhere}`;
+  yield* run(insertion, ...[sessionId, ...values, sessionId]);
   yield* run(`DELETE FROM ${table} WHERE ${elsewhere}`, ...values, sessionId);
 }

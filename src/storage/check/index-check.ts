@@ -1,13 +1,12 @@
 import { StemmaError } from "../../errors.js";
-import type { SearchIndex } from "../engine/dialect.js";
+import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
 import { findSessionRows } from "../operations/session-head.js";
 import type { CheckRun } from "./check-run.js";
 import type { IndexWindow } from "./dialect.js";
 import { Findings } from "./findings.js";
-import { beginning, compareIndex, type Differing, repairIndex, windowEnd, windowOfSession } from "./search-index.js";
-
-const TABLES = { messages: "assistant_fts", entries: "cf_agents_search_fts" } as const;
+import { beginning, windowEnd, windowOfSession } from "./index-window.js";
+import { compareIndex, type Differing, repairIndex } from "./search-index.js";
 
 /** Compares the search indexes with what they are of: all of them, or a session's messages. */
 export async function checkIndex(run: CheckRun): Promise<void> {
@@ -57,7 +56,7 @@ async function checkWindow(run: CheckRun, index: SearchIndex, window: IndexWindo
     }
   }
   const found = findingsOf(index, after);
-  found.count(TABLES[index], counted);
+  found.count(INDEX_TABLES[index], counted);
   run.report(findingsOf(index, before), found);
 }
 
@@ -84,7 +83,7 @@ export function rebuildIndex(run: CheckRun): Promise<void> {
 
 function findingsOf(index: SearchIndex, seen: Differing[] | Error): Findings {
   const found = new Findings();
-  const table = TABLES[index];
+  const table = INDEX_TABLES[index];
   if (seen instanceof Error) {
     found.add("index", table, null, null, `The search index could not be read: ${seen.message}`);
     return found;

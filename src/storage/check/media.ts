@@ -73,14 +73,9 @@ export function* scanMedia(
     if (texts.length > 0) visit({ hash, data: texts.join(""), isWhole });
   };
   for (;;) {
-    const rows: PartRow[] = yield* all<PartRow>(
-      `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
-       ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`,
-      ...[...ids, sessionNumber],
-      hash,
-      hash,
-      part,
-    );
+    const query = `SELECT hash, part, data FROM assistant_media WHERE ${own}no = ? AND (hash > ? OR hash = ? AND part > ?)
+       ORDER BY hash, part LIMIT ${PARTS_AT_ONCE}`;
+    const rows: PartRow[] = yield* all<PartRow>(query, ...[...ids, sessionNumber], hash, hash, part);
     for (const row of rows) {
       if (row.hash !== hash || texts.length === 0) {
         end();

@@ -3,7 +3,7 @@ import { sha256 } from "../../model/sha256.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, type Operation, run, tuples } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
-import { insertRef, storeParts } from "../operations/content.js";
+import { insertRef, storeParts } from "../operations/media.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { isTrue, scanMedia } from "./media.js";
 import { scanMessages, textOf } from "./scan.js";
@@ -33,20 +33,14 @@ export function* repairMedia(sql: Dialect, rows: SessionRows): Operation<void> {
       for (const key of said.keys) yield* insertRef(rows, row.n, key);
     }
   });
-  yield* run(
-    `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
-       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`,
-    ...[...ids, sessionNumber],
-    ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)],
-  );
+  const removal = `DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n NOT IN (
+       SELECT m.n FROM assistant_messages m WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ?)`;
+  yield* run(removal, ...[...ids, sessionNumber], ...[...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)]);
   // What an unreadable message shows is not known, so nothing that it may show is removed.
   if (!isReadable) return;
-  yield* run(
-    `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
-       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`,
-    ...[...ids, sessionNumber],
-    ...[...ids, sessionNumber],
-  );
+  const deletion = `DELETE FROM assistant_media WHERE ${own}no = ? AND hash NOT IN (
+       SELECT r.hash FROM assistant_media_refs r WHERE ${ownOf(sql, "r")}r.no = ?)`;
+  yield* run(deletion, ...[...ids, sessionNumber], ...[...ids, sessionNumber]);
 }
 
 function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
@@ -59,12 +53,8 @@ function* restoreMissing(sql: Dialect, rows: SessionRows): Operation<void> {
     if (whole.has(key)) continue;
     const data = yield* findElsewhere(sql, rows, key);
     if (data === null) continue;
-    yield* run(
-      `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`,
-      ...rows.ids,
-      rows.sessionNumber,
-      key,
-    );
+    const removal = `DELETE FROM assistant_media WHERE ${rows.own}no = ? AND hash = ?`;
+    yield* run(removal, ...rows.ids, rows.sessionNumber, key);
     yield* storeParts(sql, rows, key, data);
   }
 }
@@ -76,12 +66,8 @@ function* keysWanted({ own, ids, sessionNumber }: SessionRows): Operation<Set<st
   );
   const marked = `SELECT n, content FROM assistant_messages
     WHERE ${own}n BETWEEN ? AND ? AND content LIKE '%"$stemma":%'`;
-  for (const [, content] of yield* tuples<[number, string]>(
-    marked,
-    ...ids,
-    floorOf(sessionNumber),
-    ceilingOf(sessionNumber),
-  )) {
+  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
+  for (const [, content] of yield* tuples<[number, string]>(marked, ...range)) {
     try {
       const decoded = decodeMessage(textOf(content));
       if (decoded instanceof PendingMessage) for (const key of decoded.keys) keys.add(key);

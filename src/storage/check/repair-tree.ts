@@ -99,13 +99,8 @@ function* moveRow(
   yield* run(`DELETE FROM assistant_media_refs WHERE ${own}no = ? AND n = ?`, ...ids, sessionNumber, from);
   yield* run(`UPDATE assistant_compactions SET from_n = ? WHERE ${own}from_n = ?`, to, ...ids, from);
   yield* run(`UPDATE assistant_compactions SET to_n = ? WHERE ${own}to_n = ?`, to, ...ids, from);
-  yield* run(
-    `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`,
-    to,
-    ...ids,
-    sessionNumber,
-    from,
-  );
+  const update = `UPDATE assistant_sessions SET leaf = ? WHERE ${registered}no = ? AND leaf = ?`;
+  yield* run(update, to, ...ids, sessionNumber, from);
 }
 
 /** Writes parents and branches of messages whose `parent` is right. */
@@ -138,13 +133,7 @@ export function* writeTree(
   if (JSON.stringify(heads) === JSON.stringify(branches)) return;
   yield* run(`DELETE FROM assistant_branches WHERE ${own}no = ?`, ...ids, sessionNumber);
   for (const { branch, lo, parent_branch, parent_n } of heads) {
-    yield* run(
-      `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`,
-      ...[...ids, sessionNumber],
-      branch,
-      lo,
-      parent_branch,
-      parent_n,
-    );
+    const insertion = `INSERT INTO assistant_branches (${column}no, branch, lo, parent_branch, parent_n) VALUES (${mark}?, ?, ?, ?, ?)`;
+    yield* run(insertion, ...[...ids, sessionNumber], branch, lo, parent_branch, parent_n);
   }
 }

@@ -7,8 +7,9 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, pause } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
-import { readContents, readMedia } from "../operations/content.js";
+import { readContents } from "../operations/content.js";
 import { rowAfter } from "../operations/damage.js";
+import { readMedia } from "../operations/media.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { isText } from "./findings.js";
 
@@ -56,12 +57,8 @@ export function* scanMessages(
 ): Operation<void> {
   const columns = sql.keepsText ? `${COLUMNS}, text_content` : COLUMNS;
   for (let from = floorOf(session.sessionNumber); ; ) {
-    const rows = yield* all<MessageRow>(
-      `SELECT ${columns} FROM assistant_messages WHERE ${session.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`,
-      ...session.ids,
-      from,
-      ceilingOf(session.sessionNumber),
-    );
+    const query = `SELECT ${columns} FROM assistant_messages WHERE ${session.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${PAGE}`;
+    const rows = yield* all<MessageRow>(query, ...session.ids, from, ceilingOf(session.sessionNumber));
     const contents = rows.map(({ content }) => textOf(content));
     const messages = yield* readContents(session, [...contents], null, () => {});
     const page: ScannedMessage[] = [];

@@ -1,16 +1,16 @@
 import { addressOfKey, type RowAddress } from "../../model/rank.js";
 import { documentOf } from "../../model/text.js";
-import type { Dialect, SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, pause, type SqlValue } from "../engine/operation.js";
-import { rowsOf, type SessionRows } from "../engine/session-rows.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation, pause } from "../engine/operation.js";
+import type { SearchIndex } from "../engine/search-dialect.js";
+import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
-import { assertOrder } from "../operations/damage.js";
-import { entryDocument } from "../operations/entries.js";
-import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
-import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
-import { rowKey } from "../operations/search/search-scope.js";
+import { entryDocument } from "../operations/entry-row.js";
+import { sessionOf } from "../operations/row-id.js";
+import { rowKey } from "../operations/search/found-rows.js";
 import { unindexedRows } from "../operations/search/unindexed.js";
 import type { CheckDialect, Document, IndexWindow } from "./dialect.js";
+import { nextAfter, rowsInWindow } from "./index-window.js";
 import { textOf } from "./scan.js";
 
 /** A row of the index that does not hold what the document says. `text` is null where there is no such document. */
@@ -33,46 +33,6 @@ interface IndexedRow {
 }
 
 const PAGE = 100;
-/** How many documents are compared with one look at the whole index, and with one at rows that are found by their sessions. */
-const WINDOW = 200_000;
-const WINDOW_OF_SESSIONS = 5_000;
-
-/** What the first window is behind. */
-export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
-
-/** The messages of one session. */
-export function windowOfSession({ id, sessionNumber, namesSessions }: SessionRows): IndexWindow {
-  const [lo, hi] = namesSessions
-    ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
-    : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
-  return { after: { rowId: lo, sessionId: id }, to: { rowId: hi, sessionId: id } };
-}
-
-// Rows of an index that are in a window, in its order.
-function rowsIn(
-  sql: Dialect,
-  index: SearchIndex,
-  columns: string,
-  { after, to }: IndexWindow,
-): [sql: string, ...values: SqlValue[]] {
-  if (index === "messages") return messagesBetween(sql, columns, after, to);
-  const hi = to?.rowId ?? Number.MAX_SAFE_INTEGER;
-  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.rowId, hi];
-}
-
-/** The end of the next window behind a row; null of the last one, which has none. */
-export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo): Operation<ReadTo | null> {
-  const size = index === "messages" && sql.namesSessions ? WINDOW_OF_SESSIONS : WINDOW;
-  const [query, ...values] = rowsIn(sql, index, "m.n AS n, m.session_id AS session_id", { after, to: null });
-  const [end] = yield* all<{ n: number; session_id: string }>(`${query} LIMIT 1 OFFSET ${size - 1}`, ...values);
-  return end === undefined ? null : nextAfter(sql, after, end);
-}
-
-function nextAfter({ namesSessions }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
-  const next = { rowId: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
-  assertOrder(next.rowId > after.rowId || next.sessionId !== after.sessionId);
-  return next;
-}
 
 const MESSAGE_COLUMNS = "m.n AS n, m.session_id AS session_id, m.id AS id, m.content AS content, NULL AS value";
 const ENTRY_COLUMNS =
@@ -93,7 +53,7 @@ export function* compareIndex(
   const columns = index === "messages" ? MESSAGE_COLUMNS : ENTRY_COLUMNS;
   const keyOfRow = (row: IndexedRow) => (index === "messages" ? rowKey(sql, row) : row.n);
   for (let { after } = window; ; ) {
-    const [query, ...values] = rowsIn(sql, index, columns, { ...window, after });
+    const [query, ...values] = rowsInWindow(sql, index, columns, { ...window, after });
     const rows = yield* all<IndexedRow>(`${query} LIMIT ${PAGE}`, ...values);
     const texts = index === "messages" ? yield* textsOf(sql, rows) : rows.map((row) => entryDocument(row));
     const readable = rows.flatMap((row, at): Document[] => {

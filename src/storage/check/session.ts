@@ -1,29 +1,17 @@
 import { summaryMessage } from "../../model/compactions.js";
-import { isStoredMetadata } from "../../model/session-metadata.js";
 import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation } from "../engine/operation.js";
 import { rowsOf, type SessionRows } from "../engine/session-rows.js";
-import type { CompactionRow } from "../operations/compactions.js";
+import type { CompactionRow } from "../operations/compaction-row.js";
 import { MADE_UP_ID } from "../operations/history.js";
 import { countTo, measureTokens } from "../operations/measures.js";
-import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
-import type { SessionRow } from "../operations/session-head.js";
-import type { ListedSession } from "../operations/sessions.js";
-import { parseSkills } from "../operations/skill-state.js";
-import { type Findings, isText, isTextOrNull, isTime, isWhole } from "./findings.js";
+import { ceilingOf, floorOf } from "../operations/row-id.js";
+import { type Findings, isText, isTime, isWhole } from "./findings.js";
 import { checkMedia, checkRefs, openRefs } from "./media.js";
+import { checkRegistryRow, type RegisteredSession } from "./registry-row.js";
 import { type ScannedMessage, scanMessages } from "./scan.js";
 import { type BranchRow, TreeCheck } from "./tree.js";
-
-/** A row of `assistant_sessions`. */
-export interface RegisteredSession extends ListedSession, SessionRow {
-  readonly changes: number;
-  readonly appended_until: string | null;
-  readonly counted_to: number | null;
-  readonly counted: number | null;
-  readonly counted_all: number | null;
-}
 
 export interface SummaryRow extends CompactionRow {
   readonly session_id: string;
@@ -36,7 +24,7 @@ export function* checkSession(sql: Dialect, session: RegisteredSession, found: F
   const { id } = session;
   const rows = rowsOf(sql, id, session.no);
   found.count("assistant_sessions", 1);
-  checkRecord(session, found);
+  checkRegistryRow(session, found);
   const branches = yield* readBranches(rows);
   const summaries = yield* readSummaries(rows);
   found.count("assistant_branches", branches.length);
@@ -89,42 +77,6 @@ export function readSummaries({ own, ids, sessionNumber }: SessionRows): Operati
     "n, id, session_id, summary, from_message_id, to_message_id, created_at, from_n, to_n, tokens, covered_tokens";
   const query = `SELECT ${columns} FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ? ORDER BY n`;
   return all<SummaryRow>(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
-}
-
-/** What is wrong with the fields of a registry row, by their columns. */
-export function faultsOf(session: RegisteredSession): string[] {
-  const { no: sessionNumber, leaf, stale, skills } = session;
-  const isOwn = (rowId: number) => Number.isSafeInteger(rowId) && sessionOf(rowId) === sessionNumber;
-  const rules: Record<string, boolean> = {
-    id: isText(session.id),
-    name: isText(session.name),
-    parent_session_id: isTextOrNull(session.parent_session_id),
-    model: isTextOrNull(session.model),
-    source: isTextOrNull(session.source),
-    end_reason: isTextOrNull(session.end_reason),
-    user_id: isTextOrNull(session.user_id),
-    metadata: isStoredMetadata(session.metadata),
-    input_tokens: Number.isFinite(session.input_tokens),
-    output_tokens: Number.isFinite(session.output_tokens),
-    estimated_cost: Number.isFinite(session.estimated_cost),
-    created_at: isTime(session.created_at),
-    updated_at: isTime(session.updated_at),
-    leaf: leaf === null || leaf === 0 || isOwn(leaf),
-    changes: isWhole(Number(session.changes)),
-    stale: stale === null || isOwn(stale),
-    appended_until: session.appended_until === null || isTime(session.appended_until),
-    counted_to: session.counted_to === null || isOwn(session.counted_to),
-    counted: session.counted === null || isWhole(session.counted),
-    counted_all: session.counted_all === null || isWhole(session.counted_all),
-    skills: skills === null || (isText(skills) && parseSkills(skills) !== null),
-  };
-  return Object.keys(rules).filter((column) => !rules[column]);
-}
-
-function checkRecord(session: RegisteredSession, found: Findings): void {
-  for (const column of faultsOf(session)) {
-    found.add("session", "assistant_sessions", session.id, null, `The column ${column} holds what it never should.`);
-  }
 }
 
 function checkFields(sessionId: string, { row, said }: ScannedMessage, found: Findings): void {

@@ -1,5 +1,5 @@
+import type { MessagePosition } from "../operations/message-position.js";
 import { floorOf } from "../operations/row-id.js";
-import type { MessagePosition } from "../operations/session-head.js";
 import type { Findings } from "./findings.js";
 import type { MessageRow } from "./scan.js";
 
@@ -98,13 +98,8 @@ export class TreeCheck {
     if (parent !== null && !isCurrent(parent.total, parent.rowId)) {
       this.measured.push({ ...position, total });
     } else if (total !== (parent?.total ?? 0) + tokens) {
-      this.found.add(
-        "totals",
-        "assistant_messages",
-        this.session.id,
-        row.id,
-        "The sum of tokens up to it is not right.",
-      );
+      const message = "The sum of tokens up to it is not right.";
+      this.found.add("totals", "assistant_messages", this.session.id, row.id, message);
     }
   }
 

@@ -14,13 +14,8 @@ export function* checkUnregistered(sql: Dialect, found: Findings): Operation<voi
   for (const table of NUMBERED) {
     const query = `SELECT DISTINCT ${names} FROM ${table} WHERE ${unregistered(sql, table)}`;
     for (const { no: sessionNumber } of yield* all<{ no: number }>(query)) {
-      found.add(
-        "place",
-        table,
-        null,
-        null,
-        `Session ${sessionNumber}, for which rows are kept, is not in the registry.`,
-      );
+      const message = `Session ${sessionNumber}, for which rows are kept, is not in the registry.`;
+      found.add("place", table, null, null, message);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { first } from "../engine/operation.js";
-import { makeRow } from "../operations/session-head.js";
+import { makeRow } from "../operations/register.js";
 import { isText, isWhole } from "./findings.js";
 import { needsSession, rowCheck } from "./row-check.js";
 

@@ -1,5 +1,6 @@
-import { isoNow, makeRow } from "../operations/session-head.js";
-import { parseMessageIds } from "../operations/versions.js";
+import { isoNow } from "../operations/clock.js";
+import { makeRow } from "../operations/register.js";
+import { parseMessageIds } from "../operations/version-row.js";
 import { isText, isTime, isWhole } from "./findings.js";
 import { type KeyedRow, needsSession, rowCheck } from "./row-check.js";
 

@@ -1,7 +1,8 @@
 import type { SessionMessage } from "../../model/message.js";
-import type { BlockKey, EntryScope, ReplaceBlockOptions, WriteEntryOptions } from "./blocks.js";
+import type { BlockKey, ReplaceBlockOptions } from "./blocks.js";
+import type { EntryScope, WriteEntryOptions } from "./entries.js";
 import type { RecordScope, WriteRecordOptions } from "./records.js";
-import type { AppendMessageOptions, ParentRef } from "./session.js";
+import type { AppendMessageOptions, ParentRef } from "./writing.js";
 
 /** One of several writes that are made together. */
 export type KeptWrite = BlockWrite | EntryWrite | RecordWrite | RecordCheck | MessageWrite;

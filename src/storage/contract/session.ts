@@ -1,8 +1,21 @@
-import type { HistoryMessage, SessionMessage } from "../../model/message.js";
+import type { SessionMessage } from "../../model/message.js";
 import type { SkillChange, SkillState } from "../../model/skills.js";
+import type { CompactionGuard, NewCompaction, StoredCompaction } from "./compactions.js";
+import type { ImportedTree } from "./import.js";
+import type {
+  HistoryRowStat,
+  PathRead,
+  ReadOptions,
+  RecentHistory,
+  StoredMessage,
+  StreamOptions,
+  TreeNode,
+  TreePage,
+  TreePageOptions,
+} from "./reading.js";
 import type { SearchHit, SearchRequest } from "./search.js";
-import type { NewSession } from "./sessions.js";
 import type { RememberedVersion } from "./versions.js";
+import type { AppendMessageOptions, AppendResult, MeasureOptions, ParentRef, UpsertResult } from "./writing.js";
 
 /**
  * One session of a store: its messages and reads of them, its compactions and its loaded skills. A session exists from
@@ -129,171 +142,4 @@ export interface SessionStore {
   change(): Promise<string>;
   /** Every version of a block or an entry that was written in this session and comes from message `messageId`, oldest first. */
   writes(messageId: string): Promise<RememberedVersion[]>;
-}
-
-/** Where an append attaches: `undefined` the active leaf, `null` a new root, otherwise a message id. */
-export type ParentRef = string | null | undefined;
-
-export interface AppendMessageOptions {
-  /** The active leaf that the caller knows of, null for none. If it is another one, nothing is inserted. Default: any. */
-  expectedLeaf?: string | null | undefined;
-}
-
-export interface MeasureOptions {
-  /**
-   * True: `visibleTokens` are measured in the same write where they are not known. Default: they are null then. A store need
-   * not heed it.
-   */
-  readonly measured?: boolean | undefined;
-}
-
-export interface AppendResult {
-  /** The ids that were not there before, in order. */
-  readonly insertedIds: readonly string[];
-  /** The id that a next message would continue from: the last one inserted, or the active leaf as it was. Null without one. */
-  readonly lastId: string | null;
-  /** Estimated tokens of the visible history up to there; null when it must be measured (`tokens`). */
-  readonly visibleTokens: number | null;
-  /** After a call with one message whose id was known: the message that is stored under that id. */
-  readonly stored?: SessionMessage | null | undefined;
-}
-
-export interface UpsertResult {
-  /** False when the id was known and its message was updated. */
-  readonly inserted: boolean;
-  /** Estimated tokens of the visible history; null when it must be measured (`tokens`). */
-  readonly visibleTokens: number | null;
-}
-
-/** A session as a file holds it: parents before their children. */
-export interface ImportedTree {
-  readonly messages: readonly ImportedMessage[];
-  /** Oldest first; one whose id is already stored is left alone. */
-  readonly compactions?: readonly ImportedCompaction[] | undefined;
-  /** Null for none. Default: the last message. */
-  readonly activeLeafId?: string | null | undefined;
-  /** The session's registry entry, made when there is none yet. */
-  readonly session?: Omit<NewSession, "id"> | undefined;
-  /** Which skills it has loaded and unloaded. Default: as it is. */
-  readonly skills?: SkillState | undefined;
-  /** What the session has used, counted when nothing is counted yet. */
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: number } | undefined;
-}
-
-export interface ImportedCompaction extends NewCompaction {
-  /** ISO time. Default: now. */
-  readonly createdAt?: string | undefined;
-  /** The estimated tokens that it covered when it was made elsewhere. Default: those that it covers now. */
-  readonly coveredTokens?: number | undefined;
-}
-
-export interface ImportedMessage {
-  readonly message: SessionMessage;
-  readonly parentId: string | null;
-  /** ISO time at which it was stored elsewhere. Default: now. */
-  readonly storedAt?: string | undefined;
-}
-
-export interface ReadOptions {
-  /** The message that the path ends with; the active leaf when absent. Unknown: `MESSAGE_NOT_FOUND`. */
-  leafId?: string | undefined;
-  /** For a stored row that cannot be read: throw `CORRUPT_MESSAGE` (the default), or leave the row out. */
-  onCorrupt?: "throw" | "skip" | undefined;
-  /**
-   * True, the default: the history that the model sees, with summaries in place of the messages that they cover, and unloaded
-   * skills emptied. False: the stored messages as they are.
-   */
-  summaries?: boolean | undefined;
-}
-
-export interface StreamOptions extends ReadOptions {
-  /** Default: oldest first. */
-  newestFirst?: boolean | undefined;
-  /** Begins behind this message, in the direction of reading. The read must show it: under a summary, it is the id of the summary. */
-  after?: string | undefined;
-}
-
-export interface TreePageOptions {
-  /** Only messages that were written before this one. Default: from the newest on. */
-  readonly after?: string | undefined;
-  /** Default 100. */
-  readonly limit?: number | undefined;
-}
-
-export interface TreePage {
-  readonly nodes: TreeNode[];
-  /** Pass it as `after` to get the page behind this one; null when there is none. */
-  readonly next: string | null;
-}
-
-export interface PathRead {
-  readonly messages: SessionMessage[];
-  /** The ids of the rows that were left out. */
-  readonly corrupt: readonly string[];
-}
-
-export interface RecentHistory {
-  /** Oldest first. */
-  messages: HistoryMessage[];
-  /** True when older messages were left out. */
-  truncated: boolean;
-  /** Sum of the sizes of `messages` as JSON, in bytes of UTF-8. */
-  totalContentBytes: number;
-}
-
-/** The size of a stored message. */
-export interface HistoryRowStat {
-  id: string;
-  role: string;
-  /** Its stored size with its media, in bytes of UTF-8. */
-  bytes: number;
-}
-
-/** A message's place in the tree, without its content. */
-export interface TreeNode {
-  readonly id: string;
-  readonly parentId: string | null;
-  readonly role: string;
-  /** ISO time: the message's own `createdAt`, else when it was stored. */
-  readonly createdAt: string;
-  /** The first characters of the searchable text. */
-  readonly preview: string;
-}
-
-/** A message with its place. */
-export interface StoredMessage {
-  readonly message: SessionMessage;
-  readonly parentId: string | null;
-  /** ISO time: the message's own `createdAt`, else when it was stored. */
-  readonly createdAt: string;
-  /** ISO time. */
-  readonly storedAt: string;
-}
-
-/** A summary laid over a range of one path. */
-export interface StoredCompaction {
-  id: string;
-  summary: string;
-  fromMessageId: string;
-  toMessageId: string;
-  /** ISO time at which the compaction was made. */
-  createdAt: string;
-}
-
-/** The range as the compactor saw it: a compaction commits only if it would see the same now. */
-export interface CompactionGuard {
-  /** The message that the history ended with; the id of a visible summary stands for the last message under it. */
-  readonly leafId: string;
-  /**
-   * `digestRange` (`model/digest.ts`) of the range's messages as the history showed them: with summaries in place of the
-   * messages that they cover, and unloaded skills emptied. So it differs once a message was edited, deleted or covered.
-   */
-  readonly digest: string;
-}
-
-export interface NewCompaction {
-  id: string;
-  summary: string;
-  fromMessageId: string;
-  toMessageId: string;
 }

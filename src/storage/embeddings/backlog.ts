@@ -1,35 +1,11 @@
-import { keyOf, type RowAddress } from "../../model/rank.js";
-import { cut } from "../../model/snippet.js";
-import { documentOf } from "../../model/text.js";
+import type { RowAddress } from "../../model/rank.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, type Operation, oneNumber } from "../engine/operation.js";
-import { ofSession, ownOf, registeredOrder, rowsOf, type SessionRows, sameSession } from "../engine/session-rows.js";
-import { type ContentRow, readContent } from "../operations/content.js";
-import { ceilingOf, floorOf, SESSION_RANGE, sessionOf } from "../operations/row-id.js";
+import { all, type Operation, oneNumber } from "../engine/operation.js";
+import { ofSession, registeredOrder, rowsOf } from "../engine/session-rows.js";
+import { SESSION_RANGE } from "../operations/row-id.js";
 import { registeredBefore } from "../operations/session-order.js";
 import { type Model, numberOf } from "./vectors.js";
-
-/** A message that waits for its vector. */
-export interface Waiting {
-  readonly sessionId: string;
-  readonly n: number;
-  /** What is embedded; "" for a message that has no text, or cannot be read. */
-  readonly text: string;
-  /** The row of the same message of the session that this one was forked from, where that has its vector. */
-  readonly twin: Twin | null;
-}
-
-export interface Twin {
-  readonly n: number;
-  readonly sessionId: string;
-}
-
-/** What tells a message that waits from all others, also when its row's number is given to another session. */
-export const waitingKey = ({ n, sessionId }: Pick<Waiting, "n" | "sessionId">): number | string =>
-  keyOf({ n, sessionId });
-
-/** How much of a message's text is embedded, in characters: what models take whole. */
-const MAX_CHARACTERS = 5_000;
+import { findNew, findOld, type Waiting } from "./waiting.js";
 
 /** How many sessions a scan reads at once. */
 const PAGE = 500;
@@ -79,126 +55,6 @@ export function* readPage(sql: Dialect, before: Before): Operation<Page> {
   return { sessions: rows.filter(hasNew).map(({ id }) => id), before: next };
 }
 
-interface WaitingRow extends ContentRow {
-  readonly session_id: string;
-  readonly twin: number | null;
-  /** The session of the twin. */
-  readonly parent: string | null;
-}
-
-const PARENT = "(SELECT s.parent_session_id FROM assistant_sessions s WHERE s.id = m.session_id)";
-
-// Where the parent's rows may be on another server, see `findTwin`: a statement that locks rows names no other table there.
-const COLUMNS = (sql: Dialect, embedder: number) => {
-  const [twin, parent] = sql.isSpread ? ["NULL", "NULL"] : [twinOf(sql, embedder), PARENT];
-  return `m.n AS n, m.session_id AS session_id, m.content AS content, ${twin} AS twin, ${parent} AS parent`;
-};
-
-const twinOf = (sql: Dialect, embedder: number) => `(
-  SELECT v.n FROM assistant_sessions s
-  JOIN assistant_messages p ON p.session_id = s.parent_session_id AND p.id = m.id AND p.content = m.content
-  JOIN assistant_vectors v ON ${sameSession(sql, "v", "p")}v.n = p.n
-  WHERE s.id = m.session_id AND v.embedder = ${embedder} AND v.vector IS NOT NULL)`;
-
-/** The first messages of a session after those that were looked at, in order. */
-export function* findNew(
-  sql: Dialect,
-  embedder: number,
-  rows: SessionRows,
-  seen: number,
-  limit: number,
-  lock = "",
-): Operation<Waiting[]> {
-  const fresh = yield* all<WaitingRow>(
-    `SELECT ${COLUMNS(sql, embedder)} FROM assistant_messages m
-     WHERE ${ownOf(sql, "m")}m.n BETWEEN ? AND ? ORDER BY m.n LIMIT ?${lock}`,
-    ...rows.ids,
-    Math.max(seen + 1, floorOf(rows.sessionNumber)),
-    ceilingOf(rows.sessionNumber),
-    limit,
-  );
-  return yield* textsOf(sql, embedder, fresh);
-}
-
-// Those of the messages whose row is old; all of one session where it is given.
-function* findOld(
-  sql: Dialect,
-  embedder: number,
-  addresses: readonly RowAddress[],
-  lock = "",
-  sessionId: string | null = null,
-): Operation<Waiting[]> {
-  if (addresses.length === 0) return [];
-  const [own, ids] =
-    sessionId === null
-      ? [sql.namesSessions ? "v.session_id = given.owner AND " : "", []]
-      : ["v.session_id = ? AND ", [sessionId]];
-  const rows = yield* all<WaitingRow>(
-    `SELECT ${COLUMNS(sql, embedder)} FROM ${sql.segmentTable} AS given CROSS JOIN assistant_vectors v CROSS JOIN assistant_messages m
-     WHERE ${own}v.n = given.lo AND v.embedder < ? AND ${sameSession(sql, "m", "v")}m.n = v.n${lock}`,
-    JSON.stringify(addresses.map(({ n: rowId, sessionId: id = "" }) => [0, Number(rowId), Number(rowId), id])),
-    ...ids,
-    embedder,
-  );
-  return yield* textsOf(sql, embedder, rows);
-}
-
-/** Those of `embedded` whose row is old. Rows that are spread are locked on one server after the other. */
-export function* findOldOf(
-  sql: Dialect,
-  embedder: number,
-  embedded: readonly Waiting[],
-  lock: string,
-): Operation<Waiting[]> {
-  if (!sql.isSpread) return yield* findOld(sql, embedder, embedded, lock);
-  const old: Waiting[] = [];
-  for (const id of new Set(embedded.map(({ sessionId }) => sessionId))) {
-    const ofSession = embedded.filter(({ sessionId }) => sessionId === id);
-    old.push(...(yield* findOld(sql, embedder, ofSession, lock, id)));
-  }
-  return old;
-}
-
-// Of a message in a fork. Its session names the one whose rows are looked at.
-function* findTwin({ n: rowId, session_id, content }: WaitingRow, embedder: number): Operation<Twin | null> {
-  const [parent] = yield* column<string | null>(
-    "SELECT parent_session_id FROM assistant_sessions WHERE id = ?",
-    session_id,
-  );
-  if (parent === null || parent === undefined) return null;
-  const [id] = yield* column<string>(
-    "SELECT id FROM assistant_messages WHERE session_id = ? AND n = ?",
-    session_id,
-    rowId,
-  );
-  const [twin] = yield* column<number>(
-    `SELECT v.n FROM assistant_messages p JOIN assistant_vectors v ON v.session_id = p.session_id AND v.n = p.n
-     WHERE p.session_id = ? AND p.id = ? AND p.content = ? AND v.embedder = ? AND v.vector IS NOT NULL`,
-    ...[parent, id ?? "", content, embedder],
-  );
-  return twin === undefined ? null : { n: twin, sessionId: parent };
-}
-
-function* textsOf(sql: Dialect, embedder: number, rows: readonly WaitingRow[]): Operation<Waiting[]> {
-  const found: Waiting[] = [];
-  for (const row of rows) {
-    const text = yield* textToEmbed(sql, row.session_id, row);
-    const twin = sql.isSpread ? yield* findTwin(row, embedder) : twinIn(row);
-    found.push({ sessionId: row.session_id, n: row.n, text, twin });
-  }
-  return found;
-}
-
-function twinIn({ twin, parent }: WaitingRow): Twin | null {
-  return twin === null || parent === null ? null : { n: twin, sessionId: parent };
-}
-
-/** What is embedded of a message: "" of one that has no text, or cannot be read. */
-export function* textToEmbed(sql: Dialect, sessionId: string, row: ContentRow): Operation<string> {
-  const message = yield* readContent(rowsOf(sql, sessionId, sessionOf(row.n)), row, () => {});
-  return message === null ? "" : cut(documentOf(message).toWellFormed(), 0, MAX_CHARACTERS);
-}
-
 /** What a look at some sessions finds. */
 export interface Found {
   /** New messages of these sessions, each session's in order. */
@@ -229,12 +85,9 @@ export function* readWaiting(
       fresh.push(...(yield* findNew(sql, embedder, rows, session.seen, limit - fresh.length)));
     }
   }
-  const addresses = yield* all<RowAddress>(
-    `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
-     WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`,
-    embedder,
-    limit - fresh.length + spare,
-  );
+  const query = `SELECT n${sql.namesSessions ? ', session_id AS "sessionId"' : ""} FROM assistant_vectors
+     WHERE embedder < ? ORDER BY embedder DESC, n DESC LIMIT ?`;
+  const addresses = yield* all<RowAddress>(query, embedder, limit - fresh.length + spare);
   return { fresh, old: yield* findOld(sql, embedder, addresses), done };
 }
 
@@ -248,10 +101,9 @@ function* findProgress(sql: Dialect, sessions: readonly string[]): Operation<Map
 /** How many messages wait. Errors: `EMBEDDER_REPLACED`. */
 export function* countWaiting(sql: Dialect, model: Model): Operation<number> {
   const embedder = yield* numberOf(model);
-  const fresh = yield* oneNumber(
-    `SELECT sum((SELECT count(*) FROM assistant_messages m
+  const query = `SELECT sum((SELECT count(*) FROM assistant_messages m
        WHERE ${ofSession(sql, "m")}m.n BETWEEN ${SESSION_RANGE("s.no")} AND m.n > s.seen)) AS count
-     FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`,
-  );
+     FROM (${PROGRESS(sql)}) AS s WHERE s.newest > s.seen`;
+  const fresh = yield* oneNumber(query);
   return fresh + (yield* oneNumber("SELECT count(*) AS count FROM assistant_vectors WHERE embedder < ?", embedder));
 }

@@ -6,10 +6,10 @@ import { all, type Operation, run } from "../engine/operation.js";
 import { rowsOf, sameSession } from "../engine/session-rows.js";
 import type { ContentRow } from "../operations/content.js";
 import { sessionOf } from "../operations/row-id.js";
-import { textToEmbed } from "./backlog.js";
 import { plain } from "./list-vectors.js";
 import { type Embedded, storeVectors } from "./store-vectors.js";
 import { readClaim, type VectorDialect } from "./vectors.js";
+import { textToEmbed } from "./waiting.js";
 
 interface KnownRow extends ContentRow {
   readonly id: string;
@@ -71,13 +71,10 @@ function* findRows(
   const known = new Map<string, KnownRow>();
   for (let start = 0; start < vectors.length; start += IDS_AT_ONCE) {
     const ids = vectors.slice(start, start + IDS_AT_ONCE).map(({ messageId }) => messageId);
-    const rows = yield* all<KnownRow>(
-      `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
+    const query = `SELECT m.n AS n, m.id AS id, m.content AS content, v.embedder AS embedder, ${dialect.read} AS vector
        FROM assistant_messages m LEFT JOIN assistant_vectors v ON ${sameSession(sql, "v", "m")}v.n = m.n
-       WHERE m.session_id = ? AND m.id IN (${ids.map(() => "?").join(", ")})`,
-      sessionId,
-      ...ids,
-    );
+       WHERE m.session_id = ? AND m.id IN (${ids.map(() => "?").join(", ")})`;
+    const rows = yield* all<KnownRow>(query, sessionId, ...ids);
     for (const row of rows) known.set(row.id, row);
   }
   return known;

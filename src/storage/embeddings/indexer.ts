@@ -1,19 +1,17 @@
 import { StemmaError } from "../../errors.js";
 import type { SearchQuery } from "../../model/query.js";
 import { once } from "../../once.js";
-import { Queue } from "../../queue.js";
-import { Recent } from "../../recent.js";
 import type { SearchHit, SearchRequest } from "../contract.js";
-import { type RankMessages, rankByWords } from "../operations/search/search.js";
+import type { RankMessages } from "../operations/search/search.js";
 import type { OpenStore } from "../sql-store.js";
 import { BackgroundWorker, report } from "./background-worker.js";
-import { countWaiting, readPage, readWaiting, type Waiting, waitingKey } from "./backlog.js";
+import { countWaiting, readPage, readWaiting } from "./backlog.js";
 import type { ParsedEmbedder } from "./embedder.js";
-import { MemoryIndex } from "./memory-index.js";
+import { MeaningRanking } from "./meaning-ranking.js";
 import { ScanQueue } from "./scan-queue.js";
-import { type FindNearest, nearestBySigns, nearestInEngine, nearestInMemory, rankByBoth } from "./search.js";
 import { type Embedded, storeVectors } from "./store-vectors.js";
-import { findVectors, type Model, migrateVectors, type VectorDialect } from "./vectors.js";
+import { type Model, migrateVectors, type VectorDialect } from "./vectors.js";
+import { type Waiting, waitingKey } from "./waiting.js";
 
 export interface EmbedOptions {
   /** How much memory vectors may take, in bytes. Default 64 MB. */
@@ -24,15 +22,7 @@ export interface EmbedOptions {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-const MEMORY = 64_000_000;
 const INTERVAL = 60_000;
-
-/** How long a search waits for the vector of its query before it does without, in milliseconds. */
-const QUERY_PATIENCE = 5_000;
-
-/** Characters of a query that are embedded, and how many queries' vectors are kept: pages of one search share it. */
-const QUERY_LENGTH = 2_000;
-const QUERIES_KEPT = 50;
 
 const CLOSED =
   "The store was closed while messages still waited for their vectors; the next one that is opened goes on.";
@@ -46,20 +36,19 @@ export class EmbeddingIndexer {
   readonly #queue: ScanQueue;
   readonly #ended = new AbortController();
   readonly #refused = new Map<number | string, { readonly text: string; readonly until: number }>();
-  readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
   #own: number | null = null;
   readonly #prepare = once(() => this.#makeTables());
-  #memory: MemoryIndex | null = null;
-  readonly #loading = new Queue();
+  readonly #ranking: MeaningRanking;
 
   constructor(
     private readonly open: OpenStore,
     private readonly dialect: VectorDialect,
     private readonly embedder: ParsedEmbedder,
-    private readonly options: EmbedOptions,
+    options: EmbedOptions,
   ) {
     const { interval = INTERVAL } = options;
     this.#queue = new ScanQueue(interval ?? INTERVAL);
+    this.#ranking = new MeaningRanking(open, dialect, embedder, this.#ended.signal, options.memory);
     this.background = new BackgroundWorker({
       step: () => this.#step(),
       onError: embedder.onError,
@@ -184,50 +173,7 @@ export class EmbeddingIndexer {
   async #rank(query: SearchQuery, explain = false): Promise<RankMessages | null> {
     if (query.words.length === 0 && query.runs.length === 0) return null;
     const { similarity } = await this.#prepare();
-    const claim = await this.open.runner.read(() => findVectors(this.#model));
-    if (claim === null) return null;
-    const { no: sessionNumber, dimensions } = claim;
-    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
-    if (vector.length !== dimensions) return null;
-    const { weights } = this.embedder;
-    const nearest = await this.#findNearest(similarity, sessionNumber, vector);
-    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, weights, explain);
-  }
-
-  async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
-    const { dialect } = this;
-    const wanted = { sql: this.open.sql, dialect, embedder, query, least: this.embedder.minSimilarity };
-    if (similarity !== null) return nearestInEngine(wanted, similarity);
-    if (dialect.signs !== null) return nearestBySigns(wanted, dialect.signs);
-    return nearestInMemory(wanted, await this.#load(embedder, query.length));
-  }
-
-  async #embedQuery(text: string): Promise<Float32Array> {
-    const kept = this.#queries.get(text);
-    if (kept !== undefined) return kept;
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
-    try {
-      const signal = AbortSignal.any([patience.signal, this.#ended.signal]);
-      const [vector] = (await this.embedder.embed([text], signal)) as [Float32Array];
-      this.#queries.set(text, vector);
-      return vector;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  // Searches that come together load one after the other; others are served between pages.
-  #load(embedder: number, dimensions: number): Promise<MemoryIndex> {
-    return this.#loading.write("", async () => {
-      if (this.#memory?.embedder !== embedder) {
-        this.#memory = new MemoryIndex(embedder, dimensions, this.options.memory ?? MEMORY);
-      }
-      const memory = this.#memory;
-      while (await this.open.runner.read(() => memory.load(this.dialect)))
-        await new Promise((resolve) => setTimeout(resolve));
-      return memory;
-    });
+    return this.#ranking.rank(query, this.#model, similarity, explain);
   }
 }
 

@@ -5,8 +5,8 @@ import { ownOf, sameSession } from "../engine/session-rows.js";
 import type { ContentRow } from "../operations/content.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
 import { findSessionRows } from "../operations/session-head.js";
-import { textToEmbed } from "./backlog.js";
 import { readClaim, type VectorDialect } from "./vectors.js";
+import { textToEmbed } from "./waiting.js";
 
 /** Rows that are read together. */
 const PAGE = 64;

@@ -1,6 +1,8 @@
 import { Distribution } from "../../model/distribution.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, oneNumber } from "../engine/operation.js";
+import { createBest } from "./best-matches.js";
+import { product } from "./dot-product.js";
 import type { VectorDialect } from "./vectors.js";
 
 const PAGE = 500;
@@ -65,13 +67,9 @@ export class MemoryIndex {
   }
 
   *#read(dialect: VectorDialect, where: string, id: number, order: "" | "DESC", limit: number): Operation<VectorRow[]> {
-    const rows = yield* all<VectorRow>(
-      `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM assistant_vectors v
-       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ?`,
-      id,
-      this.embedder,
-      limit,
-    );
+    const query = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM assistant_vectors v
+       WHERE ${where} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.id ${order} LIMIT ?`;
+    const rows = yield* all<VectorRow>(query, id, this.embedder, limit);
     for (const row of rows) this.#add(row.id, row.n, dialect.decode(row.vector), order === "");
     return rows;
   }
@@ -171,51 +169,4 @@ export class MemoryIndex {
     }
     this.#size = kept;
   }
-}
-
-/** Collects the best of what it is shown, above `least`. */
-export function createBest<R extends { readonly n: number; readonly score: number }>(limit: number, least: number) {
-  let best: R[] = [];
-  let worst = Number.NEGATIVE_INFINITY;
-  const sort = () => {
-    best.sort((a, b) => b.score - a.score || b.n - a.n);
-    best = best.slice(0, limit);
-  };
-  const takes = (score: number): boolean => score > least && score >= worst;
-  return {
-    /** False where nothing with such a score is kept. */
-    takes,
-    add(found: R): void {
-      if (!takes(found.score)) return;
-      best.push(found);
-      if (best.length < 2 * limit + 1000) return;
-      sort();
-      worst = best.at(-1)?.score ?? worst;
-    },
-    /** Best first; of equals the later message. */
-    take(): R[] {
-      sort();
-      return best;
-    },
-  };
-}
-
-/** The product of a vector and the one at `slot` among others of its length. */
-export function product(vector: Float32Array, others: Float32Array, slot = 0): number {
-  const { length } = vector;
-  const start = slot * length;
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  let index = 0;
-  // Four sums do not wait for each other.
-  for (; index + 3 < length; index += 4) {
-    a += (vector[index] as number) * (others[start + index] as number);
-    b += (vector[index + 1] as number) * (others[start + index + 1] as number);
-    c += (vector[index + 2] as number) * (others[start + index + 2] as number);
-    d += (vector[index + 3] as number) * (others[start + index + 3] as number);
-  }
-  for (; index < length; index += 1) a += (vector[index] as number) * (others[start + index] as number);
-  return a + b + c + d;
 }

@@ -1,12 +1,13 @@
 import { Distribution } from "../../model/distribution.js";
 import type { Ranked } from "../../model/rank.js";
 import { type ByMeaning, fuseRankings, withReasons } from "../../model/score-fusion.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
-import { all, type Operation, type SqlValue } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Condition, type Operation, type SqlValue } from "../engine/operation.js";
 import { sameSession } from "../engine/session-rows.js";
 import type { RankMessages } from "../operations/search/search.js";
 import type { Scope } from "../operations/search/search-scope.js";
-import { createBest, type MemoryIndex, type Near, product } from "./memory-index.js";
+import { createBest } from "./best-matches.js";
+import { product } from "./dot-product.js";
 import type { VectorDialect } from "./vectors.js";
 
 /** The messages of a range that are most alike to a query, each above `least`; `words` are the best ones by words. */
@@ -34,10 +35,10 @@ export function rankByBoth(
   };
 }
 
-const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
+export const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
-// A condition on vectors `v` of a range.
-function within({ namesSessions }: Pick<Dialect, "namesSessions">, range: Scope["range"]): Condition {
+/** A condition on vectors `v` of a range. */
+export function within({ namesSessions }: Pick<Dialect, "namesSessions">, range: Scope["range"]): Condition {
   const bounds = range === null ? EVERYWHERE : [range.lo, range.hi];
   const own = namesSessions && range !== null && range.sessionId !== null ? range.sessionId : null;
   if (own === null) return { condition: "v.n BETWEEN ? AND ?", values: bounds };
@@ -99,12 +100,10 @@ export function nearestBySigns(
   { alike, encode }: NonNullable<VectorDialect["signs"]>,
 ): FindNearest {
   const compare = function* (rows: string, ...values: SqlValue[]): Operation<Ranked[]> {
-    const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(
-      `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
+    const select = `WITH likely AS MATERIALIZED (SELECT v.n AS n${sql.namesSessions ? ", v.session_id AS session_id" : ""} FROM ${rows})
        SELECT v.n AS n, ${sessionOf(sql)} AS "sessionId", ${dialect.read} AS vector FROM likely JOIN assistant_vectors v
-       ON ${sameSession(sql, "v", "likely")}v.n = likely.n`,
-      ...values,
-    );
+       ON ${sameSession(sql, "v", "likely")}v.n = likely.n`;
+    const found = yield* all<{ n: number; sessionId: string | null; vector: unknown }>(select, ...values);
     return found.map(({ vector, ...address }) =>
       rankedOf({ ...address, score: product(query, dialect.decode(vector)) }),
     );
@@ -113,13 +112,8 @@ export function nearestBySigns(
     const limit = Math.min(depth, READ_BY_SIGNS);
     const { condition, values } = within(sql, range);
     const ofRange = `assistant_vectors v WHERE v.embedder = ? AND ${condition} AND v.signs IS NOT NULL`;
-    const likely = yield* compare(
-      `${ofRange} ORDER BY ${alike} DESC, v.n DESC LIMIT ?`,
-      embedder,
-      ...values,
-      ...encode(query),
-      limit,
-    );
+    const bySigns = `${ofRange} ORDER BY ${alike} DESC, v.n DESC LIMIT ?`;
+    const likely = yield* compare(bySigns, embedder, ...values, ...encode(query), limit);
     const isAll = likely.length < limit;
     const usual = isAll ? likely : yield* compare(`${ofRange} ORDER BY v.n DESC LIMIT ${USUAL}`, embedder, ...values);
     const scores = new Distribution();
@@ -127,55 +121,5 @@ export function nearestBySigns(
     const best = createBest<Ranked>(limit, least);
     for (const each of likely) best.add(each);
     return { ranked: best.take(), mean: scores.mean, deviation: scores.deviation };
-  };
-}
-
-/** Of a range whose vectors are not all in memory: how many are read, the newest. */
-const READ_OF_RANGE = 5_000;
-
-/**
- * Every vector is compared, in memory, where all fit. Where they do not: of the whole store the newest, which are in
- * memory, of a range its newest 5,000, which are read; and in either case those of the best messages by words.
- */
-export function nearestInMemory({ sql, dialect, embedder, query, least }: Wanted, memory: MemoryIndex): FindNearest {
-  return function* (range, limit, words) {
-    const best = createBest<Near>(limit, least);
-    let alike = new Distribution();
-    const looked = new Set<number>();
-    const add = (near: Near): void => {
-      if (!looked.has(near.n)) best.add(near);
-      looked.add(near.n);
-    };
-    const compare = function* (usual: Distribution | null, rows: string, ...values: SqlValue[]): Operation<void> {
-      const select = `SELECT v.id AS id, v.n AS n, ${dialect.read} AS vector FROM ${rows}`;
-      const found = yield* all<{ id: number; n: number; vector: unknown }>(select, ...values);
-      for (const { id, n: rowId, vector } of found) {
-        const score = product(query, dialect.decode(vector));
-        usual?.add(score);
-        add({ id, n: rowId, score });
-      }
-    };
-    const { isWhole } = memory;
-    if (isWhole || range === null) {
-      const bounds = range === null ? EVERYWHERE : ([range.lo, range.hi] as const);
-      const inMemory = yield* memory.nearest(sql, query, bounds, limit, least);
-      for (const near of inMemory.near) add(near);
-      ({ alike } = inMemory);
-    } else {
-      const { condition, values } = within(sql, range);
-      const newest = `assistant_vectors v WHERE ${condition} AND +v.embedder = ? AND v.vector IS NOT NULL`;
-      yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...values, embedder);
-    }
-    if (!isWhole) {
-      const numbers = words.filter(({ n: rowId }) => !looked.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);
-      // Those are more alike than usual.
-      yield* compare(
-        null,
-        `${sql.segmentTable} AS s CROSS JOIN assistant_vectors v WHERE v.n = s.lo AND v.embedder = ? AND v.vector IS NOT NULL`,
-        JSON.stringify(numbers),
-        embedder,
-      );
-    }
-    return { ranked: best.take(), mean: alike.mean, deviation: alike.deviation };
   };
 }

@@ -2,8 +2,9 @@ import type { Dialect } from "../engine/dialect.js";
 import { count, first, type Operation, run, type SqlValue } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { ceilingOf, floorOf, sessionOf } from "../operations/row-id.js";
-import { findNew, findOldOf, type Twin, type Waiting, waitingKey } from "./backlog.js";
+import type { Twin } from "./twins.js";
 import { claimModel, type Model, type VectorDialect } from "./vectors.js";
+import { findNew, findOldOf, type Waiting, waitingKey } from "./waiting.js";
 
 /** What was found out about a message that waited. */
 export interface Embedded extends Waiting {
@@ -73,11 +74,8 @@ const ROWS_AT_ONCE = 25;
 function* deleteVectors({ own, ids }: SessionRows, results: readonly Result[]): Operation<void> {
   for (const some of chunksOf(results)) {
     const marks = some.map(() => "?").join(", ");
-    yield* run(
-      `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`,
-      ...ids,
-      ...some.map(({ n: rowId }) => rowId),
-    );
+    const removal = `DELETE FROM assistant_vectors WHERE ${own}n IN (${marks})`;
+    yield* run(removal, ...ids, ...some.map(({ n: rowId }) => rowId));
   }
 }
 

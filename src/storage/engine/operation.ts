@@ -1,6 +1,6 @@
 /**
  * An operation is a generator that yields statements and is given their rows. It never knows whether the engine is
- * synchronous, so each is written once; `runner.ts` drives it.
+ * synchronous, so each is written once; `drive.ts` drives it.
  */
 export type SqlValue = string | number | null | Uint8Array;
 export type Row = Record<string, unknown>;
@@ -98,4 +98,10 @@ export function* column<V>(sql: string, ...values: SqlValue[]): Operation<V[]> {
 /** The only value that a query gives, a number; 0 where it gives none. */
 export function* oneNumber(sql: string, ...values: SqlValue[]): Operation<number> {
   return Number((yield* column<number | null>(sql, ...values))[0] ?? 0);
+}
+
+/** A condition with the values that it binds. */
+export interface Condition {
+  readonly condition: string;
+  readonly values: readonly SqlValue[];
 }

@@ -1,7 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import { once } from "../../once.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
-import { insertOneByOne, type Operation, PAUSE, type Row, type Statement } from "./operation.js";
+import { driveAsync, driveSync, driveWhile } from "./drive.js";
+import type { Operation } from "./operation.js";
 
 /** How long an operation that is run in steps works before others do, in milliseconds. */
 const BUSY = 10;
@@ -140,66 +141,6 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
       connection = wrap(connection);
     },
   };
-}
-
-function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
-  let step = operation.next();
-  while (!step.done) step = operation.next(answerSync(connection, step.value));
-  return step.value;
-}
-
-// Up to a pause before which the condition no longer held, or to the end.
-function driveWhile<T>(
-  mayGoOn: () => boolean,
-  operation: Operation<T>,
-  connection: SyncConnection,
-): IteratorResult<Statement, T> {
-  let step = operation.next([]);
-  while (!step.done && (step.value !== PAUSE || mayGoOn())) step = operation.next(answerSync(connection, step.value));
-  return step;
-}
-
-function answerSync(connection: SyncConnection, statement: Statement): Row[] {
-  if (statement === PAUSE) return [];
-  const { as } = statement;
-  if (as === undefined) return connection.query(statement);
-  const found = connection[as]?.(statement);
-  if (found !== undefined) return found as Row[];
-  const given =
-    as === "times" ? driveSync(insertOneByOne(statement), connection) : inForm(as, connection.query(plain(statement)));
-  return given as Row[];
-}
-
-async function driveAsync<T>(operation: Operation<T>, query: (statement: Statement) => Promise<Row[]>): Promise<T> {
-  let step = operation.next();
-  while (!step.done) {
-    if (step.value === PAUSE) {
-      step = operation.next([]);
-      continue;
-    }
-    step = operation.next(await answerAsync(step.value, query));
-  }
-  return step.value;
-}
-
-async function answerAsync(statement: Statement, query: (statement: Statement) => Promise<Row[]>): Promise<Row[]> {
-  const { as } = statement;
-  if (as === undefined) return query(statement);
-  const given =
-    as === "times" ? await driveAsync(insertOneByOne(statement), query) : inForm(as, await query(plain(statement)));
-  return given as Row[];
-}
-
-// The statement that gives as rows what its form is made from.
-function plain(statement: Statement): Statement {
-  return statement.as === "count" ? { ...statement, sql: `${statement.sql} RETURNING 1` } : statement;
-}
-
-function inForm(as: Exclude<Statement["as"], "times" | undefined>, rows: Row[]): unknown {
-  if (as === "count") return rows.length;
-  const names = Object.keys(rows[0] ?? {});
-  if (as === "tuples") return rows.map((row) => names.map((name) => row[name]));
-  return rows.map((row) => row[names[0] as string]);
 }
 
 function closed(name: string): StemmaError {

@@ -4,9 +4,11 @@ import { leafMoved } from "../../model/tree-errors.js";
 import type { AppendMessageOptions, ParentRef } from "../contract.js";
 import type { Appended, Dialect } from "../engine/dialect.js";
 import { column, type Operation } from "../engine/operation.js";
+import { activeLeaf } from "./active-leaf.js";
 import { readMessage } from "./history.js";
+import { findNamed, findPosition } from "./message-position.js";
 import { appendMessages, setActiveLeaf } from "./messages.js";
-import { activeLeaf, findNamed, findPosition, findSessionHead, openSessionHead } from "./session-head.js";
+import { findSessionHead, openSessionHead } from "./session-head.js";
 
 /** See `SessionStore.append`. `summaryIds` are those of synthetic messages that were passed over. Errors: `INVALID_MESSAGE` for one of no summary. */
 export function* append(

@@ -3,10 +3,9 @@ import { assertBudget } from "../../model/budget.js";
 import { appendText } from "../../model/text.js";
 import type { BlockKey, ReplaceBlockOptions, StoredBlock, StoredVersion, VersionOptions } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, type Operation, run } from "../engine/operation.js";
-import { UPGRADED_ROWS } from "../session-id.js";
-import { dateSession, isoNow } from "./session-head.js";
-import { upgradedLabel } from "./upgraded-rows.js";
+import type { Operation } from "../engine/operation.js";
+import { findBlock, type OpenBlock, openBlock, putBlock, removeBlock } from "./block-row.js";
+import { dateSession } from "./session-dates.js";
 import {
   keepVersion,
   newVersion,
@@ -21,57 +20,6 @@ import {
 export function* readBlock(key: BlockKey): Operation<StoredBlock | null> {
   const row = yield* findBlock(key);
   return row === undefined ? null : { content: row.content, version: Number(row.version) };
-}
-
-/** What is read of a block's row. */
-export interface BlockRow extends StoredBlock {
-  readonly updated_at: string;
-}
-
-// The session's own comes before one of an upgraded database. Sorting them here costs the engine no rows.
-function* findBlock(key: BlockKey): Operation<BlockRow | undefined> {
-  const rows = yield* all<BlockRow & { session_id: string }>(
-    `SELECT session_id, content, version, updated_at FROM cf_agents_context_blocks
-     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`,
-    key.sessionId,
-    key.kind,
-    key.label,
-    UPGRADED_ROWS,
-    upgradedLabel(key),
-  );
-  return rows.find(({ session_id }) => session_id !== UPGRADED_ROWS) ?? rows[0];
-}
-
-/** A block as it is before a write. */
-export interface OpenBlock {
-  readonly block: StoredBlock | null;
-  /** The write finds a row of its own. */
-  readonly hasRow: boolean;
-  /** The present version, where it is not among those that are kept. */
-  readonly unrecorded: StoredVersion | null;
-}
-
-/** Reads a block that is written next. */
-export function* openBlock(sql: Dialect, key: BlockKey): Operation<OpenBlock> {
-  const own = yield* first<BlockRow & { recorded: number | null }>(
-    `SELECT content, version, updated_at,
-       (SELECT v.version FROM assistant_versions v
-        WHERE v.session_id = ? AND v.kind = b.kind AND v.label = b.label AND v.key = '' AND v.version = b.version) AS recorded
-     FROM cf_agents_context_blocks b WHERE b.session_id = ? AND b.kind = ? AND b.label = ?${sql.forUpdate}`,
-    key.sessionId,
-    key.sessionId,
-    key.kind,
-    key.label,
-  );
-  const row = own ?? (yield* findBlock(key));
-  if (row === undefined) return { block: null, hasRow: false, unrecorded: null };
-  const block = { content: row.content, version: Number(row.version) };
-  const isRecorded = own !== undefined && own.recorded !== null;
-  return {
-    block,
-    hasRow: own !== undefined,
-    unrecorded: isRecorded ? null : unrecorded(block.version, block.content, row.updated_at),
-  };
 }
 
 /** See `BlockStore.set`. */
@@ -127,13 +75,6 @@ export function* deleteBlock(sql: Dialect, key: BlockKey): Operation<void> {
   yield* removeBlock(key);
 }
 
-/** Removes a block without its versions, or a prompt. Gives whether it was there. */
-export function* removeBlock(key: BlockKey): Operation<boolean> {
-  const query = `DELETE FROM cf_agents_context_blocks
-     WHERE session_id = ? AND kind = ? AND label = ? OR session_id = ? AND kind = 'block' AND label = ?`;
-  return (yield* count(query, [key.sessionId, key.kind, key.label, UPGRADED_ROWS, upgradedLabel(key)])) > 0;
-}
-
 /** Writes the next version of a block that `openBlock` read. */
 export function* storeBlock(
   key: BlockKey,
@@ -151,19 +92,4 @@ export function* storeBlock(
   if (unrecorded !== null) yield* keepVersion(versionKey, unrecorded, note.keepVersions);
   yield* keepVersion(versionKey, newVersion(next.version, content, note), note.keepVersions);
   return next;
-}
-
-/** Writes a block as it is to be, without a word of it in its history. */
-export function* putBlock(
-  key: BlockKey,
-  block: StoredBlock,
-  hasRow: boolean,
-  updatedAt: string = isoNow(),
-): Operation<void> {
-  // A first row is inserted and nothing else: of two writers that saw none, one must fail and see the other's.
-  const write = !hasRow
-    ? "INSERT INTO cf_agents_context_blocks (content, version, updated_at, session_id, kind, label) VALUES (?, ?, ?, ?, ?, ?)"
-    : `UPDATE cf_agents_context_blocks SET content = ?, version = ?, updated_at = ?
-         WHERE session_id = ? AND kind = ? AND label = ?`;
-  yield* run(write, block.content, block.version, updatedAt, key.sessionId, key.kind, key.label);
 }

@@ -3,17 +3,10 @@ import type { StoredBlock } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
 import { userScope } from "../session-id.js";
-import { blockVersionKey, openBlock, putBlock, storeBlock } from "./blocks.js";
-import {
-  ENTRY_COLUMNS,
-  type EntryRow,
-  entryOf,
-  entryVersionKey,
-  findEntry,
-  putEntry,
-  removeEntries,
-  storeEntry,
-} from "./entries.js";
+import { openBlock, putBlock } from "./block-row.js";
+import { blockVersionKey, storeBlock } from "./blocks.js";
+import { entryVersionKey, findEntry, storeEntry } from "./entries.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf, putEntry, removeEntries } from "./entry-row.js";
 import { lastVersion, moveVersions, removeAllVersions, type VersionNote } from "./versions.js";
 
 /** What a claim merges, the program wrote, in no session. */
@@ -22,10 +15,8 @@ const CLAIMED: VersionNote = { writtenIn: null };
 /** See `SessionRegistry.claim`. */
 export function* claimSessions(sql: Dialect, from: string, to: string): Operation<number> {
   if (from === to) return 0;
-  const sessions = yield* count("UPDATE assistant_sessions SET user_id = ?, changes = changes + 1 WHERE user_id = ?", [
-    to,
-    from,
-  ]);
+  const update = "UPDATE assistant_sessions SET user_id = ?, changes = changes + 1 WHERE user_id = ?";
+  const sessions = yield* count(update, [to, from]);
   yield* claimBlocks(sql, userScope(from), userScope(to));
   yield* claimEntries(sql, userScope(from), userScope(to));
   yield* removeAllVersions(userScope(from));
@@ -33,10 +24,8 @@ export function* claimSessions(sql: Dialect, from: string, to: string): Operatio
 }
 
 function* claimBlocks(sql: Dialect, from: string, to: string): Operation<void> {
-  const blocks = yield* all<StoredBlock & { label: string }>(
-    `SELECT label, content, version FROM cf_agents_context_blocks WHERE session_id = ? ORDER BY label${sql.forUpdate}`,
-    from,
-  );
+  const query = `SELECT label, content, version FROM cf_agents_context_blocks WHERE session_id = ? ORDER BY label${sql.forUpdate}`;
+  const blocks = yield* all<StoredBlock & { label: string }>(query, from);
   for (const { label, content, version } of blocks) {
     const key = { sessionId: to, kind: "block", label } as const;
     const open = yield* openBlock(sql, key);
@@ -52,10 +41,8 @@ function* claimBlocks(sql: Dialect, from: string, to: string): Operation<void> {
 }
 
 function* claimEntries(sql: Dialect, from: string, to: string): Operation<void> {
-  const entries = yield* all<EntryRow & { label: string }>(
-    `SELECT label, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n${sql.forUpdate}`,
-    from,
-  );
+  const query = `SELECT label, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n${sql.forUpdate}`;
+  const entries = yield* all<EntryRow & { label: string }>(query, from);
   for (const row of entries) {
     const { label, key } = row;
     const scope = { sessionId: to, label };

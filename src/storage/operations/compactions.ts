@@ -5,45 +5,24 @@ import { estimateMessageTokens } from "../../model/tokens.js";
 import { invalidRange, noCompaction, staleRange } from "../../model/tree-errors.js";
 import type { CompactionGuard, ImportedCompaction, StoredCompaction } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, count, first, insert, type Operation, oneNumber, run, tuples } from "../engine/operation.js";
-import type { SessionRows } from "../engine/session-rows.js";
-import { type ContentTuple, readable, readRows } from "./content.js";
-import { readView } from "./history.js";
-import { tokensOf } from "./measures.js";
-import { findSegments, firstOfBranch, selectRanges, spansBetween, visibleSpans } from "./path.js";
-import { ceilingOf, floorOf, nextPosition } from "./row-id.js";
+import { all, insert, type Operation, tuples } from "../engine/operation.js";
+import { isoNow } from "./clock.js";
 import {
-  findNamed,
-  findPosition,
-  findSessionHead,
-  isoNow,
-  type MessagePosition,
-  openSessionHead,
-  POSITION,
-  type SessionHead,
-  touchSession,
-} from "./session-head.js";
+  COMPACTION_COLUMNS,
+  type CompactionRow,
+  findCompaction,
+  nextSummaryRow,
+  removeSummary,
+} from "./compaction-row.js";
+import { type ContentTuple, readable, readRows } from "./content.js";
+import { tokensOf } from "./measures.js";
+import { findNamed, findPosition, type MessagePosition } from "./message-position.js";
+import { findSegments, selectRanges } from "./path.js";
+import { spansBetween, visibleSpans } from "./path-spans.js";
+import { touchSession } from "./session-dates.js";
+import { findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
 import { skillsOf } from "./skill-state.js";
-
-export interface CompactionRow {
-  readonly n: number;
-  readonly id: string;
-  readonly summary: string;
-  readonly from_message_id: string;
-  readonly to_message_id: string;
-  readonly created_at: string;
-  /** Null when an upgrade brought a compaction along whose range is gone. */
-  readonly from_n: number | null;
-  readonly to_n: number | null;
-}
-
-const COLUMNS = "n, id, summary, from_message_id, to_message_id, created_at, from_n, to_n";
-
-/** One compaction of a session, or null. */
-export function* findCompaction(sessionId: string, id: string): Operation<CompactionRow | null> {
-  const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? AND id = ?`;
-  return (yield* first<CompactionRow>(query, sessionId, id)) ?? null;
-}
+import { readView } from "./view.js";
 
 /** See `SessionStore.addCompaction`. */
 export function* addCompaction(
@@ -95,13 +74,6 @@ export function* addCompaction(
   return stored;
 }
 
-/** The row of a session's next compaction. */
-export function* nextSummaryRow({ own, ids, sessionNumber }: SessionRows): Operation<number> {
-  const query = `SELECT max(n) AS n FROM assistant_compactions WHERE ${own}n BETWEEN ? AND ?`;
-  const last = yield* oneNumber(query, ...ids, floorOf(sessionNumber), ceilingOf(sessionNumber));
-  return nextPosition(sessionNumber, Math.max(last, floorOf(sessionNumber)));
-}
-
 /** See `SessionStore.removeCompaction`. */
 export function* removeCompaction(sql: Dialect, sessionId: string, id: string): Operation<void> {
   const head = yield* findSessionHead(sql, sessionId);
@@ -113,7 +85,7 @@ export function* removeCompaction(sql: Dialect, sessionId: string, id: string): 
 
 /** See `SessionStore.compactions`. */
 export function* listCompactions(sessionId: string): Operation<StoredCompaction[]> {
-  const query = `SELECT ${COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
+  const query = `SELECT ${COMPACTION_COLUMNS} FROM assistant_compactions WHERE session_id = ? ORDER BY n`;
   return (yield* all<CompactionRow>(query, sessionId)).map((row) => ({
     id: row.id,
     summary: row.summary,
@@ -137,84 +109,6 @@ export function* readOriginals(sql: Dialect, sessionId: string, id: string): Ope
   return readable(
     yield* readRows(head.rows, yield* tuples<ContentTuple>(...selectRanges(sql, head.rows, "m.n, m.content", ranges))),
   );
-}
-
-/**
- * Keeps compactions on the messages that are left when `position` is about to be removed: a range that ended there ends one
- * message earlier or later, a range that was only this message goes.
- */
-export function* shrinkCompactions(
-  rows: SessionRows,
-  position: MessagePosition,
-  parent: MessagePosition | null,
-): Operation<void> {
-  const touched = yield* all<CompactionRow>(
-    `SELECT ${COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND (from_n = ? OR to_n = ?)`,
-    ...rows.ids,
-    floorOf(rows.sessionNumber),
-    ceilingOf(rows.sessionNumber),
-    position.rowId,
-    position.rowId,
-  );
-  for (const { n: rowId, from_n, to_n } of touched) {
-    if (from_n === to_n) {
-      yield* removeSummary(rows, rowId);
-    } else if (to_n === position.rowId) {
-      yield* run(
-        `UPDATE assistant_compactions SET to_n = ?, to_message_id = ? WHERE ${rows.own}n = ?`,
-        parent?.rowId ?? null,
-        parent?.id ?? "",
-        ...rows.ids,
-        rowId,
-      );
-    } else {
-      yield* beginBehind(rows, rowId, to_n as number, position.rowId);
-    }
-  }
-}
-
-/**
- * Keeps compactions on the messages that are left when all up to row `cut` are about to be removed. Gives how many were of none
- * that is left, and go.
- */
-export function* shrinkToBehind(rows: SessionRows, cut: number): Operation<number> {
-  const range = [...rows.ids, floorOf(rows.sessionNumber), ceilingOf(rows.sessionNumber), cut] as const;
-  const gone = yield* count(
-    `DELETE FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND to_n <= ?`,
-    range,
-  );
-  const cutOff = yield* all<CompactionRow>(
-    `SELECT ${COLUMNS} FROM assistant_compactions WHERE ${rows.own}n BETWEEN ? AND ? AND from_n <= ?`,
-    ...range,
-  );
-  for (const { n: rowId, to_n } of cutOff) yield* beginBehind(rows, rowId, to_n as number, cut);
-  return gone;
-}
-
-// A range begins with the first message of its path behind the row `cut`.
-function* beginBehind(rows: SessionRows, rowId: number, to: number, cut: number): Operation<void> {
-  const next = yield* followOnPath(rows, to, cut);
-  const update = `UPDATE assistant_compactions SET from_n = ?, from_message_id = ? WHERE ${rows.own}n = ?`;
-  yield* run(update, next.rowId, next.id, ...rows.ids, rowId);
-}
-
-function removeSummary(rows: SessionRows, rowId: number): Operation<void> {
-  return run(`DELETE FROM assistant_compactions WHERE ${rows.own}n = ?`, ...rows.ids, rowId);
-}
-
-// The message after a row on the path to the row `to`.
-function* followOnPath(rows: SessionRows, to: number, rowId: number): Operation<Pick<MessagePosition, "rowId" | "id">> {
-  const end = (yield* first<MessagePosition>(
-    `SELECT ${POSITION} FROM assistant_messages WHERE ${rows.own}n = ?`,
-    ...rows.ids,
-    to,
-  )) as MessagePosition;
-  for (const { branch, lo, hi } of yield* findSegments(rows, end)) {
-    if (hi <= rowId) continue;
-    const next = yield* firstOfBranch(rows, branch, Math.max(lo, rowId + 1), hi);
-    if (next !== undefined) return next;
-  }
-  return end;
 }
 
 // An end may be named by the summary that stands for it.

@@ -1,20 +1,23 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { findPositions } from "./branches.js";
-import { shrinkCompactions } from "./compactions.js";
-import { dropContent } from "./content.js";
+import { activeLeaf } from "./active-leaf.js";
 import { forgetLength } from "./measures.js";
+import { dropContent } from "./media.js";
+import { findPositionAndParent } from "./message-parent.js";
+import type { MessagePosition } from "./message-position.js";
 import { firstOfBranch } from "./path.js";
 import { ceilingOf } from "./row-id.js";
-import { activeLeaf, findSessionHead, type MessagePosition, type SessionHead, touchSession } from "./session-head.js";
+import { touchSession } from "./session-dates.js";
+import { findSessionHead, type SessionHead } from "./session-head.js";
+import { shrinkCompactions } from "./shrink-compactions.js";
 
 /** See `SessionStore.delete`. */
 export function* deleteMessages(sql: Dialect, sessionId: string, ids: readonly string[]): Operation<string[]> {
   let head = yield* findSessionHead(sql, sessionId);
   const deleted: string[] = [];
   for (const id of ids) {
-    const found = head === null ? null : yield* findPositions(sessionId, id);
+    const found = head === null ? null : yield* findPositionAndParent(sessionId, id);
     if (head === null || found === null) continue;
     head = yield* deleteMessage(sql, sessionId, head, found.position, found.parent);
     deleted.push(id);
@@ -64,30 +67,15 @@ function* deleteMessage(
 
 // Branches that began below `position` begin below its parent.
 function* adoptBranches(rows: SessionRows, position: MessagePosition, parent: MessagePosition | null): Operation<void> {
-  const children = yield* all<{ branch: number; lo: number }>(
-    `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`,
-    ...rows.ids,
-    rows.sessionNumber,
-    position.branch,
-    position.rowId,
-  );
+  const query = `SELECT branch, lo FROM assistant_branches WHERE ${rows.own}no = ? AND parent_branch = ? AND parent_n = ?`;
+  const values = [...rows.ids, rows.sessionNumber, position.branch, position.rowId];
+  const children = yield* all<{ branch: number; lo: number }>(query, ...values);
   for (const { branch, lo } of children) {
-    yield* run(
-      `UPDATE assistant_messages SET parent_id = ?
+    const update = `UPDATE assistant_messages SET parent_id = ?
        WHERE ${rows.own}n = (SELECT f.n FROM assistant_messages f
-         WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`,
-      ...[parent?.id ?? null, ...rows.ids, ...rows.ids],
-      lo,
-      ceilingOf(rows.sessionNumber),
-      branch,
-    );
-    yield* run(
-      `UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE ${rows.own}no = ? AND branch = ?`,
-      parent?.branch ?? null,
-      parent?.rowId ?? null,
-      ...rows.ids,
-      rows.sessionNumber,
-      branch,
-    );
+         WHERE ${ownOf(rows, "f")}f.n BETWEEN ? AND ? AND f.branch = ? ORDER BY f.n LIMIT 1)`;
+    yield* run(update, ...[parent?.id ?? null, ...rows.ids, ...rows.ids], lo, ceilingOf(rows.sessionNumber), branch);
+    const hang = `UPDATE assistant_branches SET parent_branch = ?, parent_n = ? WHERE ${rows.own}no = ? AND branch = ?`;
+    yield* run(hang, parent?.branch ?? null, parent?.rowId ?? null, ...rows.ids, rows.sessionNumber, branch);
   }
 }

@@ -1,4 +1,4 @@
-import { invalid, StemmaError } from "../../errors.js";
+import { StemmaError } from "../../errors.js";
 import { assertBudget } from "../../model/budget.js";
 import type { SearchQuery } from "../../model/query.js";
 import { queryTerms } from "../../model/terms.js";
@@ -14,11 +14,21 @@ import type {
   WriteEntryOptions,
 } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
-import { all, column, first, type Operation, oneNumber, run } from "../engine/operation.js";
+import { first, type Operation, oneNumber } from "../engine/operation.js";
 import { UPGRADED_ROWS } from "../session-id.js";
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  entryOf,
+  findEntryRow,
+  findOwnEntryRow,
+  parseValue,
+  putEntry,
+  removeEntry,
+} from "./entry-row.js";
 import { orderedPage } from "./ordered-page.js";
 import { searchOf } from "./search/search.js";
-import { dateSession, isoNow } from "./session-head.js";
+import { dateSession } from "./session-dates.js";
 import { inScope } from "./upgraded-rows.js";
 import {
   keepVersion,
@@ -40,64 +50,8 @@ export function* countEntries(sql: Dialect, scope: EntryScope): Operation<number
 
 /** See `EntryStore.get`. */
 export function* findEntry(sql: Dialect, scope: EntryScope, key: string): Operation<ListedEntry | null> {
-  const row = yield* findRow(sql, scope, key);
+  const row = yield* findEntryRow(sql, scope, key);
   return row === null ? null : entryOf(row);
-}
-
-function* findRow(sql: Dialect, scope: EntryScope, key: string): Operation<NumberedRow | null> {
-  const { where, values } = inScope(sql, scope);
-  const find = `SELECT n, ${ENTRY_COLUMNS} FROM cf_agents_search_entries e WHERE ${where} AND key = ?`;
-  return (yield* first<NumberedRow>(find, ...values, key)) ?? null;
-}
-
-/** What is read of an entry's row. */
-export const ENTRY_COLUMNS = "key, content, value, created_at, updated_at";
-
-export interface EntryRow {
-  readonly key: string;
-  readonly content: string;
-  /** JSON of the entry's value; null when it has none. */
-  readonly value: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
-interface NumberedRow extends EntryRow {
-  readonly n: number;
-}
-
-/** The entry that a row holds. Errors: `CORRUPT_ENTRY`. */
-export function entryOf({ key, content, value, created_at, updated_at }: EntryRow): ListedEntry {
-  const entry = { key, content, createdAt: created_at, updatedAt: updated_at };
-  return value === null ? entry : { ...entry, value: readValue(key, value) };
-}
-
-function readValue(key: string, value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch (cause) {
-    const message = `The value of entry "${key}" cannot be read: run check().`;
-    throw new StemmaError("CORRUPT_ENTRY", { key }, message, { cause });
-  }
-}
-
-function valueText({ key, value }: StoredEntry): string | null {
-  try {
-    return JSON.stringify(value) ?? null;
-  } catch (cause) {
-    throw invalid(`The value of entry "${key}" is no JSON.`, { key }, { cause });
-  }
-}
-
-// Of the rows that the scope wrote itself.
-function* readEntry(scope: EntryScope, key: string, forUpdate: string): Operation<NumberedRow | null> {
-  const row = yield* first<NumberedRow>(
-    `SELECT n, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? AND label = ? AND key = ?${forUpdate}`,
-    scope.sessionId,
-    scope.label,
-    key,
-  );
-  return row ?? null;
 }
 
 /** See `EntryStore.set`. */
@@ -111,8 +65,8 @@ export type EntryNote = VersionNote & Omit<WriteEntryOptions, keyof VersionOptio
 
 /** Writes the next version of an entry, in place when the key is known. */
 export function* storeEntry(sql: Dialect, scope: EntryScope, entry: StoredEntry, note: EntryNote): Operation<void> {
-  const old = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const known = old ?? (yield* findRow(sql, scope, entry.key));
+  const old = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
+  const known = old ?? (yield* findEntryRow(sql, scope, entry.key));
   assertExpected(scope, entry.key, known, note);
   yield* recordEntry(scope, entry.key, known, entry.content, note);
   yield* putEntry(sql, scope, { ...note, ...entry }, old);
@@ -149,50 +103,10 @@ export function entryVersionKey({ sessionId, label }: EntryScope, key: string): 
 /** See `EntryStore.versions`. */
 export function* readEntryVersions(sql: Dialect, scope: EntryScope, key: string): Operation<StoredVersion[]> {
   const versions = yield* readVersions(entryVersionKey(scope, key));
-  const present = yield* findRow(sql, scope, key);
+  const present = yield* findEntryRow(sql, scope, key);
   const isKept = present === null || typeof versions[0]?.content === "string";
   if (isKept) return versions;
   return [unrecorded((versions[0]?.version ?? 0) + 1, present.content, present.updated_at), ...versions];
-}
-
-/** Writes an entry without a word of it in its history, in the place of `old`; of times that are missing it is now. */
-export function* putEntry(
-  sql: Dialect,
-  scope: EntryScope,
-  entry: StoredEntry & Pick<WriteEntryOptions, "createdAt" | "updatedAt">,
-  old: { readonly n: number } | null,
-): Operation<void> {
-  const now = isoNow();
-  const { createdAt = now, updatedAt = now } = entry;
-  const value = valueText(entry);
-  if (old !== null) {
-    yield* run(
-      "UPDATE cf_agents_search_entries SET content = ?, value = ?, updated_at = ? WHERE session_id = ? AND n = ?",
-      entry.content,
-      value,
-      updatedAt,
-      scope.sessionId,
-      old.n,
-    );
-    if (sql.search !== null) yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
-    if (sql.search !== null)
-      yield sql.search.add("entries", scope.sessionId, old.n, entryDocument({ ...entry, value }));
-    return;
-  }
-  yield* run(
-    `INSERT INTO cf_agents_search_entries (session_id, label, key, content, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    scope.sessionId,
-    scope.label,
-    entry.key,
-    entry.content,
-    value,
-    createdAt,
-    updatedAt,
-  );
-  const added = yield* readEntry(scope, entry.key, "");
-  if (sql.search !== null && added !== null) {
-    yield sql.search.add("entries", scope.sessionId, added.n, entryDocument(added));
-  }
 }
 
 /** See `EntryStore.append`. */
@@ -204,10 +118,10 @@ export function* appendEntry(
   note: VersionNote,
 ): Operation<StoredEntry> {
   yield* dateSession(sql, scope.sessionId);
-  const own = yield* readEntry(scope, entry.key, sql.forUpdate);
-  const old = own ?? (yield* findRow(sql, scope, entry.key));
+  const own = yield* findOwnEntryRow(scope, entry.key, sql.forUpdate);
+  const old = own ?? (yield* findEntryRow(sql, scope, entry.key));
   const next: StoredEntry = { key: entry.key, content: appendText(old?.content ?? "", entry.content) };
-  if (old !== null && old.value !== null) next.value = readValue(old.key, old.value);
+  if (old !== null && old.value !== null) next.value = parseValue(old.key, old.value);
   assertBudget(scope.label, next.content, maxTokens);
   yield* recordEntry(scope, entry.key, old, next.content, note);
   yield* putEntry(sql, scope, next, own);
@@ -216,30 +130,15 @@ export function* appendEntry(
 
 /** See `EntryStore.delete`. */
 export function* deleteEntry(sql: Dialect, scope: EntryScope, key: string, note: EntryNote): Operation<void> {
-  const present = (yield* readEntry(scope, key, sql.forUpdate)) ?? (yield* findRow(sql, scope, key));
+  const present = (yield* findOwnEntryRow(scope, key, sql.forUpdate)) ?? (yield* findEntryRow(sql, scope, key));
   assertExpected(scope, key, present, note);
   if (present !== null) yield* dateSession(sql, scope.sessionId);
   if (present !== null && note.keepVersions !== 0) yield* recordEntry(scope, key, present, null, note);
   if (note.keepVersions === 0) yield* removeVersions(entryVersionKey(scope, key));
   for (const sessionId of [scope.sessionId, UPGRADED_ROWS]) {
-    const old = yield* readEntry({ ...scope, sessionId }, key, sql.forUpdate);
+    const old = yield* findOwnEntryRow({ ...scope, sessionId }, key, sql.forUpdate);
     if (old !== null) yield* removeEntry(sql, sessionId, old.n);
   }
-}
-
-/** Removes the entries of every scope of a session. */
-export function* removeEntries(sql: Dialect, sessionId: string): Operation<void> {
-  const rowIds = yield* column<number>("SELECT n FROM cf_agents_search_entries WHERE session_id = ?", sessionId);
-  for (const rowId of rowIds) yield* removeEntry(sql, sessionId, rowId);
-}
-
-/** Copies the entries of every scope of a session to another one. */
-export function* copyEntries(sql: Dialect, from: string, to: string): Operation<void> {
-  const rows = yield* all<EntryRow & { label: string }>(
-    `SELECT label, ${ENTRY_COLUMNS} FROM cf_agents_search_entries WHERE session_id = ? ORDER BY n`,
-    from,
-  );
-  for (const row of rows) yield* putEntry(sql, { sessionId: to, label: row.label }, entryOf(row), null);
 }
 
 /** See `EntryStore.search`. */
@@ -262,14 +161,3 @@ export function* searchEntries(
 }
 
 const ALL_KEYS = { condition: "TRUE", values: [] };
-
-/** What is indexed of an entry: its key is a title, so its words count too, unless programs read it (`value`). */
-export function entryDocument({ key, content, value }: Pick<EntryRow, "key" | "content" | "value">): string {
-  return value === null ? `${key.replace(/[-_/]+/g, " ")}\n${content}` : content;
-}
-
-/** Removes the entry of a row, without a word of it in its history. */
-export function* removeEntry(sql: Dialect, sessionId: string, rowId: number): Operation<void> {
-  if (sql.search !== null) yield* sql.search.remove("entries", sessionId, rowId, rowId);
-  yield* run("DELETE FROM cf_agents_search_entries WHERE session_id = ? AND n = ?", sessionId, rowId);
-}

@@ -3,7 +3,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { column, first, type Operation, run } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
 import { isScope, UPGRADED_ROWS } from "../session-id.js";
-import { removeEntries } from "./entries.js";
+import { removeEntries } from "./entry-row.js";
 import { removeRows } from "./messages.js";
 import { ownerOf } from "./owners.js";
 import { removeRecords } from "./records.js";
@@ -59,10 +59,7 @@ export function* deleteSession(sql: Dialect, id: string, userId?: string): Opera
   yield* removeRecords(id);
   yield* removeUsage(id);
   yield* run("DELETE FROM assistant_sessions WHERE id = ?", id);
-  return {
-    deleted: { ...deleted, blocks: deleted.blocks + upgraded },
-    remaining: yield* countRows(sql, erased),
-  };
+  return { deleted: { ...deleted, blocks: deleted.blocks + upgraded }, remaining: yield* countRows(sql, erased) };
 }
 
 /** See `Store.deleteMemory`. */

@@ -5,20 +5,15 @@ import { type Continuation, LEARNING, type NewSession, type SessionInfo } from "
 import type { Dialect } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { copyEntries } from "./entries.js";
+import { isoNow } from "./clock.js";
+import { copyEntries } from "./entry-row.js";
+import { findNamed, type MessagePosition, messageNotFound } from "./message-position.js";
 import { appendMessages } from "./messages.js";
 import { findSegments, inRanges } from "./path.js";
 import { copyRecord } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexSession } from "./search/index-rows.js";
-import {
-  findNamed,
-  findSessionHead,
-  isoNow,
-  type MessagePosition,
-  messageNotFound,
-  type SessionHead,
-} from "./session-head.js";
+import { findSessionHead, type SessionHead } from "./session-head.js";
 import { createSession, getSession, readSession } from "./sessions.js";
 import { skillsOf } from "./skill-state.js";
 import { adoptBlocks } from "./upgraded-rows.js";

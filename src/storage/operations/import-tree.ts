@@ -1,10 +1,13 @@
 import type { ImportedTree } from "../contract.js";
 import type { Dialect, EncodedTree } from "../engine/dialect.js";
 import { type Operation, run } from "../engine/operation.js";
-import { addCompaction, findCompaction } from "./compactions.js";
+import { findCompaction } from "./compaction-row.js";
+import { addCompaction } from "./compactions.js";
 import { importMessages, setActiveLeaf } from "./messages.js";
 import { openSessionHead } from "./session-head.js";
-import { createSession, getSession, importUsage, readSession, writeSkills } from "./sessions.js";
+import { createSession, getSession, readSession } from "./sessions.js";
+import { writeSkills } from "./skill-state.js";
+import { importUsage } from "./usage.js";
 
 /** See `SessionStore.importTree`. */
 export function* importTree(sql: Dialect, sessionId: string, tree: EncodedTree): Operation<{ inserted: number }> {
@@ -43,12 +46,8 @@ function* dateMessages(sessionId: string, messages: EncodedTree["messages"]): Op
   for (let start = 0; start < dated.length; start += DATED_AT_ONCE) {
     const some = dated.slice(start, start + DATED_AT_ONCE);
     const ids = some.map(({ message }) => message.id);
-    yield* run(
-      `UPDATE assistant_messages SET created_at = CASE ${some.map(() => "WHEN id = ? THEN ?").join(" ")} ELSE created_at END
-       WHERE session_id = ? AND id IN (${some.map(() => "?").join(", ")})`,
-      ...some.flatMap(({ message, storedAt }) => [message.id, storedAt as string]),
-      sessionId,
-      ...ids,
-    );
+    const update = `UPDATE assistant_messages SET created_at = CASE ${some.map(() => "WHEN id = ? THEN ?").join(" ")} ELSE created_at END
+       WHERE session_id = ? AND id IN (${some.map(() => "?").join(", ")})`;
+    yield* run(update, ...some.flatMap(({ message, storedAt }) => [message.id, storedAt as string]), sessionId, ...ids);
   }
 }

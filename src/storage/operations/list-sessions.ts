@@ -1,8 +1,9 @@
 import type { SessionFilter, SessionInfo, SessionListRequest, SessionOrder } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Condition, type Operation } from "../engine/operation.js";
 import { ofSession, registeredOrder } from "../engine/session-rows.js";
 import { sessionFilter } from "./session-filter.js";
+import { type ListedSession, sessionInfo, sessionsWhere } from "./session-info.js";
 import {
   APPENDS_UNDATED,
   behind,
@@ -12,7 +13,6 @@ import {
   ordersOf,
   parseCursor,
 } from "./session-order.js";
-import { type ListedSession, sessionInfo, sessionsWhere } from "./sessions.js";
 
 type Page = { sessions: SessionInfo[]; nextCursor: string | null };
 
@@ -92,12 +92,8 @@ function readRows(
   const inOrder = (...terms: readonly string[]) => terms.map((term) => `${term} DESC`).join(", ");
   const where = `${filter.condition} AND ${further.condition} ORDER BY ${inOrder(by, registered.by, ...registered.ties)}${isAll ? "" : " LIMIT ?"}`;
   const query = sessionsWhere(ofSession(sql, "m"), where, { [value]: by, order_registered: registered.by });
-  return all<Listed>(
-    `${query} ORDER BY ${inOrder(value, "order_registered", ...(registered.ties.length === 0 ? [] : ["id"]))}`,
-    ...filter.values,
-    ...further.values,
-    ...(isAll ? [] : [rows]),
-  );
+  const statement = `${query} ORDER BY ${inOrder(value, "order_registered", ...(registered.ties.length === 0 ? [] : ["id"]))}`;
+  return all<Listed>(statement, ...filter.values, ...further.values, ...(isAll ? [] : [rows]));
 }
 
 function positionOf({ order_value, order_at, order_registered, id }: Listed): ListPosition {

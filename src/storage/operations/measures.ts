@@ -2,10 +2,12 @@ import type { HistoryRowStat } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { idsOf, ownOf, type SessionRows, sameSession } from "../engine/session-rows.js";
+import { findLeaf } from "./active-leaf.js";
+import type { MessagePosition } from "./message-position.js";
 import { currentTotal } from "./message-rows.js";
-import { findSegments, inRanges, type PathSpan, rangesOf, selectRanges, visibleSpans } from "./path.js";
+import { findSegments, inRanges, selectRanges } from "./path.js";
+import { type PathSpan, rangesOf, visibleSpans } from "./path-spans.js";
 import { floorOf, SPAN } from "./row-id.js";
-import { findLeaf, type MessagePosition } from "./session-head.js";
 
 // How long a path is: in messages, bytes and estimated tokens.
 
@@ -66,20 +68,16 @@ export function* pathLength(
 
 /** Writes a length down, with that of all branches up to there, unless the session was changed since it was counted. */
 export function* noteLength({ rows, to, length, changes, registered }: CountedLength): Operation<void> {
-  yield* run(
-    `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
+  const update = `UPDATE assistant_sessions SET counted_to = ?, counted = ?,
        counted_all = (SELECT count(*) FROM assistant_messages m WHERE m.session_id = assistant_sessions.id AND m.n <= ?)
-     WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`,
-    ...[to, length, to, rows.id, rows.sessionNumber, registered ?? 0, changes],
-  );
+     WHERE id = ? AND no = ? AND coalesce(registered, 0) = ? AND changes = ?`;
+  yield* run(update, ...[to, length, to, rows.id, rows.sessionNumber, registered ?? 0, changes]);
 }
 
 /** Forgets the length that a session holds. */
 export function* forgetLength(rows: SessionRows): Operation<void> {
-  yield* run(
-    `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`,
-    ...[...rows.ids, rows.sessionNumber],
-  );
+  const update = `UPDATE assistant_sessions SET counted_to = NULL, counted = NULL, counted_all = NULL WHERE ${rows.registered}no = ?`;
+  yield* run(update, ...[...rows.ids, rows.sessionNumber]);
 }
 
 /** How many messages the path to a row has, and all branches up to it. */
@@ -95,13 +93,11 @@ export function* countTo(
 
 /** See `SessionStore.count`. What was not counted before is counted by the index on ids, which holds no contents. */
 export function* countMessages(sql: Dialect, sessionId: string): Operation<number> {
-  return yield* oneNumber(
-    `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
+  const query = `SELECT CASE WHEN s.counted_to IS NULL THEN (SELECT count(*) FROM assistant_messages m WHERE m.session_id = ?)
        ELSE s.counted_all + (SELECT count(*) FROM assistant_messages m
          WHERE ${ownOf(sql, "m")}m.n > s.counted_to AND m.n <= s.no * ${SPAN} + ${SPAN - 1}) END AS count
-     FROM assistant_sessions s WHERE s.id = ?`,
-    ...[sessionId, ...idsOf(sql, sessionId), sessionId],
-  );
+     FROM assistant_sessions s WHERE s.id = ?`;
+  return yield* oneNumber(query, ...[sessionId, ...idsOf(sql, sessionId), sessionId]);
 }
 
 /** See `SessionStore.tokens`. Writes the sum down where it stays right, so that it is measured once. */
@@ -137,9 +133,6 @@ function* sumOverRanges(
   aggregate: string,
   ranges: readonly { branch: number; lo: number; hi: number }[],
 ): Operation<number> {
-  return yield* oneNumber(
-    `SELECT ${aggregate} AS value FROM ${inRanges(sql)}`,
-    JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])),
-    ...rows.ids,
-  );
+  const query = `SELECT ${aggregate} AS value FROM ${inRanges(sql)}`;
+  return yield* oneNumber(query, JSON.stringify(ranges.map(({ branch, lo, hi }) => [branch, lo, hi])), ...rows.ids);
 }

@@ -3,9 +3,11 @@ import { storableText } from "../../model/storable-text.js";
 import type { Dialect } from "../engine/dialect.js";
 import { count, first, insertEach, type Operation, run, type SqlValue } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
-import { fitsRow, storeContent } from "./content.js";
+import { isoNow } from "./clock.js";
+import { fitsRow, storeContent } from "./media.js";
+import { findPosition, type MessagePosition } from "./message-position.js";
 import { floorOf, nextPosition } from "./row-id.js";
-import { findPosition, isoNow, type MessagePosition, type SessionHead } from "./session-head.js";
+import type { SessionHead } from "./session-head.js";
 
 // The rows that messages are written into, and the branches that they begin.
 
@@ -109,19 +111,12 @@ function* branchFor(
 ): Operation<number> {
   if (newest === null) return 0;
   if (parent !== null) {
-    const sibling = yield* first(
-      `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`,
-      ...rows.ids,
-      parent.rowId + 1,
-      newest.rowId,
-      parent.branch,
-    );
+    const query = `SELECT 1 FROM assistant_messages WHERE ${rows.own}n BETWEEN ? AND ? AND branch = ? LIMIT 1`;
+    const sibling = yield* first(query, ...rows.ids, parent.rowId + 1, newest.rowId, parent.branch);
     if (sibling === undefined) return parent.branch;
   }
-  const last = yield* first<{ branch: number }>(
-    `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`,
-    ...[...rows.ids, rows.sessionNumber],
-  );
+  const query = `SELECT coalesce(max(branch), 0) AS branch FROM assistant_branches WHERE ${rows.own}no = ?`;
+  const last = yield* first<{ branch: number }>(query, ...rows.ids, rows.sessionNumber);
   const branch = Number(last?.branch ?? 0) + 1;
   yield* run(
     `INSERT INTO assistant_branches (${rows.column}no, branch, lo, parent_branch, parent_n)

@@ -3,28 +3,20 @@ import { storableText } from "../../model/storable-text.js";
 import { searchDocument } from "../../model/text.js";
 import { noParent } from "../../model/tree-errors.js";
 import { type ParentRef, promptKey, TURNS, type UpsertResult } from "../contract.js";
-import type { Appended, Dialect, EncodedTree, IndexedDocument } from "../engine/dialect.js";
+import type { Appended, Dialect, EncodedTree } from "../engine/dialect.js";
 import { first, type Operation, run } from "../engine/operation.js";
+import type { IndexedDocument } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
-import { removeBlock } from "./blocks.js";
-import { dropContent, storeContent } from "./content.js";
+import { activeLeaf, NO_LEAF } from "./active-leaf.js";
+import { removeBlock } from "./block-row.js";
+import { dropContent, storeContent } from "./media.js";
+import { findNamed, findPosition, type MessagePosition, messageNotFound } from "./message-position.js";
 import { currentTotal, insertFollowers, insertRow } from "./message-rows.js";
 import { removeRecords } from "./records.js";
 import { ceilingOf, floorOf } from "./row-id.js";
 import { indexChanged, indexWritten, isLarge } from "./search/unindexed.js";
-import {
-  activeLeaf,
-  dateAppend,
-  findNamed,
-  findPosition,
-  findSessionHead,
-  type MessagePosition,
-  messageNotFound,
-  NO_LEAF,
-  openSessionHead,
-  type SessionHead,
-  touchSession,
-} from "./session-head.js";
+import { touchSession } from "./session-dates.js";
+import { dateAppend, findSessionHead, openSessionHead, type SessionHead } from "./session-head.js";
 
 const UPDATE = "UPDATE assistant_messages SET role = ?, tokens = ?, total = ?, dated_at = ?, content = ?";
 const UPDATE_TEXT = `${UPDATE}, text_content = ?`;

@@ -1,5 +1,6 @@
 import type { ListRecordsOptions } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Condition } from "../engine/operation.js";
 
 const DEFAULT_LIMIT = 100;
 

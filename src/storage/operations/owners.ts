@@ -5,10 +5,8 @@ import { isScope, keyScope, userScope } from "../session-id.js";
 
 /** Whose a session is: null for nobody's, undefined for one that has no row. */
 export function* ownerOf(sessionId: string): Operation<string | null | undefined> {
-  const row = yield* first<{ user_id: string | null }>(
-    "SELECT user_id FROM assistant_sessions WHERE id = ?",
-    sessionId,
-  );
+  const query = "SELECT user_id FROM assistant_sessions WHERE id = ?";
+  const row = yield* first<{ user_id: string | null }>(query, sessionId);
   return row === undefined ? undefined : row.user_id;
 }
 

@@ -1,11 +1,12 @@
 import type { Pruned, PruneRequest, PruneVersionsRequest } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, count, first, type Operation } from "../engine/operation.js";
-import { removeEntry } from "./entries.js";
+import { NO_LEAF } from "./active-leaf.js";
+import { removeEntry } from "./entry-row.js";
 import { countRows, deleteSession, findErased } from "./erase.js";
 import { removeOldest } from "./remove-oldest.js";
 import { ceilingOf, floorOf } from "./row-id.js";
-import { findSessionHead, NO_LEAF, type SessionHead } from "./session-head.js";
+import { findSessionHead, type SessionHead } from "./session-head.js";
 import { readSession } from "./sessions.js";
 
 const NOTHING: Pruned = { deleted: {}, done: true };
@@ -43,10 +44,8 @@ function* removeSome(sql: Dialect, id: string, head: SessionHead, limit: number)
     const removed = `DELETE FROM ${table} WHERE session_id = ? AND (${key}) IN (${some})`;
     return { deleted: { ...messages.deleted, [kind]: yield* count(removed, [id, id, limit]) }, done: false };
   }
-  const entries = yield* column<number>(
-    "SELECT n FROM cf_agents_search_entries WHERE session_id = ? LIMIT ?",
-    ...[id, limit],
-  );
+  const query = "SELECT n FROM cf_agents_search_entries WHERE session_id = ? LIMIT ?";
+  const entries = yield* column<number>(query, ...[id, limit]);
   for (const rowId of entries) yield* removeEntry(sql, id, rowId);
   if (entries.length === limit) return { deleted: { ...messages.deleted, entries: limit }, done: false };
   const { deleted: rest } = yield* deleteSession(sql, id);
@@ -92,11 +91,9 @@ const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
 /** See `Store.pruneVersions`. */
 export function* pruneVersions(id: string, { keep, limit, dryRun = false }: PruneVersionsRequest): Operation<Pruned> {
-  const found = yield* all<Versioned>(
-    `SELECT kind, label, key, count(*) AS versions FROM assistant_versions WHERE session_id = ?
-     GROUP BY kind, label, key HAVING count(*) > ?`,
-    ...[id, keep],
-  );
+  const query = `SELECT kind, label, key, count(*) AS versions FROM assistant_versions WHERE session_id = ?
+     GROUP BY kind, label, key HAVING count(*) > ?`;
+  const found = yield* all<Versioned>(query, ...[id, keep]);
   let left = dryRun ? Number.POSITIVE_INFINITY : limit;
   let removed = 0;
   for (const { kind, label, key, versions } of found) {

@@ -1,7 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { RecordScope } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
-import { count, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
+import type { Dialect } from "../engine/dialect.js";
+import { type Condition, count, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 
 export const IN_SCOPE = "session_id = ? AND label = ?";
 /** A condition that binds the time now. */
@@ -70,13 +70,8 @@ function replaceable(expectedVersion: number | undefined): Condition {
 
 /** The version of a record; 0 for one that is not there, or whose time has come. `lock` ends the query. */
 export function* presentVersion(scope: RecordScope, key: string, lock = ""): Operation<number> {
-  return yield* oneNumber(
-    `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}${lock}`,
-    scope.sessionId,
-    scope.label,
-    key,
-    Date.now(),
-  );
+  const query = `SELECT version FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}${lock}`;
+  return yield* oneNumber(query, scope.sessionId, scope.label, key, Date.now());
 }
 
 /** Errors: `RECORD_CONFLICT` for another version than the expected one. */

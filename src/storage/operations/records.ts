@@ -16,14 +16,9 @@ const SWEPT = 16;
 
 /** See `RecordStore.get`. */
 export function* readRecord(sql: Dialect, scope: RecordScope, key: string): Operation<StoredRecord | null> {
-  const row = yield* first<RecordRow>(
-    `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}`,
-    scope.sessionId,
-    scope.label,
-    key,
-    Date.now(),
-  );
+  const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
+     WHERE ${IN_SCOPE} AND key = ? AND ${PRESENT}`;
+  const row = yield* first<RecordRow>(query, scope.sessionId, scope.label, key, Date.now());
   return row === undefined ? null : recordOf(sql, row);
 }
 
@@ -88,37 +83,23 @@ export function* deleteRecord(
 /** See `RecordStore.list`. */
 export function* listRecords(sql: Dialect, scope: RecordScope, options: ListRecordsOptions): Operation<StoredRecord[]> {
   const page = orderedPage(sql, "key", options);
-  const rows = yield* all<RecordRow>(
-    `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
-     WHERE ${IN_SCOPE} AND ${page.condition} AND ${PRESENT} ${page.order}`,
-    scope.sessionId,
-    scope.label,
-    ...page.values,
-    Date.now(),
-    page.limit,
-  );
+  const query = `SELECT key, ${sql.bytes.read("value")} AS value, version, expires_at FROM assistant_records
+     WHERE ${IN_SCOPE} AND ${page.condition} AND ${PRESENT} ${page.order}`;
+  const rows = yield* all<RecordRow>(query, scope.sessionId, scope.label, ...page.values, Date.now(), page.limit);
   return rows.map((row) => recordOf(sql, row));
 }
 
 /** See `RecordStore.labels`. */
 export function* listRecordLabels(sql: Dialect, sessionId: string): Operation<string[]> {
-  return yield* column<string>(
-    `SELECT label FROM assistant_records WHERE session_id = ? AND ${PRESENT} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`,
-    sessionId,
-    Date.now(),
-  );
+  const query = `SELECT label FROM assistant_records WHERE session_id = ? AND ${PRESENT} GROUP BY label ORDER BY ${sql.bytes.ordered("label")}`;
+  return yield* column<string>(query, sessionId, Date.now());
 }
 
 /** Copies a record of a session to another one. */
 export function* copyRecord(from: RecordScope, key: string, sessionId: string): Operation<void> {
-  yield* run(
-    `INSERT INTO assistant_records (session_id, label, key, value, version, expires_at)
-     SELECT ?, label, key, value, version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`,
-    sessionId,
-    from.sessionId,
-    from.label,
-    key,
-  );
+  const insertion = `INSERT INTO assistant_records (session_id, label, key, value, version, expires_at)
+     SELECT ?, label, key, value, version, expires_at FROM assistant_records WHERE ${IN_SCOPE} AND key = ?`;
+  yield* run(insertion, sessionId, from.sessionId, from.label, key);
 }
 
 /** Removes the records of a session, or those with one label. */
@@ -137,10 +118,8 @@ function* sweep({ isSpread }: Dialect): Operation<void> {
   const expired = `SELECT session_id, label, key FROM assistant_records WHERE expires_at <= ? ORDER BY expires_at LIMIT ${SWEPT}`;
   if (!isSpread) return yield* run(`DELETE FROM assistant_records WHERE (session_id, label, key) IN (${expired})`, now);
   // A server removes its own rows only.
-  for (const { session_id, label, key } of yield* all<{ session_id: string; label: string; key: string }>(
-    expired,
-    now,
-  )) {
+  const rows = yield* all<{ session_id: string; label: string; key: string }>(expired, now);
+  for (const { session_id, label, key } of rows) {
     const removal = `DELETE FROM assistant_records WHERE ${IN_SCOPE} AND key = ? AND expires_at <= ?`;
     yield* run(removal, session_id, label, key, now);
   }

@@ -1,6 +1,7 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, insert, type Operation, OR_KEEP, type SqlValue } from "../engine/operation.js";
+import { isoNow } from "./clock.js";
 import { MAX_NUMBER } from "./row-id.js";
 
 /** Writes a session's row, with what `values` say. False where there is one of its id. Errors: `SESSION_LIMIT`. */
@@ -28,11 +29,18 @@ export function* nextNumber(): Operation<number> {
     const number = 1 + Math.floor(Math.random() * MAX_NUMBER);
     if ((yield* column<number>("SELECT 1 FROM assistant_sessions WHERE no = ?", number)).length === 0) return number;
   }
-  const [before] = yield* column<number>(
-    `SELECT s.no FROM assistant_sessions s WHERE s.no > 1 AND NOT EXISTS (
-       SELECT 1 FROM assistant_sessions b WHERE b.no = s.no - 1) LIMIT 1`,
-  );
+  const query = `SELECT s.no FROM assistant_sessions s WHERE s.no > 1 AND NOT EXISTS (
+       SELECT 1 FROM assistant_sessions b WHERE b.no = s.no - 1) LIMIT 1`;
+  const [before] = yield* column<number>(query);
   if (before !== undefined) return before - 1;
   const message = `A store has at most ${MAX_NUMBER} sessions at once; delete some, or start another one.`;
   throw new StemmaError("SESSION_LIMIT", { no: highest }, message);
+}
+
+/** Registers a session. False where it is registered already. */
+export function* makeRow(sql: Dialect, sessionId: string): Operation<boolean> {
+  // Who locked a session that has no row is not met by a row of it.
+  if (sql.lockSession !== null) yield* sql.lockSession(sessionId);
+  const now = isoNow();
+  return yield* insertSession(sql, { id: sessionId, name: sessionId, created_at: now, updated_at: now });
 }

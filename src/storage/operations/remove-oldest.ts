@@ -2,11 +2,11 @@ import type { RowCounts } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { column, count, type Operation, run, tuples } from "../engine/operation.js";
 import { ownOf, type SessionRows } from "../engine/session-rows.js";
-import { shrinkToBehind } from "./compactions.js";
-import { dropContent } from "./content.js";
+import { dropContent } from "./media.js";
 import { firstOfBranch } from "./path.js";
 import { floorOf } from "./row-id.js";
 import type { SessionHead } from "./session-head.js";
+import { shrinkToBehind } from "./shrink-compactions.js";
 
 /** What a message weighs more than a row: by its estimated tokens, and for what stands outside its row. */
 const TOKENS_OF_A_ROW = 500;
@@ -40,13 +40,9 @@ export function* removeOldest(
   // Totals of what is left hold what was removed.
   const stale = newest !== null && newest.rowId > cut ? newest.rowId : null;
   const leaf = head.leaf !== null && head.leaf > 0 && head.leaf <= cut ? null : head.leaf;
-  yield* run(
-    `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
-       changes = changes + 1 WHERE ${rows.registered}no = ?`,
-    leaf,
-    stale,
-    ...[...rows.ids, rows.sessionNumber],
-  );
+  const update = `UPDATE assistant_sessions SET leaf = ?, stale = ?, counted_to = NULL, counted = NULL, counted_all = NULL,
+       changes = changes + 1 WHERE ${rows.registered}no = ?`;
+  yield* run(update, leaf, stale, ...[...rows.ids, rows.sessionNumber]);
   return { deleted: { messages, branches, summaries, media }, done };
 }
 
@@ -92,16 +88,11 @@ function* cutBranches(rows: SessionRows, cut: number): Operation<number> {
     if (next !== undefined) {
       yield* run(`UPDATE assistant_messages SET parent_id = NULL WHERE ${own}n = ?`, ...ids, next.rowId);
     } else {
-      gone += yield* count(`DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`, [
-        ...ids,
-        sessionNumber,
-        branch,
-      ]);
+      const removal = `DELETE FROM assistant_branches WHERE ${own}no = ? AND branch = ?`;
+      gone += yield* count(removal, [...ids, sessionNumber, branch]);
     }
   }
-  yield* run(
-    `UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE ${own}no = ? AND parent_n <= ?`,
-    ...[...ids, sessionNumber, cut],
-  );
+  const update = `UPDATE assistant_branches SET parent_branch = NULL, parent_n = NULL WHERE ${own}no = ? AND parent_n <= ?`;
+  yield* run(update, ...[...ids, sessionNumber, cut]);
   return gone;
 }

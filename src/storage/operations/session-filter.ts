@@ -1,5 +1,6 @@
 import type { MetadataValue, SessionFilter } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Condition } from "../engine/operation.js";
 import { orderedPage } from "./ordered-page.js";
 
 /** A condition on sessions `s`, which pass each of the filters. */

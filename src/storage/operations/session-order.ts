@@ -1,6 +1,7 @@
 import { invalid } from "../../errors.js";
 import type { SessionOrder } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
+import type { Condition } from "../engine/operation.js";
 import { ofSession, registeredOrder } from "../engine/session-rows.js";
 import { SESSION_RANGE, SPAN } from "./row-id.js";
 

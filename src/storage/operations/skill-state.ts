@@ -1,7 +1,11 @@
-import { NO_SKILLS, type SkillState } from "../../model/skills.js";
-import type { CorruptHandler } from "../engine/dialect.js";
+import { applySkillChange } from "../../model/skill-view.js";
+import { NO_SKILLS, type SkillChange, type SkillState } from "../../model/skills.js";
+import type { CorruptHandler, Dialect } from "../engine/dialect.js";
+import { type Operation, run } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
+import { isoNow } from "./clock.js";
 import { damaged, reportDamage } from "./damage.js";
-import type { SessionRow } from "./session-head.js";
+import { findSessionHead, openSessionHead, type SessionRow } from "./session-head.js";
 
 /** The skill state that a session's row holds. Errors: `CORRUPT_MESSAGE`; with `onCorrupt` it is told, and none is given. */
 export function skillsOf(row: Pick<SessionRow, "sessionNumber" | "skills">, onCorrupt?: CorruptHandler): SkillState {
@@ -26,4 +30,25 @@ export function parseSkills(json: unknown): SkillState | null {
   } catch {
     return null;
   }
+}
+
+/** See `SessionStore.skills`. */
+export function* readSkills(sql: Dialect, id: string): Operation<SkillState> {
+  const head = yield* findSessionHead(sql, id);
+  return skillsOf(head ?? { sessionNumber: 0, skills: null });
+}
+
+/** See `SessionStore.changeSkills`. */
+export function* changeSkills(sql: Dialect, id: string, change: SkillChange): Operation<boolean> {
+  const head = yield* openSessionHead(sql, id);
+  const state = applySkillChange(skillsOf(head), change, head.newest?.rowId ?? 0);
+  if (state === null) return false;
+  yield* writeSkills(head.rows, state);
+  return true;
+}
+
+/** Notes which skills a session has loaded and unloaded. */
+export function* writeSkills(rows: SessionRows, state: SkillState): Operation<void> {
+  const update = `UPDATE assistant_sessions SET skills = ?, updated_at = ?, changes = changes + 1 WHERE ${rows.registered}no = ?`;
+  yield* run(update, JSON.stringify(state), isoNow(), ...[...rows.ids, rows.sessionNumber]);
 }

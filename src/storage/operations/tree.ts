@@ -5,8 +5,9 @@ import { all, type Operation } from "../engine/operation.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { type ContentRow, readContent } from "./content.js";
 import { damaged, rowAfter } from "./damage.js";
+import { assertWithin, findPosition, messageNotFound } from "./message-position.js";
 import { ceilingOf, floorOf } from "./row-id.js";
-import { assertWithin, findPosition, findSessionHead, messageNotFound } from "./session-head.js";
+import { findSessionHead } from "./session-head.js";
 
 const PREVIEW_LENGTH = 80;
 
@@ -67,25 +68,14 @@ function treeRows(
   order: "ASC" | "DESC",
   limit: number,
 ): Operation<TreeRow[]> {
-  return all<TreeRow>(
-    `SELECT n, id, parent_id, role, dated_at, created_at, content
-     FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`,
-    ...ids,
-    from,
-    to,
-    limit,
-  );
+  const query = `SELECT n, id, parent_id, role, dated_at, created_at, content
+     FROM assistant_messages WHERE ${own}n BETWEEN ? AND ? ORDER BY n ${order} LIMIT ?`;
+  return all<TreeRow>(query, ...ids, from, to, limit);
 }
 
 function* treeNode(rows: SessionRows, row: TreeRow): Operation<TreeNode> {
   const message = yield* readContent(rows, row, () => {});
   const text = message === null ? "(cannot be read)" : searchableText(message);
   const preview = text.slice(0, PREVIEW_LENGTH).toWellFormed();
-  return {
-    id: row.id,
-    parentId: row.parent_id,
-    role: row.role,
-    createdAt: row.dated_at ?? row.created_at,
-    preview,
-  };
+  return { id: row.id, parentId: row.parent_id, role: row.role, createdAt: row.dated_at ?? row.created_at, preview };
 }

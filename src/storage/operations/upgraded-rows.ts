@@ -113,14 +113,8 @@ function owners(label: string, sessions: ReadonlySet<string>): string[] {
 function* adopt(upgraded: string, sessionId: string): Operation<void> {
   const name = nameOf(upgraded, sessionId);
   const isPrompt = name === OLD_PROMPT;
-  yield* run(
-    `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
+  const insertion = `INSERT INTO cf_agents_context_blocks (session_id, kind, label, content, version, updated_at)
      SELECT ?, ?, ?, content, version, updated_at FROM cf_agents_context_blocks WHERE session_id = ? AND kind = 'block' AND label = ?
-     ON CONFLICT DO NOTHING`,
-    sessionId,
-    isPrompt ? "prompt" : "block",
-    isPrompt ? "" : name,
-    UPGRADED_ROWS,
-    upgraded,
-  );
+     ON CONFLICT DO NOTHING`;
+  yield* run(insertion, sessionId, isPrompt ? "prompt" : "block", isPrompt ? "" : name, UPGRADED_ROWS, upgraded);
 }

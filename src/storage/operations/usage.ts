@@ -1,19 +1,17 @@
 import type { Usage, UsageRow } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, count, type Operation, run } from "../engine/operation.js";
+import { isoNow } from "./clock.js";
+import { getSession } from "./sessions.js";
 
 /** The sum of a column and a value that is passed three times. It stops where numbers are no longer exact. */
-export function exactSum(column: string): string {
+function exactSum(column: string): string {
   const most = Number.MAX_SAFE_INTEGER;
   return `CASE WHEN ${column} + ? > ${most} THEN ${most} WHEN ${column} + ? < -${most} THEN -${most} ELSE ${column} + ? END`;
 }
 
 /** Counts a request of a session for the present day, in UTC, and a model. */
-export function* countRequest(
-  sessionId: string,
-  model: string,
-  { inputTokens, outputTokens, cost }: Usage,
-): Operation<void> {
+function* countRequest(sessionId: string, model: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
   const day = new Date().toISOString().slice(0, 10);
   // Not ON CONFLICT with columns: where tenants share the tables, the key has one more.
   const counted = yield* count(
@@ -30,11 +28,9 @@ export function* countRequest(
 
 /** See `SessionRegistry.usageRows`. */
 export function* readUsageRows(sql: Dialect, sessionId: string): Operation<UsageRow[]> {
-  const rows = yield* all<UsageTableRow>(
-    `SELECT day, model, requests, input_tokens, output_tokens, cost FROM assistant_usage
-     WHERE session_id = ? ORDER BY day, ${sql.bytes.ordered("model")}`,
-    sessionId,
-  );
+  const query = `SELECT day, model, requests, input_tokens, output_tokens, cost FROM assistant_usage
+     WHERE session_id = ? ORDER BY day, ${sql.bytes.ordered("model")}`;
+  const rows = yield* all<UsageTableRow>(query, sessionId);
   return rows.map((row) => ({
     day: row.day,
     model: row.model,
@@ -55,17 +51,51 @@ interface UsageTableRow {
 }
 
 /** Writes rows that were counted elsewhere; one of a day and a model that is there stays. */
-export function* insertUsageRows(sessionId: string, rows: readonly UsageRow[]): Operation<void> {
+function* insertUsageRows(sessionId: string, rows: readonly UsageRow[]): Operation<void> {
   for (const { day, model, requests, inputTokens, outputTokens, cost } of rows) {
-    yield* run(
-      `INSERT INTO assistant_usage (session_id, day, model, requests, input_tokens, output_tokens, cost)
-       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      ...[sessionId, day, model, requests, inputTokens, outputTokens, cost],
-    );
+    const insertion = `INSERT INTO assistant_usage (session_id, day, model, requests, input_tokens, output_tokens, cost)
+       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+    yield* run(insertion, ...[sessionId, day, model, requests, inputTokens, outputTokens, cost]);
   }
 }
 
 /** Removes what a session used. */
 export function* removeUsage(sessionId: string): Operation<void> {
   yield* run("DELETE FROM assistant_usage WHERE session_id = ?", sessionId);
+}
+
+/** See `SessionRegistry.addUsage`. */
+export function* addUsage(
+  sql: Dialect,
+  id: string,
+  usage: Usage,
+  { model = "", userId }: { readonly model?: string | undefined; readonly userId?: string | undefined },
+): Operation<void> {
+  yield* getSession(sql, id, userId);
+  yield* countRequest(id, model, usage);
+  yield* addToTotal(id, usage);
+}
+
+/** See `SessionRegistry.importUsage`. */
+export function* importUsage(
+  sql: Dialect,
+  id: string,
+  total: Usage,
+  { rows = [], userId }: { readonly rows?: readonly UsageRow[] | undefined; readonly userId?: string | undefined } = {},
+): Operation<void> {
+  yield* getSession(sql, id, userId);
+  yield* insertUsageRows(id, rows);
+  yield* addToTotal(id, total);
+}
+
+function* addToTotal(id: string, { inputTokens, outputTokens, cost }: Usage): Operation<void> {
+  yield* run(
+    `UPDATE assistant_sessions SET input_tokens = ${exactSum("input_tokens")}, output_tokens = ${exactSum("output_tokens")},
+       estimated_cost = estimated_cost + ?, updated_at = ?, changes = changes + 1 WHERE id = ?`,
+    ...[inputTokens, inputTokens, inputTokens],
+    ...[outputTokens, outputTokens, outputTokens],
+    cost,
+    isoNow(),
+    id,
+  );
 }

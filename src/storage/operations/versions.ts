@@ -1,7 +1,15 @@
-import { DEFAULT_KEPT_VERSIONS, type StoredVersion, type VersionOptions } from "../contract.js";
+import {
+  type BlockKey,
+  DEFAULT_KEPT_VERSIONS,
+  type EntryScope,
+  type StoredVersion,
+  type VersionOptions,
+} from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation, run } from "../engine/operation.js";
-import { dateSession, isoNow } from "./session-head.js";
+import { isoNow } from "./clock.js";
+import { dateSession } from "./session-dates.js";
+import { VERSION_COLUMNS, type VersionRow, versionOf } from "./version-row.js";
 
 /** Names what has versions: a block, whose key is "", or an entry. */
 export interface VersionKey {
@@ -17,61 +25,22 @@ export interface VersionNote extends VersionOptions {
   readonly writtenIn: string | null;
 }
 
-/** What of a row makes a version. */
-export const VERSION_COLUMNS = "version, content, written_at, author, written_in, message_ids, tool_call_id";
 const AT = "session_id = ? AND kind = ? AND label = ? AND key = ?";
 
 const valuesOf = ({ sessionId, kind, label, key }: VersionKey) => [sessionId, kind, label, key] as const;
 
 /** The versions that are kept, newest first. */
 export function* readVersions(key: VersionKey): Operation<StoredVersion[]> {
-  const rows = yield* all<VersionRow>(
-    `SELECT ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT} ORDER BY version DESC`,
-    ...valuesOf(key),
-  );
+  const query = `SELECT ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT} ORDER BY version DESC`;
+  const rows = yield* all<VersionRow>(query, ...valuesOf(key));
   return rows.map(versionOf);
-}
-
-export function versionOf(row: VersionRow): StoredVersion {
-  return {
-    version: Number(row.version),
-    content: row.content,
-    writtenAt: row.written_at,
-    author: row.author,
-    sessionId: row.written_in,
-    messageIds: parseMessageIds(row.message_ids) ?? [],
-    toolCallId: row.tool_call_id,
-  };
-}
-
-/** The ids that a row names as JSON, [] for none; null for what is no list of ids, which a read takes for none. */
-export function parseMessageIds(json: string | null): string[] | null {
-  if (json === null) return [];
-  try {
-    const ids: unknown = JSON.parse(json);
-    return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? ids : null;
-  } catch {
-    return null;
-  }
-}
-
-export interface VersionRow {
-  readonly version: number;
-  readonly content: string | null;
-  readonly written_at: string;
-  readonly author: StoredVersion["author"];
-  readonly written_in: string | null;
-  readonly message_ids: string | null;
-  readonly tool_call_id: string | null;
 }
 
 /** The number of the newest version, 0 for none, and whether something is there in it. */
 export function* lastVersion(key: VersionKey): Operation<{ readonly number: number; readonly isPresent: boolean }> {
-  const row = yield* first<{ version: number; present: number }>(
-    `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present
-     FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`,
-    ...valuesOf(key),
-  );
+  const query = `SELECT version, CASE WHEN content IS NULL THEN 0 ELSE 1 END AS present
+     FROM assistant_versions WHERE ${AT} ORDER BY version DESC LIMIT 1`;
+  const row = yield* first<{ version: number; present: number }>(query, ...valuesOf(key));
   return { number: Number(row?.version ?? 0), isPresent: Number(row?.present ?? 0) === 1 };
 }
 
@@ -138,22 +107,21 @@ export function* removeAllVersions(sessionId: string): Operation<void> {
 
 /** Copies the versions of a session's blocks and entries to another one. */
 export function* copyVersions(from: string, to: string): Operation<void> {
-  yield* run(
-    `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
-     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE session_id = ?`,
-    to,
-    from,
-  );
+  const insertion = `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
+     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE session_id = ?`;
+  yield* run(insertion, to, from);
 }
 
 /** Gives the versions of a block or an entry to another scope, which has none of it. */
 export function* moveVersions(key: VersionKey, to: string): Operation<void> {
   // Not by an UPDATE: rows stay on the server of their session.
-  yield* run(
-    `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
-     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT}`,
-    to,
-    ...valuesOf(key),
-  );
+  const insertion = `INSERT INTO assistant_versions (session_id, kind, label, key, ${VERSION_COLUMNS})
+     SELECT ?, kind, label, key, ${VERSION_COLUMNS} FROM assistant_versions WHERE ${AT}`;
+  yield* run(insertion, to, ...valuesOf(key));
   yield* removeVersions(key);
+}
+
+/** "" stands for none as well, and for what is shared. */
+export function noteOf<V extends VersionOptions>({ sessionId }: BlockKey | EntryScope, version: V): V & VersionNote {
+  return { ...version, writtenIn: version.origin?.sessionId ?? (sessionId === "" ? null : sessionId) };
 }

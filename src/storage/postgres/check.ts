@@ -1,10 +1,9 @@
 import { keyOf } from "../../model/rank.js";
 import { documentTerms } from "../../model/terms.js";
 import { addTerm, type CheckDialect } from "../check/dialect.js";
-import type { SearchIndex } from "../engine/dialect.js";
 import { all, run, type SqlValue } from "../engine/operation.js";
+import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 
-const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 const ROWS: Record<SearchIndex, string> = { messages: "assistant_messages", entries: "cf_agents_search_entries" };
 const PAGE = 1_000;
 
@@ -37,7 +36,7 @@ export const postgresCheck: CheckDialect = {
     for (let from = after; ; ) {
       const rows = yield* all<{ n: number; session_id: string; length: number; terms: string; misnamed: boolean }>(
         `SELECT d.n AS n, d.session_id AS session_id, d.length AS length, to_json(d.terms)::text AS terms, ${misnamed} AS misnamed
-         FROM ${TABLES[index]} d ${beside} WHERE ${columns} > ${mark}${to === null ? "" : ` AND ${columns} <= ${mark}`}
+         FROM ${INDEX_TABLES[index]} d ${beside} WHERE ${columns} > ${mark}${to === null ? "" : ` AND ${columns} <= ${mark}`}
          ORDER BY ${order} LIMIT ${PAGE}`,
         ...bound(from),
         ...(to === null ? [] : bound(to)),
@@ -68,7 +67,8 @@ export const postgresCheck: CheckDialect = {
     // Rows that are there are written over, since an owner's columns stand in them.
     for (const index of ["messages", "entries"] as const) {
       const isThere = isSpread || index === "messages" ? "d.session_id = r.session_id AND d.n = r.n" : "d.n = r.n";
-      yield* run(`DELETE FROM ${TABLES[index]} d WHERE NOT EXISTS (SELECT FROM ${ROWS[index]} r WHERE ${isThere})`);
+      const removal = `DELETE FROM ${INDEX_TABLES[index]} d WHERE NOT EXISTS (SELECT FROM ${ROWS[index]} r WHERE ${isThere})`;
+      yield* run(removal);
     }
   },
 };

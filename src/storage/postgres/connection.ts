@@ -1,7 +1,8 @@
 import { StemmaError } from "../../errors.js";
 import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
-import type { PostgresDriver, PostgresQuery, PostgresRows } from "./driver.js";
+import { readRows } from "./column-types.js";
+import type { PostgresDriver, PostgresQuery } from "./driver.js";
 import { failureOf, postgresError } from "./error.js";
 import { gathering } from "./gathered.js";
 import { qualify } from "./names.js";
@@ -124,45 +125,4 @@ function withoutUnstorable(sql: string, values: readonly SqlValue[]): SqlValue[]
   if (/^\s*(?:SELECT|WITH)\b/i.test(sql)) return values.map((value) => (isStorable(value) ? value : null));
   const message = "A text holds NUL or half a surrogate pair, which the database cannot keep; remove it.";
   throw new StemmaError("INVALID_TEXT", {}, message);
-}
-
-type Read = (value: unknown) => unknown;
-
-const number: Read = (value) => (value === null ? null : Number(value));
-
-// Every client has its own idea of these types, and lets its user have another one.
-const READS: Readonly<Record<number, Read>> = {
-  16: (value) => value === true || value === "t",
-  20: number, // int8: ours stay below 2^53
-  21: number,
-  23: number,
-  700: number,
-  701: number,
-  1700: number,
-  1184: isoText, // timestamptz
-};
-
-function readRows({ rows, columns }: PostgresRows): Row[] {
-  const reads = columns.flatMap(({ name, type }) => {
-    const read = READS[type];
-    return read === undefined ? [] : [{ name, read }];
-  });
-  if (reads.length > 0) {
-    for (const row of rows) for (const { name, read } of reads) row[name] = read(row[name]);
-  }
-  return rows;
-}
-
-function isoText(value: unknown): unknown {
-  if (value === null) return null;
-  const date = value instanceof Date ? value : new Date(parseable(String(value)));
-  return Number.isNaN(date.getTime()) ? value : date.toISOString();
-}
-
-// "2026-01-02 03:04:05.678901+00" as the standard writes it; the offset may have minutes.
-function parseable(text: string): string {
-  return text.replace(
-    /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*([+-]\d\d)(?::?(\d\d))?$/,
-    (_, day, time, hours, minutes) => `${day}T${time}${hours}:${minutes ?? "00"}`,
-  );
 }

@@ -51,10 +51,9 @@ export function postgresDialect(
     lockSession: (sessionId) => run("SELECT assistant_lock(?)", sessionId),
     markEdited: ({ id }, rowId) => run("SELECT assistant_edited(?, ?)", id, rowId),
     *columns(table) {
-      const rows = yield* all<{ name: string }>(
-        "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped",
-        qualify(table, schema),
-      );
+      const query =
+        "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped";
+      const rows = yield* all<{ name: string }>(query, qualify(table, schema));
       return rows.map(({ name }) => name);
     },
     native: postgresNative(placement),

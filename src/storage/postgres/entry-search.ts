@@ -50,8 +50,7 @@ interface Match {
 
 // Of each sequence the rows that hold it, the newest first.
 function* findHolding(sequences: TermSequences, rows: string, values: readonly SqlValue[]): Operation<Match[][]> {
-  const matches = yield* all<Match>(
-    `WITH wanted AS MATERIALIZED (
+  const query = `WITH wanted AS MATERIALIZED (
        SELECT w.i, ARRAY(SELECT json_array_elements_text(w.terms)) AS terms
        FROM json_array_elements(?::text::json) WITH ORDINALITY AS w (terms, i)
      ), held AS MATERIALIZED (
@@ -62,10 +61,8 @@ function* findHolding(sequences: TermSequences, rows: string, values: readonly S
          SELECT d.n, d.length, d.terms, count(*) OVER () AS documents
          FROM ${rows} AND d.terms @> w.terms ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d
      )
-     SELECT h.i, h.n, h.length, h.times, h.documents FROM held h WHERE h.times > 0 ORDER BY h.i, h.n DESC`,
-    JSON.stringify(sequences),
-    ...values,
-  );
+     SELECT h.i, h.n, h.length, h.times, h.documents FROM held h WHERE h.times > 0 ORDER BY h.i, h.n DESC`;
+  const matches = yield* all<Match>(query, JSON.stringify(sequences), ...values);
   return sequences.map((terms, index) => {
     const held = matches.filter(({ i }) => i === index + 1);
     return terms.length === 1 ? held : held.map((match) => ({ ...match, documents: held.length }));

@@ -59,9 +59,8 @@ function* define(definitions: readonly string[], schema: string | null): Operati
   // Otherwise a client may print a notice for each thing that is there already.
   const statements = ["SET LOCAL client_min_messages = warning", ...definitions];
   // Citus does not spread a schema, and its tables, that a block makes.
-  const row = yield* first<{ citus: boolean }>(
-    "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus",
-  );
+  const query = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS citus";
+  const row = yield* first<{ citus: boolean }>(query);
   for (const statement of row?.citus ? statements : [asBlock(statements, schema)]) yield* run(statement);
 }
 
@@ -75,10 +74,8 @@ function asBlock(statements: readonly string[], schema: string | null): string {
 
 // The version up to which a script has run already, or 0: definitions that were recorded are not asked for.
 function* definedVersion(schema: string | null): Operation<number> {
-  const row = yield* first<{ there: boolean }>(
-    "SELECT to_regprocedure(?) IS NOT NULL AS there",
-    qualify("assistant_version()", schema),
-  );
+  const query = "SELECT to_regprocedure(?) IS NOT NULL AS there";
+  const row = yield* first<{ there: boolean }>(query, qualify("assistant_version()", schema));
   return row?.there ? yield* oneNumber("SELECT assistant_version() AS version") : 0;
 }
 

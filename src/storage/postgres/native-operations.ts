@@ -1,12 +1,7 @@
 import type { EncodedMessage } from "../../model/codec.js";
-import { joinedTerms } from "../../model/joined-terms.js";
-import { storableText } from "../../model/storable-text.js";
-import { searchDocument } from "../../model/text.js";
-import type { ParentRef } from "../contract.js";
-import type { Appended, EncodedTree, NativeOperations } from "../engine/dialect.js";
-import type { Operation, Statement } from "../engine/operation.js";
+import type { EncodedTree, NativeOperations } from "../engine/dialect.js";
 import { importMessages } from "../operations/messages.js";
-import { isoNow } from "../operations/session-head.js";
+import { appendRow, appendRows, attachmentTo, resultOf, rowOf } from "./append-rows.js";
 import type { Placement } from "./placement.js";
 import { isMessageId, readPath, readRecent } from "./read-path.js";
 
@@ -14,11 +9,7 @@ import { isMessageId, readPath, readRecent } from "./read-path.js";
 const MAX_APPENDED = 32_000_000;
 const IMPORTED_AT_ONCE = 500;
 
-/** A message with more characters is appended by itself, so that others need not wait for it. */
-const MAX_TOGETHER = 20_000;
-const APPEND_TOGETHER = "SELECT assistant_append_each(?) AS results";
-
-/** Appends and histories in one round trip each, by the functions of `postgres-functions.ts`. */
+/** Appends and histories in one round trip each, by functions of the database: see `append.ts`, `append-all.ts`, `path.ts` and `recent.ts`. */
 export const postgresNative = (placement: Placement): NativeOperations => ({
   mayAppend(messages, parent) {
     if (messages.length === 0 || !isMessageId(parent ?? "")) return false;
@@ -58,125 +49,6 @@ export const postgresNative = (placement: Placement): NativeOperations => ({
     return inserted;
   },
 });
-
-interface Attachment {
-  readonly attach: "leaf" | "root" | "message";
-  readonly parent: string | null;
-}
-
-function attachmentTo(parent: ParentRef): Attachment {
-  if (parent === undefined) return { attach: "leaf", parent: null };
-  return parent === null ? { attach: "root", parent } : { attach: "message", parent };
-}
-
-/** What the functions take of a message, in their order. */
-interface AppendedRow extends Attachment {
-  readonly id: string;
-  readonly role: string;
-  readonly content: string;
-  readonly text: string;
-  readonly tokens: number;
-  readonly dated: string | null;
-  readonly length: number;
-  readonly terms: string;
-  readonly media: string | null;
-}
-
-interface Result {
-  /** JSON of: a 1 for each message that was inserted, a 0 for each that was known; the leaf's id; its visible tokens. */
-  readonly result: string;
-}
-
-// A function for each: what stands beside a call, the server that has the session could not run with it.
-const CALLS = {
-  append: callOf("assistant_append", 13),
-  appendAs: callOf("assistant_append_as", 14),
-  appendAll: callOf("assistant_append_all", 3),
-  appendAllAs: callOf("assistant_append_all_as", 4),
-};
-
-function callOf(name: string, values: number): string {
-  return `SELECT ${name}(${Array.from({ length: values }, () => "?").join(", ")}) AS result`;
-}
-
-function* appendRow(sessionId: string, row: AppendedRow, userId: string | undefined): Operation<Result | undefined> {
-  const { attach, parent, id, role, content, text, tokens, dated, length, terms, media } = row;
-  const now = isoNow();
-  const given = [now, attach, parent, id, role, content, text, tokens, dated, length, terms, media];
-  const isShort = content.length <= MAX_TOGETHER && media === null;
-  const statement: Statement = {
-    sql: userId === undefined ? CALLS.append : CALLS.appendAs,
-    values: userId === undefined ? [sessionId, ...given] : [sessionId, userId, ...given],
-    isFrequent: true,
-    together: isShort
-      ? {
-          sql: APPEND_TOGETHER,
-          given: {
-            session: sessionId,
-            owner: userId,
-            now,
-            attach,
-            parent,
-            id,
-            role,
-            content,
-            text,
-            tokens,
-            dated,
-            length,
-            terms,
-            media,
-          },
-        }
-      : undefined,
-  };
-  return (yield statement)[0] as Result | undefined;
-}
-
-function* appendRows(
-  sessionId: string,
-  rows: readonly AppendedRow[],
-  userId: string | undefined,
-): Operation<Result | undefined> {
-  const given = [isoNow(), JSON.stringify(rows)];
-  const statement: Statement = {
-    sql: userId === undefined ? CALLS.appendAll : CALLS.appendAllAs,
-    values: userId === undefined ? [sessionId, ...given] : [sessionId, userId, ...given],
-    isFrequent: true,
-  };
-  return (yield statement)[0] as Result | undefined;
-}
-
-function resultOf(row: Result | undefined): Appended {
-  const [flags, lastId, visibleTokens] = JSON.parse((row as Result).result);
-  return { inserted: Array.from(String(flags), (flag) => flag === "1"), lastId, visibleTokens };
-}
-
-function rowOf(message: EncodedMessage, attachment: Attachment): AppendedRow {
-  const { id, role, content, tokens, createdAt, media } = message;
-  const terms = joinedTerms(searchDocument(message));
-  return {
-    // Not spread: V8 takes a microsecond for each property that stands behind a spread.
-    attach: attachment.attach,
-    parent: attachment.parent,
-    id,
-    role,
-    content,
-    text: storableText(message.text),
-    tokens,
-    dated: createdAt,
-    length: termsIn(terms),
-    terms,
-    media: media.length === 0 ? null : JSON.stringify(media),
-  };
-}
-
-// A space stands between two terms.
-function termsIn(terms: string): number {
-  let count = terms === "" ? 0 : 1;
-  for (let at = terms.indexOf(" "); at !== -1; at = terms.indexOf(" ", at + 1)) count += 1;
-  return count;
-}
 
 function sizeOf({ content, media }: EncodedMessage): number {
   return media.reduce((size, { data }) => size + data.length, content.length);

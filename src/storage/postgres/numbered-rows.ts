@@ -1,4 +1,4 @@
-import type { NumberedSession } from "../engine/dialect.js";
+import type { NumberedSession } from "../engine/search-dialect.js";
 import { SPAN, sessionOf } from "../operations/row-id.js";
 
 /** Rows of messages: the number of each, and its session. */

@@ -7,11 +7,11 @@ import type { CorruptHandler, PathOptions, RecentOptions } from "../engine/diale
 import type { Operation, SqlValue } from "../engine/operation.js";
 import { rowsOf } from "../engine/session-rows.js";
 import { readContents } from "../operations/content.js";
-import { storedBytes } from "../operations/history.js";
+import { messageNotFound } from "../operations/message-position.js";
 import { owned } from "../operations/owners.js";
 import { sessionOf } from "../operations/row-id.js";
-import { messageNotFound } from "../operations/session-head.js";
 import { skillsOf } from "../operations/skill-state.js";
+import { storedBytes } from "../operations/view-page.js";
 
 /** See `NativeOperations.path`. */
 export function* readPath(
@@ -130,11 +130,7 @@ interface PathHead {
 
 const NAMED = { namesSessions: true } as const;
 
-const NOWHERE: PathHead = {
-  no: 0,
-  leaf: null,
-  skills: null,
-};
+const NOWHERE: PathHead = { no: 0, leaf: null, skills: null };
 
 /** What the functions can look up: text that Postgres takes, and not the id of a summary. */
 export function isMessageId(id: string): boolean {

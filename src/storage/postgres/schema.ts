@@ -106,12 +106,9 @@ const RECORD = "assistant_schema";
  */
 function findRecord(schema: string | null): Operation<{ may: boolean } | undefined> {
   const path = schema === null ? "current_schemas(false)" : "ARRAY[?::name]";
-  return first(
-    `SELECT has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
+  const query = `SELECT has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE') AS may
      FROM (SELECT ${path} AS names) AS path, pg_namespace s, pg_class t
      WHERE s.nspname = ANY (path.names) AND t.relnamespace = s.oid AND t.relname = ?
-     ORDER BY array_position(path.names, s.nspname) LIMIT 1`,
-    ...(schema === null ? [] : [schema]),
-    RECORD,
-  );
+     ORDER BY array_position(path.names, s.nspname) LIMIT 1`;
+  return first(query, ...(schema === null ? [] : [schema]), RECORD);
 }

@@ -1,13 +1,13 @@
 import { messagesOf, nearMessages, needOthers, neighboursOf } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { Condition, FoundMatches, RowRange, SequenceMatches } from "../engine/dialect.js";
-import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
+import type { Condition, Operation } from "../engine/operation.js";
+import type { FoundMatches, RowRange, SequenceMatches } from "../engine/search-dialect.js";
 import { SPAN, sessionOf } from "../operations/row-id.js";
-import { arrayLiteral } from "./array-literal.js";
-import { quotasOf, type ScopeSize, scoreIn } from "./bm25.js";
+import { quotasOf, scoreIn } from "./bm25.js";
 import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
-import { PHRASES, timesOfPhrase } from "./phrase.js";
+import { PHRASES } from "./phrase.js";
 import { MANY } from "./search-function.js";
+import { countHolding, holdingOf, type NewestRow, newestHolding, sizeOf } from "./spread-queries.js";
 
 /**
  * Search in tables that are spread over servers, where a statement of all sessions cannot look at a row by another one. So the
@@ -104,70 +104,4 @@ function* withOthers(
     all.push({ ...matches, others: nearMessages(numbersOf(rowsOf(holding)), messages) });
   }
   return all;
-}
-
-// The rows `among` those given, or all, that hold a sequence.
-function* holdingOf(
-  terms: readonly string[],
-  { condition, values }: Condition,
-  among: FoundRows | null,
-): Operation<Pick<NewestRow, "n" | "session_id">[]> {
-  // Joined with: `= ANY` of a bound text would be read anew for each row of each shard.
-  const given = "unnest(?::text::text[], ?::text::bigint[]) AS g (session_id, n)";
-  const [some, pairs] =
-    among === null
-      ? ["", []]
-      : [
-          `JOIN ${given} ON g.session_id = d.session_id AND g.n = d.n `,
-          [arrayLiteral(among.sessions), `{${among.numbers.join(",")}}`],
-        ];
-  const { sql, values: bound } = timesOf(terms);
-  return yield* all<Pick<NewestRow, "n" | "session_id">>(
-    `SELECT d.n AS n, d.session_id AS session_id FROM assistant_fts d ${some}
-     WHERE ${condition} AND d.terms @> ?::text::text[] AND ${sql} > 0`,
-    ...[...pairs, ...values, arrayLiteral(terms), ...bound],
-  );
-}
-
-interface NewestRow {
-  readonly n: number;
-  readonly session_id: string;
-  readonly length: number;
-  readonly times: number;
-}
-
-// How many times terms stand side by side in a row `d` that holds each of them.
-function timesOf(terms: readonly string[]): { readonly sql: string; readonly values: SqlValue[] } {
-  if (terms.length === 1)
-    return { sql: "cardinality(array_positions(d.terms, ?::text))", values: [terms[0] as string] };
-  const wanted = arrayLiteral(terms);
-  return { sql: timesOfPhrase("?::text::text[]"), values: [wanted, wanted] };
-}
-
-function* newestHolding(terms: readonly string[], within: Condition, limit: number): Operation<NewestRow[]> {
-  const { sql, values } = timesOf(terms);
-  return yield* all<NewestRow>(
-    `SELECT d.n AS n, d.session_id AS session_id, d.length AS length, ${sql} AS times FROM assistant_fts d
-     WHERE ${within.condition} AND d.terms @> ?::text::text[] ORDER BY n DESC, session_id DESC LIMIT ?`,
-    ...[...values, ...within.values, arrayLiteral(terms), limit],
-  );
-}
-
-function* sizeOf({ condition, values }: Condition): Operation<ScopeSize> {
-  const row = yield* first<{ documents: number; length: number | null }>(
-    `SELECT count(*) AS documents, avg(d.length)::float8 AS length FROM assistant_fts d WHERE ${condition}`,
-    ...values,
-  );
-  return { documents: Number(row?.documents ?? 0), length: row?.length || 1 };
-}
-
-function* countHolding(sequences: TermSequences, { condition, values }: Condition): Operation<number[]> {
-  const arrays = sequences.map((terms) => arrayLiteral(terms));
-  const counts = sequences.map((_, index) => `count(*) FILTER (WHERE d.terms @> ?::text::text[]) AS c${index}`);
-  const any = sequences.map(() => "d.terms @> ?::text::text[]").join(" OR ");
-  const row = yield* first<Record<string, number>>(
-    `SELECT ${counts.join(", ")} FROM assistant_fts d WHERE ${condition} AND (${any})`,
-    ...[...arrays, ...values, ...arrays],
-  );
-  return sequences.map((_, index) => Number(row?.[`c${index}`] ?? 0));
 }

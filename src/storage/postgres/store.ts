@@ -71,13 +71,8 @@ export function openPostgres(
 
 /** A store on a client that a user opened: its calls are in one order with those of every store on that client. */
 export function openClient(source: PostgresSource, options: PostgresOptions = {}): OpenStore {
-  return openPostgres(
-    postgresDriver(source, options.prepare),
-    options,
-    undefined,
-    undefined,
-    orderOf(source, schemaOf(options)),
-  );
+  const driver = postgresDriver(source, options.prepare);
+  return openPostgres(driver, options, undefined, undefined, orderOf(source, schemaOf(options)));
 }
 
 const ordersOf = perObject((_source: PostgresSource) => new Map<string | null, Queue>());

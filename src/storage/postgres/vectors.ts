@@ -78,9 +78,8 @@ const SIGNS = "(SELECT ?::text::bit varying)";
 export const postgresVectors: VectorDialect = {
   version: VERSION,
   *createTables() {
-    const row = yield* first<{ may: boolean; role: string }>(
-      `SELECT current_user AS role, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = 'assistant_schema'::regclass`,
-    );
+    const query = `SELECT current_user AS role, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = 'assistant_schema'::regclass`;
+    const row = yield* first<{ may: boolean; role: string }>(query);
     if (!row?.may) {
       const message = `The tables of vectors must be created, and role "${row?.role}" may not. Have a role that may run the SQL of schemaSql({ embeddings: true }) from "stemma/postgres", and grant this role SELECT, INSERT, UPDATE and DELETE on the tables.`;
       throw new StemmaError("MIGRATION_REQUIRED", { role: row?.role }, message);

@@ -1,7 +1,7 @@
 import type { MetadataValue } from "../contract.js";
-import type { Condition, Dialect } from "../engine/dialect.js";
+import type { Dialect } from "../engine/dialect.js";
 import type { Migration } from "../engine/migrations.js";
-import { all } from "../engine/operation.js";
+import { all, type Condition } from "../engine/operation.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { migrateSqlite } from "./schema.js";
 import { sqliteSearch } from "./search.js";

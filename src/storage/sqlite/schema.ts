@@ -4,7 +4,7 @@ import { type Migration, runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
-import { createSearchTables, dropSearchTables } from "./search.js";
+import { createSearchTables, dropSearchTables } from "./search-tables.js";
 
 const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS} FROM assistant_schema`;
 
@@ -34,10 +34,9 @@ const isIndexed = ({ indexed, messages, entries }: State) => indexed === 1 && me
 
 /** Makes one step towards the present version of the tables: a migration, or some of what the search index lacks. True when none is left. */
 export function* migrateSqlite(sql: Dialect, migrations: readonly Migration[]): Operation<boolean> {
-  yield* run(
-    `CREATE TABLE IF NOT EXISTS assistant_schema
-       (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`,
-  );
+  const query = `CREATE TABLE IF NOT EXISTS assistant_schema
+       (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, indexed INTEGER NOT NULL DEFAULT 1)`;
+  yield* run(query);
   const recorded = yield* oneNumber("SELECT max(version) AS version FROM assistant_schema");
   if (yield* runNextMigration(sql, migrations, recorded)) return false;
   return yield* keepIndex(sql);

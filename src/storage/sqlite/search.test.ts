@@ -2,9 +2,10 @@ import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/text.js";
-import type { RowRange } from "../engine/dialect.js";
 import type { Operation, Statement } from "../engine/operation.js";
-import { createSearchTables, sqliteSearch } from "./search.js";
+import type { RowRange } from "../engine/search-dialect.js";
+import { sqliteSearch } from "./search.js";
+import { createSearchTables } from "./search-tables.js";
 
 /** What the index holds of each document. */
 function termsOfIndex(documents: readonly string[]): string[][] {

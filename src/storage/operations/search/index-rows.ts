@@ -1,5 +1,5 @@
 import { documentOf } from "../../../model/text.js";
-import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
+import type { Dialect } from "../../engine/dialect.js";
 import {
   all,
   column,
@@ -10,10 +10,11 @@ import {
   type Statement,
   tuples,
 } from "../../engine/operation.js";
+import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentTuple, readRows } from "../content.js";
 import { assertOrder } from "../damage.js";
-import { entryDocument } from "../entries.js";
+import { entryDocument } from "../entry-row.js";
 import { ceilingOf, floorOf, sessionOf } from "../row-id.js";
 
 /** How many rows, and characters of their contents, are in memory at once. */

@@ -1,13 +1,16 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
-import { keyOf, messagesOf, type Ranked, type RowAddress, rankMatches, withUsual } from "../../../model/rank.js";
+import { keyOf, messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
 import { queryTerms } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
-import type { Dialect, FoundMatches, NumberedSession, RowRange, SearchDialect } from "../../engine/dialect.js";
-import { column, type Operation } from "../../engine/operation.js";
-import { SPAN, sessionOf } from "../row-id.js";
+import type { Dialect } from "../../engine/dialect.js";
+import type { Operation } from "../../engine/operation.js";
+import type { FoundMatches, RowRange, SearchDialect } from "../../engine/search-dialect.js";
+import { sessionOf } from "../row-id.js";
+import { acceptRows, narrows } from "./accept-rows.js";
+import { addressIn, findBranches } from "./match-branches.js";
 import { findHits, readHits } from "./search-hits.js";
-import { acceptRows, findRows, narrows, openScope, type Scope } from "./search-scope.js";
+import { openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
 const FIRST_DEPTH = 250;
@@ -116,69 +119,4 @@ function* rankFound(
     ranked: sessions === null ? ranked : ranked.map((each) => Object.assign(each, addressOf(each.n))),
     complete,
   };
-}
-
-// The row that has a number in a ranking.
-function addressIn(sessions: readonly NumberedSession[] | null, number: number): RowAddress {
-  if (sessions === null) return { n: number };
-  const { id, no } = sessions[sessionOf(number) - 1] as NumberedSession;
-  return { n: no * SPAN + (number % SPAN), sessionId: id };
-}
-
-// The numbers of the sessions of messages in ascending order.
-function sessionsOf(messages: Float64Array): number[] {
-  const sessions: number[] = [];
-  for (const number of messages) {
-    const sessionNumber = sessionOf(number);
-    if (sessionNumber !== sessions.at(-1)) sessions.push(sessionNumber);
-  }
-  return sessions;
-}
-
-// Those of the sessions that have several branches, by their numbers.
-function* forkedOf(
-  sql: Dialect,
-  sessions: readonly NumberedSession[] | null,
-  messages: Float64Array,
-): Operation<readonly number[]> {
-  if (messages.length === 0) return [];
-  const numbers = sessionsOf(messages);
-  // A join of many sessions would be planned as one with all branches of the store.
-  const query =
-    sessions === null
-      ? `SELECT s.lo FROM ${sql.segmentTable} AS s WHERE (SELECT max(b.branch) FROM assistant_branches b WHERE b.no = s.lo) IS NOT NULL`
-      : `SELECT DISTINCT s.lo FROM ${sql.segmentTable} AS s JOIN assistant_branches b ON b.session_id = s.owner`;
-  const idOf = (number: number) => (sessions === null ? [] : [sessions[number - 1]?.id]);
-  const found = yield* column<number>(
-    query,
-    JSON.stringify(numbers.map((number) => [0, number, number, ...idOf(number)])),
-  );
-  return found.map(Number);
-}
-
-// The branches of messages of sessions that have several, by their numbers. A branch that goes on is found by where it began.
-function* findBranches(
-  sql: Dialect,
-  sessions: readonly NumberedSession[] | null,
-  messages: Float64Array,
-  addressOf: (number: number) => RowAddress,
-  sessionId: string | null | undefined,
-): Operation<ReadonlyMap<number, number>> {
-  const forked = new Set(yield* forkedOf(sql, sessions, messages));
-  if (forked.size === 0) return new Map();
-  const among = Array.from(messages).filter((number) => forked.has(sessionOf(number)));
-  const columns = "m.n AS n, m.session_id AS session_id, m.branch AS branch";
-  const rows = yield* findRows<BranchOfRow>(sql, among.map(addressOf), columns, sessionId);
-  const branches = new Map<number, number>();
-  for (const number of among) {
-    const row = rows.get(keyOf(addressOf(number)));
-    if (row !== undefined) branches.set(number, row.branch);
-  }
-  return branches;
-}
-
-interface BranchOfRow {
-  readonly n: number;
-  readonly session_id: string;
-  readonly branch: number;
 }

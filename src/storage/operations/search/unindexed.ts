@@ -1,7 +1,8 @@
 import type { EncodedMessage } from "../../../model/codec.js";
-import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
+import type { Dialect } from "../../engine/dialect.js";
 import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
+import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf } from "../../engine/session-rows.js";
 import { sessionOf } from "../row-id.js";
 import { addMessages, readDocument } from "./index-rows.js";

@@ -1,8 +1,10 @@
 import type { Dialect } from "../../engine/dialect.js";
 import { first, type Operation, run } from "../../engine/operation.js";
-import { copyCompactions, copyMessages, OLD } from "../../operations/upgrade-agents.js";
+import { copyCompactions, copyMessages } from "../../operations/upgrade-agents/copy-messages.js";
+import { OLD_PREFIX } from "../../operations/upgrade-agents/old-tables.js";
+import { APPEND } from "../append.js";
 import { APPEND_ALL } from "../append-all.js";
-import { APPEND, UNIQUE_NUMBER } from "../functions.js";
+import { UNIQUE_NUMBER } from "../functions.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { qualify } from "../names.js";
@@ -143,12 +145,12 @@ END $$`,
 // Copies the rows of a table that lacks `added`, numbered in the order in which they were written, and empties it.
 function setAside(table: string, added: string, columns: string): string {
   return `DO $$ BEGIN
-  IF to_regclass('${OLD}${table}') IS NULL AND NOT EXISTS (
+  IF to_regclass('${OLD_PREFIX}${table}') IS NULL AND NOT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${added}' AND NOT attisdropped)
   THEN
-    CREATE TABLE ${OLD}${table} AS
+    CREATE TABLE ${OLD_PREFIX}${table} AS
       SELECT row_number() OVER (ORDER BY created_at, ctid) AS rowid, ${columns} FROM ${table};
-    ALTER TABLE ${OLD}${table} ADD PRIMARY KEY (rowid);
+    ALTER TABLE ${OLD_PREFIX}${table} ADD PRIMARY KEY (rowid);
     DELETE FROM ${table};
   END IF;
 END $$`;
@@ -161,7 +163,7 @@ function* attachRows(sql: Dialect, schema: string | null): Operation<void> {
   const unindexed = { ...sql, search: null, namesSessions };
   yield* copyMessages(unindexed);
   yield* copyCompactions(unindexed);
-  for (const table of [`${OLD}assistant_messages`, `${OLD}assistant_compactions`]) {
+  for (const table of [`${OLD_PREFIX}assistant_messages`, `${OLD_PREFIX}assistant_compactions`]) {
     const owned = yield* first<{ may: boolean }>(
       "SELECT pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)",
       qualify(table, schema),

@@ -1,6 +1,6 @@
 import { run } from "../../engine/operation.js";
 import { SPAN } from "../../operations/row-id.js";
-import { APPEND } from "../functions.js";
+import { APPEND } from "../append.js";
 import type { PostgresMigration } from "../migration.js";
 
 const LATEST_CHANGE = "CASE WHEN appended_until > updated_at THEN appended_until ELSE updated_at END";

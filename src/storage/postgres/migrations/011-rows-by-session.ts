@@ -1,5 +1,5 @@
 import { SPAN } from "../../operations/row-id.js";
-import { APPEND } from "../functions.js";
+import { APPEND } from "../append.js";
 import { lacks, primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";
 import { PATH } from "../path.js";

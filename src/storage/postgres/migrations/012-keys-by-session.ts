@@ -1,4 +1,5 @@
-import { APPEND, EDITED, UNIQUE_NUMBER } from "../functions.js";
+import { APPEND } from "../append.js";
+import { EDITED, UNIQUE_NUMBER } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 import { PATH } from "../path.js";
 

@@ -1,6 +1,7 @@
+import { APPEND } from "../append.js";
 import { APPEND_ALL } from "../append-all.js";
+import { APPEND_ALL_AS, APPEND_AS } from "../append-as.js";
 import { DELEGATED_AS, delegateNew } from "../delegated.js";
-import { APPEND, APPEND_ALL_AS, APPEND_AS } from "../functions.js";
 import type { PostgresMigration } from "../migration.js";
 
 /** Version 13. A user's append is one function, and messages that follow each other are written as one set. */

@@ -1,5 +1,6 @@
 import { LATEST_CHANGE } from "../../operations/session-order.js";
-import { APPEND, NUMBER, REGISTERED } from "../functions.js";
+import { APPEND } from "../append.js";
+import { NUMBER, REGISTERED } from "../functions.js";
 import { HITS } from "../hits-function.js";
 import { primaryKey } from "../keys.js";
 import type { PostgresMigration } from "../migration.js";

@@ -1,5 +1,6 @@
-import type { Row, SqlValue } from "../engine/operation.js";
-import type { PostgresQuery, PostgresRows } from "./driver.js";
+import type { Row, SqlValue } from "../../engine/operation.js";
+import type { PostgresDriver, PostgresQuery, PostgresRows } from "../driver.js";
+import { alone, BEGIN_APART, inTransaction } from "./transaction.js";
 
 /** A connection of which nothing is known but how a statement is run. */
 export interface BareConnection {
@@ -13,7 +14,7 @@ const TIMESTAMPTZ = 1184;
  * Runs statements on it. It does not tell the types of columns, and its driver may make anything of the values, so rows
  * come as JSON that the database writes: numbers and booleans are themselves, whatever the driver does with them.
  */
-export function bareQuery(run: BareConnection["query"]): PostgresQuery {
+function bareQuery(run: BareConnection["query"]): PostgresQuery {
   return async (text, values): Promise<PostgresRows> => {
     const asJson = rowsAsJson(text);
     const result = await run(asJson ?? text, [...values]);
@@ -36,4 +37,15 @@ function rowsAsJson(text: string): string | null {
   return /\bRETURNING\b/i.test(text) && /^\s*(?:INSERT|UPDATE|DELETE)\b/i.test(text)
     ? `WITH t AS (${text}) ${select} t`
     : null;
+}
+
+export function bareDriver(connection: object, run: BareConnection["query"]): PostgresDriver {
+  const query = bareQuery(run);
+  return {
+    reconnects: false,
+    isPool: false,
+    query: (sql, values) => alone(connection, () => query(sql, values)),
+    transaction: (characteristics, work) =>
+      alone(connection, () => inTransaction(query, BEGIN_APART(characteristics), work)),
+  };
 }

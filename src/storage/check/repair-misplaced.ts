@@ -1,102 +1,13 @@
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, first, type Operation, run } from "../engine/operation.js";
 import { ownOf, rowsOf, type SessionRows } from "../engine/session-rows.js";
-import { nextSummaryRow } from "../operations/compactions.js";
+import { isoNow } from "../operations/clock.js";
+import { nextSummaryRow } from "../operations/compaction-row.js";
 import { insertSession } from "../operations/register.js";
 import { ceilingOf, floorOf, nextPosition, SPAN } from "../operations/row-id.js";
-import { findSessionNumber, findSessionRows, isoNow, openSessionHead } from "../operations/session-head.js";
-import type { Findings } from "./findings.js";
+import { findSessionRows, openSessionHead } from "../operations/session-head.js";
 import { giveTo } from "./give-to.js";
-
-/** Rows of messages that say they are of a session in whose range they do not stand. */
-export interface Misplaced {
-  /** The number of the range in which they stand. */
-  readonly no: number;
-  readonly session_id: string;
-  /** The id that the registry has for that number; null where it has none, or several. */
-  readonly owner: string | null;
-  readonly count: number;
-  readonly id: string;
-}
-
-const ofSession = (sessionId: string | undefined, own: string) =>
-  sessionId === undefined ? "" : ` AND (${own} = ? OR s.id = ?)`;
-
-const valuesOf = (sessionId: string | undefined) => (sessionId === undefined ? [] : [sessionId, sessionId]);
-
-/** Finds them, by range and session. */
-export function findMisplaced(
-  sql: Dialect,
-  table: "assistant_messages" | "assistant_compactions",
-  sessionId?: string,
-): Operation<Misplaced[]> {
-  if (sql.namesSessions) return findNamed(table, sessionId);
-  return all<Misplaced>(
-    `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, s.id AS owner, count(*) AS count, min(m.id) AS id
-     FROM ${table} m LEFT JOIN assistant_sessions s ON s.no = m.n / ${SPAN}
-     WHERE (s.id IS NULL OR s.id <> m.session_id)${ofSession(sessionId, "m.session_id")}
-     GROUP BY m.n / ${SPAN}, m.session_id, s.id ORDER BY 1, 2`,
-    ...valuesOf(sessionId),
-  );
-}
-
-// A row names its session, and so that one's number. Whose the row's number is otherwise, several sessions may say.
-function* findNamed(table: string, sessionId: string | undefined): Operation<Misplaced[]> {
-  const own = sessionId === undefined ? null : [sessionId, (yield* findSessionNumber(sessionId)) ?? -1];
-  const groups = yield* all<Misplaced>(
-    `SELECT m.n / ${SPAN} AS no, m.session_id AS session_id, NULL AS owner, count(*) AS count, min(m.id) AS id
-     FROM ${table} m LEFT JOIN assistant_sessions s ON s.id = m.session_id
-     WHERE (s.no IS NULL OR s.no <> m.n / ${SPAN})${own === null ? "" : ` AND (m.session_id = ? OR m.n / ${SPAN} = ?)`}
-     GROUP BY m.n / ${SPAN}, m.session_id ORDER BY 1, 2`,
-    ...(own ?? []),
-  );
-  if (groups.length === 0) return groups;
-  const numbers = [...new Set(groups.map((group) => group.no))].join(",");
-  const owners = yield* all<{ no: number; id: string }>(
-    `SELECT no, id FROM assistant_sessions WHERE no IN (${numbers}) ORDER BY id DESC`,
-  );
-  const found: Misplaced[] = [];
-  for (const group of groups) {
-    const candidates = owners.filter(({ no: sessionNumber }) => sessionNumber === group.no).map(({ id }) => id);
-    found.push({ ...group, owner: yield* ownerAmong(table, group, candidates) });
-  }
-  return found;
-}
-
-// Of sessions that share the number of misplaced rows the one whose the first of them is: it has the message that the row
-// refers to, and none in its place. The first row of a session that the registry lost refers to none.
-function* ownerAmong(table: string, group: Misplaced, candidates: readonly string[]): Operation<string | null> {
-  if (candidates.length < 2) return candidates[0] ?? null;
-  const isMessage = table === "assistant_messages";
-  const row = yield* first<{ n: number; ref: string | null }>(
-    `SELECT n, ${isMessage ? "parent_id" : "from_message_id"} AS ref FROM ${table}
-     WHERE session_id = ? AND n BETWEEN ? AND ? ORDER BY n LIMIT 1`,
-    ...[group.session_id, floorOf(group.no), ceilingOf(group.no)],
-  );
-  const fitting: string[] = [];
-  for (const id of row?.ref == null ? [] : candidates) {
-    const isTaken = yield* first(`SELECT 1 FROM ${table} WHERE session_id = ? AND n = ?`, id, row?.n ?? 0);
-    const has = "SELECT 1 FROM assistant_messages WHERE session_id = ? AND id = ?";
-    if (isTaken === undefined && (yield* first(has, id, row?.ref ?? "")) !== undefined) fitting.push(id);
-  }
-  return fitting.length === 1 ? (fitting[0] as string) : null;
-}
-
-export function* checkMisplaced(sql: Dialect, sessionId: string | undefined, found: Findings): Operation<void> {
-  for (const table of ["assistant_messages", "assistant_compactions"] as const) {
-    for (const { session_id, owner, count, id } of yield* findMisplaced(sql, table, sessionId)) {
-      const where = owner === null ? "no session of the registry" : `session "${owner}"`;
-      const which = Number(count) === 1 ? `Row "${id}"` : `${count} rows, "${id}" the first by its id,`;
-      found.add(
-        "place",
-        table,
-        String(session_id),
-        Number(count) === 1 ? String(id) : null,
-        `${which} stand in the range of ${where}.`,
-      );
-    }
-  }
-}
+import type { Misplaced } from "./misplaced.js";
 
 /** Brings the misplaced messages of one range and session and the registry together. No message is removed. */
 export function* repairMisplaced(sql: Dialect, group: Misplaced): Operation<void> {
@@ -135,11 +46,8 @@ export function* repairMisplacedSummaries(
   { no: sessionNumber, session_id: id, owner }: Misplaced,
 ): Operation<void> {
   const named = yield* findSessionRows(sql, id);
-  const ids = yield* column<string>(
-    `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`,
-    sessionNumber,
-    id,
-  );
+  const query = `SELECT id FROM assistant_compactions WHERE n / ${SPAN} = ? AND session_id = ? ORDER BY n`;
+  const ids = yield* column<string>(query, sessionNumber, id);
   for (const summaryId of ids) {
     if (named === null) {
       const known = "SELECT 1 FROM assistant_compactions WHERE session_id = ? AND id = ?";
@@ -154,11 +62,9 @@ export function* repairMisplacedSummaries(
 }
 
 function* register(sql: Dialect, { id, sessionNumber, own, ids }: SessionRows): Operation<void> {
-  const times = yield* first<{ first: string | null; last: string | null }>(
-    `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`,
-    ...ids,
-    ...[floorOf(sessionNumber), ceilingOf(sessionNumber)],
-  );
+  const query = `SELECT min(created_at) AS first, max(created_at) AS last FROM assistant_messages WHERE ${own}n BETWEEN ? AND ?`;
+  const range = [...ids, floorOf(sessionNumber), ceilingOf(sessionNumber)];
+  const times = yield* first<{ first: string | null; last: string | null }>(query, ...range);
   yield* insertSession(sql, {
     no: sessionNumber,
     id,
@@ -191,15 +97,11 @@ function* rowsOfGroup(group: Misplaced): Operation<number[]> {
 
 // Of the rows in another session's range those that are its own: their parents are there, or the session that they name is not.
 function* rowsOfOwner(group: Misplaced, owner: string, isGone: boolean): Operation<number[]> {
-  const rows = yield* all<NamedRow>(
-    `SELECT m.n AS n, m.session_id AS session_id FROM assistant_messages m WHERE m.n / ${SPAN} = ?
+  const query = `SELECT m.n AS n, m.session_id AS session_id FROM assistant_messages m WHERE m.n / ${SPAN} = ?
      AND (${isGone ? "1 = 1" : "m.parent_id IN (SELECT p.id FROM assistant_messages p WHERE p.session_id = ?)"})
      AND m.id NOT IN (SELECT o.id FROM assistant_messages o WHERE o.session_id = ? AND o.id IS NOT NULL)
-     ORDER BY m.n`,
-    group.no,
-    ...(isGone ? [] : [owner]),
-    owner,
-  );
+     ORDER BY m.n`;
+  const rows = yield* all<NamedRow>(query, group.no, ...(isGone ? [] : [owner]), owner);
   return inGroup(rows, group);
 }
 
@@ -238,10 +140,6 @@ function* moveMessages(
     ...[...rows.ids, head.sessionNumber, ...both, sessionNumber],
     ...[...rows.ids, head.sessionNumber],
   );
-  yield* run(
-    `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`,
-    newest,
-    ...rows.ids,
-    head.sessionNumber,
-  );
+  const update = `UPDATE assistant_sessions SET stale = ? WHERE ${rows.registered}no = ?`;
+  yield* run(update, newest, ...rows.ids, head.sessionNumber);
 }

@@ -1,14 +1,14 @@
 import { summaryMessage } from "../../model/compactions.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { StoredMessage, StreamOptions } from "../contract.js";
+import type { StreamOptions } from "../contract.js";
 import type { Dialect, PathOptions } from "../engine/dialect.js";
-import { all, type Operation } from "../engine/operation.js";
-import { type ContentRow, readRows } from "./content.js";
-import { rowAfter } from "./damage.js";
-import { openView, readPage, type View } from "./history.js";
-import type { PathSpan, Segment } from "./path.js";
-import { ceilingOf, floorOf } from "./row-id.js";
-import { findPosition, findSessionHead, messageNotFound } from "./session-head.js";
+import type { Operation } from "../engine/operation.js";
+import { findPosition, messageNotFound } from "./message-position.js";
+import type { Segment } from "./path.js";
+import type { PathSpan } from "./path-spans.js";
+import { type MessagePage, NO_MESSAGES, type ReadOperation, streamPages } from "./stream-pages.js";
+import { openView, type View } from "./view.js";
+import { readViewPage } from "./view-page.js";
 
 const PAGE_BYTES = 128 * 1024;
 const FIRST_PAGE = 32;
@@ -16,62 +16,26 @@ const MAX_PAGE = 512;
 
 type StreamPathOptions = PathOptions & Pick<StreamOptions, "newestFirst" | "after">;
 
-type Read = <T>(operation: () => Operation<T>) => Promise<T>;
-
-interface Page<Message> {
-  readonly messages: readonly Message[];
-  /** Reads the page behind it; null where there is none. */
-  readonly next: (() => Operation<Page<Message>>) | null;
-}
-
 /**
  * See `SessionStore.stream`. The call itself finds the path and reads the first page; each further page is a transaction
  * of its own, so a message that is edited or deleted before its page is read is seen as it is then.
  */
 export function streamPath(
   sql: Dialect,
-  read: Read,
+  read: ReadOperation,
   sessionId: string,
   options: StreamPathOptions,
 ): AsyncGenerator<SessionMessage, void, undefined> {
   return streamPages(read, () => openStream(sql, sessionId, options));
 }
 
-/** See `SessionStore.messages`. Each page is a transaction of its own. */
-export function streamMessages(
+function* openStream(
   sql: Dialect,
-  read: Read,
   sessionId: string,
-): AsyncGenerator<StoredMessage, void, undefined> {
-  return streamPages(read, () => readStoredPage(sql, sessionId, 0));
-}
-
-function streamPages<Message>(
-  read: Read,
-  open: () => Operation<Page<Message>>,
-): AsyncGenerator<Message, void, undefined> {
-  const first = read(open);
-  // Whoever iterates is told of a failure; perhaps nobody does.
-  first.catch(() => {});
-  return messagesFrom(read, first);
-}
-
-async function* messagesFrom<Message>(
-  read: Read,
-  first: Promise<Page<Message>>,
-): AsyncGenerator<Message, void, undefined> {
-  for (let page = await first; ; ) {
-    yield* page.messages;
-    if (page.next === null) return;
-    page = await read(page.next);
-  }
-}
-
-const NOTHING = { messages: [], next: null };
-
-function* openStream(sql: Dialect, sessionId: string, options: StreamPathOptions): Operation<Page<SessionMessage>> {
+  options: StreamPathOptions,
+): Operation<MessagePage<SessionMessage>> {
   const view = yield* openView(sql, sessionId, options);
-  if (view === null) return NOTHING;
+  if (view === null) return NO_MESSAGES;
   const { newestFirst = false, after } = options;
   const spans = after === undefined ? view.spans : yield* spansBehind(sessionId, view.spans, after, newestFirst);
   return yield* readSpans(view, newestFirst ? spans : spans.slice().reverse(), FIRST_PAGE, options);
@@ -107,7 +71,7 @@ function* readSpans(
   spans: readonly PathSpan[],
   limit: number,
   options: StreamPathOptions,
-): Operation<Page<SessionMessage>> {
+): Operation<MessagePage<SessionMessage>> {
   const { newestFirst = false, onCorrupt } = options;
   const rest = spans.slice();
   const messages: SessionMessage[] = [];
@@ -120,7 +84,8 @@ function* readSpans(
       continue;
     }
     const { range } = span;
-    const page = yield* readPage(view, range, { newestFirst, limit: limit - messages.length, later: true }, onCorrupt);
+    const wanted = { newestFirst, limit: limit - messages.length, later: true };
+    const page = yield* readViewPage(view, range, wanted, onCorrupt);
     for (const message of page.messages) messages.push(message);
     for (const size of page.bytes) bytes += size;
     if (!page.full) continue;
@@ -132,39 +97,4 @@ function* readSpans(
   const fitting = Math.floor((PAGE_BYTES * messages.length) / Math.max(bytes, 1));
   const more = Math.max(1, Math.min(MAX_PAGE, limit * 2, fitting));
   return { messages, next: () => readSpans(view, rest, more, options) };
-}
-
-const STORED_PAGE = 128;
-
-interface StoredRow extends ContentRow {
-  readonly parent_id: string | null;
-  readonly dated_at: string | null;
-  readonly created_at: string;
-}
-
-function* readStoredPage(sql: Dialect, sessionId: string, after: number): Operation<Page<StoredMessage>> {
-  const head = yield* findSessionHead(sql, sessionId);
-  if (head === null) return NOTHING;
-  const from = Math.max(after, floorOf(head.sessionNumber));
-  const rows = yield* all<StoredRow>(
-    `SELECT n, parent_id, dated_at, created_at, content FROM assistant_messages
-     WHERE ${head.rows.own}n BETWEEN ? AND ? ORDER BY n LIMIT ${STORED_PAGE}`,
-    ...head.rows.ids,
-    from,
-    ceilingOf(head.sessionNumber),
-  );
-  const read = yield* readRows(
-    head.rows,
-    rows.map(({ n: rowId, content }) => [rowId, content]),
-  );
-  const messages = rows.map(({ parent_id, dated_at, created_at }, index) => ({
-    message: read[index] as SessionMessage,
-    parentId: parent_id,
-    createdAt: dated_at ?? created_at,
-    storedAt: created_at,
-  }));
-  const last = rows.length < STORED_PAGE ? undefined : rows.at(-1);
-  if (last === undefined) return { messages, next: null };
-  const next = rowAfter(last.n, from);
-  return { messages, next: () => readStoredPage(sql, sessionId, next) };
 }

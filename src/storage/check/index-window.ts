@@ -1,0 +1,50 @@
+import type { Dialect } from "../engine/dialect.js";
+import { all, type Operation, type SqlValue } from "../engine/operation.js";
+import type { SearchIndex } from "../engine/search-dialect.js";
+import type { SessionRows } from "../engine/session-rows.js";
+import { assertOrder } from "../operations/damage.js";
+import { ceilingOf, floorOf } from "../operations/row-id.js";
+import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
+import type { IndexWindow } from "./dialect.js";
+
+/** How many documents are compared with one look at the whole index, and with one at rows that are found by their sessions. */
+const WINDOW = 200_000;
+const WINDOW_OF_SESSIONS = 5_000;
+
+/** What the first window is behind. */
+export const beginning: ReadTo = { rowId: Number.MIN_SAFE_INTEGER, sessionId: "" };
+
+/** The messages of one session. */
+export function windowOfSession({ id, sessionNumber, namesSessions }: SessionRows): IndexWindow {
+  const [lo, hi] = namesSessions
+    ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+    : [floorOf(sessionNumber) - 1, ceilingOf(sessionNumber)];
+  return { after: { rowId: lo, sessionId: id }, to: { rowId: hi, sessionId: id } };
+}
+
+/** Rows of an index that are in a window, in its order. */
+export function rowsInWindow(
+  sql: Dialect,
+  index: SearchIndex,
+  columns: string,
+  { after, to }: IndexWindow,
+): [sql: string, ...values: SqlValue[]] {
+  if (index === "messages") return messagesBetween(sql, columns, after, to);
+  const hi = to?.rowId ?? Number.MAX_SAFE_INTEGER;
+  return [`SELECT ${columns} FROM cf_agents_search_entries m WHERE m.n > ? AND m.n <= ? ORDER BY m.n`, after.rowId, hi];
+}
+
+/** The end of the next window behind a row; null of the last one, which has none. */
+export function* windowEnd(sql: Dialect, index: SearchIndex, after: ReadTo): Operation<ReadTo | null> {
+  const size = index === "messages" && sql.namesSessions ? WINDOW_OF_SESSIONS : WINDOW;
+  const [query, ...values] = rowsInWindow(sql, index, "m.n AS n, m.session_id AS session_id", { after, to: null });
+  const [end] = yield* all<{ n: number; session_id: string }>(`${query} LIMIT 1 OFFSET ${size - 1}`, ...values);
+  return end === undefined ? null : nextAfter(sql, after, end);
+}
+
+/** Behind which row the next page begins. */
+export function nextAfter({ namesSessions }: Dialect, after: ReadTo, row: { n: number; session_id: string }): ReadTo {
+  const next = { rowId: Number(row.n), sessionId: namesSessions ? row.session_id : after.sessionId };
+  assertOrder(next.rowId > after.rowId || next.sessionId !== after.sessionId);
+  return next;
+}

@@ -1,0 +1,88 @@
+import type { SearchQuery } from "../../model/query.js";
+import { Queue } from "../../queue.js";
+import { Recent } from "../../recent.js";
+import { type RankMessages, rankByWords } from "../operations/search/search.js";
+import type { OpenStore } from "../sql-store.js";
+import type { ParsedEmbedder } from "./embedder.js";
+import { MemoryIndex } from "./memory-index.js";
+import { nearestInMemory } from "./nearest-in-memory.js";
+import { type FindNearest, nearestBySigns, nearestInEngine, rankByBoth } from "./search.js";
+import { findVectors, type Model, type VectorDialect } from "./vectors.js";
+
+/** How much memory vectors may take, in bytes. */
+const MEMORY = 64_000_000;
+
+/** How long a search waits for the vector of its query before it does without, in milliseconds. */
+const QUERY_PATIENCE = 5_000;
+
+/** Characters of a query that are embedded, and how many queries' vectors are kept: pages of one search share it. */
+const QUERY_LENGTH = 2_000;
+const QUERIES_KEPT = 50;
+
+/** Embeds queries, and ranks messages by their vectors and by their words. */
+export class MeaningRanking {
+  readonly #queries = new Recent<Float32Array>(QUERIES_KEPT);
+  #memory: MemoryIndex | null = null;
+  readonly #loading = new Queue();
+
+  constructor(
+    private readonly open: OpenStore,
+    private readonly dialect: VectorDialect,
+    private readonly embedder: ParsedEmbedder,
+    private readonly ended: AbortSignal,
+    private readonly memory = MEMORY,
+  ) {}
+
+  /** The ranking for a query; null where the database holds no vector to compare with. Errors: `EMBEDDER_REPLACED`. */
+  async rank(
+    query: SearchQuery,
+    model: Model,
+    similarity: string | null,
+    explain: boolean,
+  ): Promise<RankMessages | null> {
+    const claim = await this.open.runner.read(() => findVectors(model));
+    if (claim === null) return null;
+    const { no: sessionNumber, dimensions } = claim;
+    const vector = await this.#embedQuery(query.text.slice(0, QUERY_LENGTH).toWellFormed());
+    if (vector.length !== dimensions) return null;
+    const { weights } = this.embedder;
+    const nearest = await this.#findNearest(similarity, sessionNumber, vector);
+    return rankByBoth(rankByWords(this.open.sql, query, explain), nearest, weights, explain);
+  }
+
+  async #findNearest(similarity: string | null, embedder: number, query: Float32Array): Promise<FindNearest> {
+    const { dialect } = this;
+    const wanted = { sql: this.open.sql, dialect, embedder, query, least: this.embedder.minSimilarity };
+    if (similarity !== null) return nearestInEngine(wanted, similarity);
+    if (dialect.signs !== null) return nearestBySigns(wanted, dialect.signs);
+    return nearestInMemory(wanted, await this.#load(embedder, query.length));
+  }
+
+  async #embedQuery(text: string): Promise<Float32Array> {
+    const kept = this.#queries.get(text);
+    if (kept !== undefined) return kept;
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(new Error(`no answer within ${QUERY_PATIENCE} ms`)), QUERY_PATIENCE);
+    try {
+      const signal = AbortSignal.any([patience.signal, this.ended]);
+      const [vector] = (await this.embedder.embed([text], signal)) as [Float32Array];
+      this.#queries.set(text, vector);
+      return vector;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // Searches that come together load one after the other; others are served between pages.
+  #load(embedder: number, dimensions: number): Promise<MemoryIndex> {
+    return this.#loading.write("", async () => {
+      if (this.#memory?.embedder !== embedder) {
+        this.#memory = new MemoryIndex(embedder, dimensions, this.memory);
+      }
+      const memory = this.#memory;
+      while (await this.open.runner.read(() => memory.load(this.dialect)))
+        await new Promise((resolve) => setTimeout(resolve));
+      return memory;
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { summaryMessage } from "../../model/compactions.js";
+import type { SessionMessage } from "../../model/message.js";
+import { hideUnloaded } from "../../model/skill-view.js";
+import { NO_SKILLS, type SkillState } from "../../model/skills.js";
+import type { Dialect, PathOptions } from "../engine/dialect.js";
+import { column, type Operation, tuples } from "../engine/operation.js";
+import type { SessionRows } from "../engine/session-rows.js";
+import { findLeaf } from "./active-leaf.js";
+import { type ContentTuple, readContents, readRows } from "./content.js";
+import type { MessagePosition } from "./message-position.js";
+import { findSegments, type Segment, selectRanges } from "./path.js";
+import { type PathSpan, portionsOf, visibleSpans } from "./path-spans.js";
+import { skillsOf } from "./skill-state.js";
+
+/** What a reader of a session's visible path needs; null for a session without an active leaf. */
+export interface View {
+  readonly rows: SessionRows;
+  /** See `SessionRow`. */
+  readonly registered: number | null;
+  readonly leaf: MessagePosition;
+  readonly spans: readonly PathSpan[];
+  readonly skills: SkillState;
+}
+
+/** Finds the path to `leafId`, or to the active leaf: what is visible of it, or all of it. Errors: `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`. */
+export function* openView(
+  sql: Dialect,
+  sessionId: string,
+  { leafId, onCorrupt, summaries = true }: PathOptions,
+): Operation<View | null> {
+  const found = yield* findLeaf(sql, sessionId, leafId, onCorrupt);
+  if (found === null) return null;
+  const { head, leaf } = found;
+  const { rows, registered } = head;
+  const spans = summaries
+    ? yield* visibleSpans(rows, leaf, onCorrupt)
+    : (yield* findSegments(rows, leaf, onCorrupt)).map((range) => ({ range }));
+  return { rows, registered, leaf, spans, skills: summaries ? skillsOf(head, onCorrupt) : NO_SKILLS };
+}
+
+// What was read is decoded before more is read: text that is kept for long costs more to clear away than to read.
+const ROWS_AT_ONCE = 1024;
+
+/** The messages that a view shows, oldest first. */
+export function* readView(sql: Dialect, view: View, options: PathOptions): Operation<SessionMessage[]> {
+  const messages: SessionMessage[] = [];
+  const read = view.skills.unloaded.length === 0 ? readAsStored : readWithSkills;
+  for (const portion of portionsOf(view.spans, ROWS_AT_ONCE)) {
+    if (!Array.isArray(portion)) messages.push(summaryMessage(portion));
+    else for (const message of yield* read(sql, view, portion, options)) if (message !== null) messages.push(message);
+  }
+  return messages;
+}
+
+type MaybeMessages = Operation<(SessionMessage | null)[]>;
+
+function* readAsStored(sql: Dialect, { rows }: View, ranges: Segment[], { onCorrupt }: PathOptions): MaybeMessages {
+  const contents = yield* column<string>(...selectRanges(sql, rows, "m.content", ranges));
+  return yield* readContents(rows, contents, (index) => idInRanges(sql, rows, ranges, index), onCorrupt);
+}
+
+function* readWithSkills(
+  sql: Dialect,
+  { rows, skills }: View,
+  ranges: Segment[],
+  { onCorrupt }: PathOptions,
+): MaybeMessages {
+  const contents = yield* tuples<ContentTuple>(...selectRanges(sql, rows, "m.n, m.content", ranges));
+  const messages = yield* readRows(rows, contents, onCorrupt);
+  return messages.map(
+    (message, index) => message && hideUnloaded(message, (contents[index] as ContentTuple)[0], skills),
+  );
+}
+
+function* idInRanges(sql: Dialect, rows: SessionRows, ranges: Segment[], index: number): Operation<string> {
+  return (yield* column<string>(...selectRanges(sql, rows, "m.id", ranges)))[index] ?? "";
+}

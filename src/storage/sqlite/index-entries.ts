@@ -1,0 +1,119 @@
+import { StemmaError } from "../../errors.js";
+import { addTerm } from "../check/dialect.js";
+import { first, type Operation, pause, tuples } from "../engine/operation.js";
+import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
+import { rowAfter } from "../operations/damage.js";
+
+/** How many entries of an index are read at once. */
+const ENTRIES = 10_000;
+/** How many lengths of documents. */
+const LENGTHS = 5_000;
+
+/** Entries of an index, ascending by their terms. */
+export interface IndexEntries {
+  readonly terms: readonly string[];
+  readonly docs: readonly number[];
+  readonly offsets: readonly number[];
+}
+
+// As lists in JSON: the driver takes far longer for a row of its own than the engine. From a term on, behind some of its own.
+const ENTRIES_OF = (vocabulary: string) =>
+  `SELECT json_group_array(term), json_group_array(doc), json_group_array("offset")
+   FROM (SELECT term, doc, "offset" FROM ${vocabulary} WHERE term >= ? LIMIT ${ENTRIES} OFFSET ?)`;
+
+/** Reads an index page by page, in the order of its terms. */
+export function* readEntries(
+  vocabulary: string,
+  note: (entries: IndexEntries) => void,
+  between?: (last: string) => Operation<void>,
+): Operation<void> {
+  for (let from = "", passed = 0; ; ) {
+    const [lists = []] = yield* tuples<string[]>(ENTRIES_OF(vocabulary), from, passed);
+    const [terms = [], docs = [], offsets = []] = lists.map((list) => JSON.parse(list));
+    const last = terms.at(-1);
+    if (last === undefined) return;
+    if (last < from && passed > 0) throw damagedIndex("gives its terms in no order");
+    note({ terms, docs, offsets });
+    if (between !== undefined) yield* between(last);
+    if (terms.length < ENTRIES) return;
+    const own = terms.length - terms.indexOf(last);
+    passed = last === from ? passed + own : own;
+    from = last;
+  }
+}
+
+/** Adds entries of documents from `lo` to `hi` to the sums of these, and to their lengths. */
+export function sumEntries(
+  found: Map<number, number>,
+  { terms, docs, offsets }: IndexEntries,
+  lo: number,
+  hi: number,
+  lengths?: Map<number, number>,
+): void {
+  for (let index = 0; index < docs.length; index += 1) {
+    const doc = docs[index] as number;
+    if (doc < lo || doc > hi) continue;
+    found.set(doc, addTerm(found.get(doc) ?? 0, terms[index] as string, offsets[index] as number));
+    lengths?.set(doc, (lengths.get(doc) ?? 0) + 1);
+  }
+}
+
+/** A search goes to a term by other pages than a look at all terms, and ranks by what no such look reads. */
+export function* probeTerm(index: SearchIndex, term: string): Operation<void> {
+  const query = `SELECT rowid FROM ${INDEX_TABLES[index]} WHERE ${INDEX_TABLES[index]} MATCH ? ORDER BY rank LIMIT 1`;
+  if ((yield* first(query, `"${term.replaceAll('"', '""')}"`)) === undefined)
+    throw damagedIndex("does not find its terms");
+}
+
+/** The ranking divides by the number of terms of each document, and by their average: each stands in a table of its own. */
+export function* checkLengths(
+  index: SearchIndex,
+  lengths: ReadonlyMap<number, number>,
+  lo: number,
+  hi: number,
+): Operation<void> {
+  const query = `SELECT id, hex(sz) AS size FROM ${INDEX_TABLES[index]}_docsize WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ${LENGTHS}`;
+  let left = lengths.size;
+  let rows = 0;
+  let sum = 0;
+  for (let from = lo; ; ) {
+    const page = yield* tuples<[n: number, size: string]>(query, from, hi);
+    for (const [rowId, size] of page) {
+      const length = lengths.get(rowId) ?? 0;
+      if (readVarints(size).join() !== String(length)) throw damagedIndex("has wrong lengths of documents");
+      rows += 1;
+      sum += length;
+      if (length > 0) left -= 1;
+    }
+    const last = page.at(-1);
+    if (last === undefined) break;
+    from = rowAfter(last[0], from);
+    yield* pause();
+  }
+  if (left !== 0) throw damagedIndex("lacks lengths of documents");
+  const readTotals = `SELECT count(*) AS count, (SELECT hex(block) FROM ${INDEX_TABLES[index]}_data WHERE id = 1) AS block FROM ${INDEX_TABLES[index]}_docsize`;
+  const totals = yield* first<{ count: number; block: string | null }>(readTotals);
+  const present = totals?.count ?? 0;
+  if (present === 0) return;
+  const [count = 0, total = 0] = readVarints(totals?.block ?? "");
+  // FTS5 goes on counting documents that were deleted.
+  if (count < present || (rows === present && total < sum)) throw damagedIndex("has wrong totals");
+}
+
+// Numbers as SQLite writes them: seven bits in each byte, of which all but a number's last have the highest bit set.
+function readVarints(hex: string): number[] {
+  const numbers: number[] = [];
+  let value = 0;
+  for (let at = 0; at < hex.length; at += 2) {
+    const byte = Number.parseInt(hex.slice(at, at + 2), 16);
+    value = value * 128 + (byte & 127);
+    if (byte >= 128) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  return numbers;
+}
+
+function damagedIndex(how: string): StemmaError {
+  return new StemmaError("STORE_FAILED", {}, `The search index ${how}.`);
+}
