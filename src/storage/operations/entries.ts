@@ -174,9 +174,10 @@ export function* putEntry(
       scope.sessionId,
       old.n,
     );
-    if (sql.search !== null) yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
-    if (sql.search !== null)
-      yield sql.search.add("entries", scope.sessionId, old.n, entryDocument({ ...entry, value }));
+    if (sql.search === null) return;
+    yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
+    const document = entryDocument({ ...entry, value });
+    yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: old.n, document }]);
     return;
   }
   yield* run(
@@ -191,7 +192,8 @@ export function* putEntry(
   );
   const added = yield* readEntry(scope, entry.key, "");
   if (sql.search !== null && added !== null) {
-    yield sql.search.add("entries", scope.sessionId, added.n, entryDocument(added));
+    const document = entryDocument(added);
+    yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: added.n, document }]);
   }
 }
 

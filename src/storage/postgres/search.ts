@@ -1,7 +1,7 @@
 import { messagesOf, nearMessages } from "../../model/rank.js";
 import { documentTerms, type TermSequences } from "../../model/terms.js";
 import type { FoundMatches, FoundRow, RowRange, SearchDialect, SearchIndex } from "../engine/dialect.js";
-import { all, type Operation, run, type SqlValue } from "../engine/operation.js";
+import { all, type Operation, run, runEach, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
 import { scoreIn } from "./bm25.js";
 import { searchEntries } from "./entry-search.js";
@@ -23,12 +23,13 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
     return !placement.isSpread && !placement.isApart;
   },
 
-  add(index, sessionId, rowId, document) {
-    const terms = documentTerms(document);
-    return {
-      sql: `INSERT INTO ${TABLES[index]} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`,
-      values: [sessionId, rowId, terms.length, arrayLiteral(terms)],
-    };
+  *add(index, documents) {
+    const rows = documents.flatMap(({ sessionId, rowId, document }) => {
+      const terms = documentTerms(document);
+      return terms.length === 0 ? [] : [[sessionId, rowId, terms.length, arrayLiteral(terms)]];
+    });
+    const table = TABLES[index];
+    yield* runEach(`INSERT INTO ${table} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`, rows);
   },
 
   // A row that is there is written over, since an owner's columns stand in it: a tenant, say.
