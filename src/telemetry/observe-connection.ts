@@ -17,13 +17,14 @@ export function observeConnection<C extends Connection>(connection: C, observer:
 type Telling = <T>(run: (statement: Statement) => T) => (statement: Statement) => T;
 
 function observeSync(connection: SyncConnection, telling: Telling): SyncConnection {
-  const { query, column, tuples, count, times } = connection;
+  const { query, column, tuples, count, each, times } = connection;
   return {
     ...connection,
     query: telling(query),
     ...(column === undefined ? {} : { column: telling(column) }),
     ...(tuples === undefined ? {} : { tuples: telling(tuples) }),
     ...(count === undefined ? {} : { count: telling(count) }),
+    ...(each === undefined ? {} : { each: telling(each) }),
     ...(times === undefined ? {} : { times: telling(times) }),
   };
 }

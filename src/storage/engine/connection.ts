@@ -17,6 +17,8 @@ export interface SyncConnection {
   tuples?(statement: Statement): unknown[][];
   /** How many rows a statement wrote, where the engine tells without RETURNING. */
   count?(statement: Statement): number;
+  /** Runs a statement with each of its `rows`, where that is faster than one by one. Gives how many these are. */
+  each?(statement: Statement): number;
   /** How many of its `rows` a statement wrote, up to the first that it did not write, where that is faster than one by one. */
   times?(statement: Statement): number;
   /** Runs `work` in one transaction, rolled back when it throws. */

@@ -1,5 +1,5 @@
 import type { SyncConnection } from "./connection.js";
-import { insertOneByOne, type Operation, PAUSE, type Row, type Statement } from "./operation.js";
+import { type Operation, oneByOne, PAUSE, type Row, type Statement } from "./operation.js";
 
 /** Runs an operation on a connection that answers at once. */
 export function driveSync<T>(operation: Operation<T>, connection: SyncConnection): T {
@@ -26,7 +26,9 @@ function answerSync(connection: SyncConnection, statement: Statement): Row[] {
   const found = connection[as]?.(statement);
   if (found !== undefined) return found as Row[];
   const given =
-    as === "times" ? driveSync(insertOneByOne(statement), connection) : inForm(as, connection.query(plain(statement)));
+    as === "each" || as === "times"
+      ? driveSync(oneByOne(statement), connection)
+      : inForm(as, connection.query(plain(statement)));
   return given as Row[];
 }
 
@@ -50,7 +52,9 @@ async function answerAsync(statement: Statement, query: (statement: Statement) =
   const { as } = statement;
   if (as === undefined) return query(statement);
   const given =
-    as === "times" ? await driveAsync(insertOneByOne(statement), query) : inForm(as, await query(plain(statement)));
+    as === "each" || as === "times"
+      ? await driveAsync(oneByOne(statement), query)
+      : inForm(as, await query(plain(statement)));
   return given as Row[];
 }
 
@@ -59,7 +63,7 @@ function plain(statement: Statement): Statement {
   return statement.as === "count" ? { ...statement, sql: `${statement.sql} RETURNING 1` } : statement;
 }
 
-function inForm(as: Exclude<Statement["as"], "times" | undefined>, rows: Row[]): unknown {
+function inForm(as: Exclude<Statement["as"], "each" | "times" | undefined>, rows: Row[]): unknown {
   if (as === "count") return rows.length;
   const names = Object.keys(rows[0] ?? {});
   if (as === "tuples") return rows.map((row) => names.map((name) => row[name]));

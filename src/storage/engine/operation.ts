@@ -11,10 +11,10 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /**
    * The form of the answer: rows unless said otherwise. Some engines give `tuples` (rows as arrays of their values) and
-   * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote. `times` is how many
-   * of `rows` it wrote, each by itself, up to the first that it did not write.
+   * `column` (the values of the only column) faster. `count` is the number of rows that a statement wrote. `each` runs it with
+   * each of `rows`, for its effect. `times` is how many of `rows` it wrote so, up to the first that it did not write.
    */
-  readonly as?: "tuples" | "column" | "count" | "times";
+  readonly as?: "tuples" | "column" | "count" | "each" | "times";
   readonly rows?: readonly (readonly SqlValue[])[];
   /** Its text is one of a few that are sent again and again: a server may keep what it made of it. */
   readonly isFrequent?: boolean;
@@ -75,11 +75,17 @@ export function* insertEach(sql: string, rows: readonly (readonly SqlValue[])[])
   return (yield { sql, values: [], rows, as: "times" }) as unknown as number;
 }
 
-/** The same, for a connection that has no faster way. */
-export function* insertOneByOne({ sql, rows = [] }: Statement): Operation<number> {
+/** Runs a statement with each of some rows, for its effect. */
+export function* runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Operation<void> {
+  if (rows.length > 0) yield { sql, values: [], rows, as: "each" };
+}
+
+/** Runs a statement with all of its `rows`, for a connection that has no faster way. */
+export function* oneByOne({ sql, rows = [], as }: Statement): Operation<number> {
   let times = 0;
   for (const values of rows) {
-    if ((yield* count(sql, values)) === 0) break;
+    if (as === "each") yield* run(sql, ...values);
+    else if ((yield* count(sql, values)) === 0) break;
     times += 1;
   }
   return times;

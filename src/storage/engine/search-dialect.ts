@@ -1,6 +1,6 @@
 import type { Matches, Ranked, RowAddress } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import type { Condition, Operation, SqlValue, Statement } from "./operation.js";
+import type { Condition, Operation, SqlValue } from "./operation.js";
 import type { SessionRows } from "./session-rows.js";
 
 /** Full-text search of one engine. */
@@ -16,8 +16,8 @@ export interface SearchDialect {
    * where it never may; whether it may is known when the store has looked at its tables.
    */
   readonly atOnce?: boolean;
-  /** The statement that indexes the document of row `n` of messages or of entries of a session, which is not indexed yet. */
-  add(index: SearchIndex, sessionId: string, rowId: number, document: string): Statement;
+  /** Indexes documents of messages or of entries, none of which is indexed yet. */
+  add(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /** Indexes documents, ascending by `n`, anew: whatever was indexed of the rows from the first to the last of them is gone. */
   replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void>;
   /**

@@ -73,16 +73,18 @@ export function* putEntry(
     const update =
       "UPDATE cf_agents_search_entries SET content = ?, value = ?, updated_at = ? WHERE session_id = ? AND n = ?";
     yield* run(update, entry.content, value, updatedAt, scope.sessionId, old.n);
-    if (sql.search !== null) yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
-    if (sql.search !== null)
-      yield sql.search.add("entries", scope.sessionId, old.n, entryDocument({ ...entry, value }));
+    if (sql.search === null) return;
+    yield* sql.search.remove("entries", scope.sessionId, old.n, old.n);
+    const document = entryDocument({ ...entry, value });
+    yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: old.n, document }]);
     return;
   }
   const insertion = `INSERT INTO cf_agents_search_entries (session_id, label, key, content, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
   yield* run(insertion, scope.sessionId, scope.label, entry.key, entry.content, value, createdAt, updatedAt);
   const added = yield* findOwnEntryRow(scope, entry.key, "");
   if (sql.search !== null && added !== null) {
-    yield sql.search.add("entries", scope.sessionId, added.n, entryDocument(added));
+    const document = entryDocument(added);
+    yield* sql.search.add("entries", [{ sessionId: scope.sessionId, rowId: added.n, document }]);
   }
 }
 

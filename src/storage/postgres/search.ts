@@ -1,5 +1,5 @@
 import { documentTerms } from "../../model/terms.js";
-import { all, run } from "../engine/operation.js";
+import { all, run, runEach } from "../engine/operation.js";
 import { type FoundRow, INDEX_TABLES, type SearchDialect } from "../engine/search-dialect.js";
 import { arrayLiteral } from "./array-literal.js";
 import { callMatches, frequentQuery } from "./call-matches.js";
@@ -20,12 +20,13 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
     return !placement.isSpread && !placement.isApart;
   },
 
-  add(index, sessionId, rowId, document) {
-    const terms = documentTerms(document);
-    return {
-      sql: `INSERT INTO ${INDEX_TABLES[index]} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`,
-      values: [sessionId, rowId, terms.length, arrayLiteral(terms)],
-    };
+  *add(index, documents) {
+    const rows = documents.flatMap(({ sessionId, rowId, document }) => {
+      const terms = documentTerms(document);
+      return terms.length === 0 ? [] : [[sessionId, rowId, terms.length, arrayLiteral(terms)]];
+    });
+    const table = INDEX_TABLES[index];
+    yield* runEach(`INSERT INTO ${table} (session_id, n, length, terms) VALUES (?, ?, ?, ?::text::text[])`, rows);
   },
 
   // A row that is there is written over, since an owner's columns stand in it: a tenant, say.

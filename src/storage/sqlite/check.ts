@@ -51,10 +51,10 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
     *expected(sql, documents) {
       const found = new Map<number, number>();
       if (sql.search === null || documents.length === 0) return found;
-      for (const { n: rowId, text } of documents) {
-        if (text === "") continue;
-        const { sql: statement, values } = sql.search.add("messages", "", rowId, text);
-        yield { sql: statement.replaceAll(INDEX_TABLES.messages, TRIAL), values };
+      const given = documents.map(({ n: rowId, text }) => ({ sessionId: "", rowId, document: text }));
+      const adding = sql.search.add("messages", given);
+      for (let step = adding.next([]); !step.done; step = adding.next([])) {
+        yield { ...step.value, sql: step.value.sql.replaceAll(INDEX_TABLES.messages, TRIAL) };
       }
       const note = (entries: IndexEntries) =>
         sumEntries(found, entries, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);

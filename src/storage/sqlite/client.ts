@@ -124,6 +124,10 @@ export function connectClient(
     column: ({ sql, values }: Statement) => answer("column", sql, values) as unknown[],
     tuples: ({ sql, values }: Statement) => answer("tuples", sql, values) as unknown[][],
     count: ({ sql, values }: Statement) => changesOf(answer("rows", sql, values)),
+    each: ({ sql, rows = [] }: Statement) => {
+      for (const values of rows) answer("rows", sql, values);
+      return rows.length;
+    },
     times: ({ sql, rows = [] }: Statement) => {
       const unwritten = rows.findIndex((values) => changesOf(answer("rows", sql, values)) === 0);
       return unwritten === -1 ? rows.length : unwritten;

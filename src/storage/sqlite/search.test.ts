@@ -3,21 +3,29 @@ import { expect, it } from "vitest";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/text.js";
 import type { Operation, Statement } from "../engine/operation.js";
-import type { RowRange } from "../engine/search-dialect.js";
+import type { IndexedDocument, RowRange } from "../engine/search-dialect.js";
 import { sqliteSearch } from "./search.js";
 import { createSearchTables } from "./search-tables.js";
+
+/** Documents whose first row is `first`. */
+function inRows(documents: readonly string[], first: number): IndexedDocument[] {
+  return documents.map((document, index) => ({ sessionId: "", rowId: first + index, document }));
+}
 
 /** What the index holds of each document. */
 function termsOfIndex(documents: readonly string[]): string[][] {
   const db = new Database(":memory:");
-  const execute = ({ sql, values }: Statement) => db.prepare(sql).run(...values);
+  const execute = ({ sql, values, rows = [values] }: Statement) => {
+    const statement = db.prepare(sql);
+    for (const row of rows) statement.run(...row);
+  };
   const drive = (operation: Operation<unknown>) => {
     for (let step = operation.next(); !step.done; step = operation.next([])) execute(step.value);
   };
   drive(createSearchTables());
   const { add } = sqliteSearch(900_000_000, false);
   db.exec("CREATE VIRTUAL TABLE v USING fts5vocab(assistant_fts, instance); BEGIN");
-  for (const [index, document] of documents.entries()) execute(add("messages", "", index, document));
+  drive(add("messages", inRows(documents, 0)));
   const found: string[][] = documents.map(() => []);
   const rows = db.prepare<[], { doc: number; term: string }>("SELECT doc, term FROM v ORDER BY doc, offset").all();
   for (const { doc, term } of rows) found[doc]?.push(term);
@@ -44,9 +52,9 @@ it("a term takes at most three bytes for each unit of its length", () => {
 /** An index of documents whose first row is `first`. Gives how it answers. */
 function indexOf(documents: readonly string[], first: number) {
   const db = new Database(":memory:");
-  const answer = ({ sql, values }: Statement) => {
+  const answer = ({ sql, values, rows = [values] }: Statement) => {
     const statement = db.prepare(sql);
-    return statement.reader ? statement.all(...values) : [statement.run(...values)];
+    return statement.reader ? statement.all(...values) : rows.map((row) => statement.run(...row));
   };
   const drive = <T>(operation: Operation<T>): T => {
     let step = operation.next();
@@ -55,7 +63,7 @@ function indexOf(documents: readonly string[], first: number) {
   };
   drive(createSearchTables());
   const { add, matches } = sqliteSearch(900_000_000, false);
-  for (const [row, document] of documents.entries()) answer(add("messages", "", first + row, document));
+  drive(add("messages", inRows(documents, first)));
   return (words: readonly string[], range: RowRange) => {
     const sequences = words.map((word) => [word]);
     const found = drive(matches(sequences, range, 250)).sequences;

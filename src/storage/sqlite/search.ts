@@ -1,7 +1,7 @@
 import { joinedTerms } from "../../model/joined-terms.js";
 import { FEWEST, needOthers, RAREST, type Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import { all, type Operation, run, type SqlValue, type Statement } from "../engine/operation.js";
+import { all, type Operation, run, runEach, type SqlValue } from "../engine/operation.js";
 import {
   type FoundMatches,
   INDEX_TABLES,
@@ -30,10 +30,12 @@ const ROWS: Record<SearchIndex, string> = {
  * is given the terms that every store has. Its own words would be others: it knows an older stemmer, and Unicode of 2012.
  */
 export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDialect {
-  const add = (index: SearchIndex, _sessionId: string, rowId: number, document: string): Statement => ({
-    sql: ADD[index],
-    values: [rowId, fitTerms(joinedTerms(document), maxBytes)],
-  });
+  function* add(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
+    const indexed = documents.filter(({ document }) => document !== "");
+    // All their terms are found before any are written: between the statements of an engine that takes twice as long.
+    const rows = indexed.map(({ rowId, document }) => [rowId, fitTerms(joinedTerms(document), maxBytes)]);
+    yield* runEach(ADD[index], rows);
+  }
   function* remove(index: SearchIndex, _sessionId: string | null, lo: number, hi: number): Operation<void> {
     yield* run(`DELETE FROM ${INDEX_TABLES[index]} WHERE rowid BETWEEN ${INTEGER} AND ${INTEGER}`, lo, hi);
     if (index === "messages") yield* run("DELETE FROM assistant_unindexed WHERE n BETWEEN ? AND ?", lo, hi);
@@ -41,8 +43,7 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
   function* replace(index: SearchIndex, documents: readonly IndexedDocument[]): Operation<void> {
     const [first, last] = [documents[0], documents.at(-1)];
     if (first !== undefined && last !== undefined) yield* remove(index, null, first.rowId, last.rowId);
-    const indexed = documents.filter(({ document }) => document !== "");
-    yield* indexed.map(({ sessionId, rowId, document }) => add(index, sessionId, rowId, document));
+    yield* add(index, documents);
   }
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
 }

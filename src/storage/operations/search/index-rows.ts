@@ -1,15 +1,6 @@
 import { documentOf } from "../../../model/text.js";
 import type { Dialect } from "../../engine/dialect.js";
-import {
-  all,
-  column,
-  first,
-  type Operation,
-  run,
-  type SqlValue,
-  type Statement,
-  tuples,
-} from "../../engine/operation.js";
+import { all, column, first, type Operation, run, type SqlValue, tuples } from "../../engine/operation.js";
 import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf, type SessionRows } from "../../engine/session-rows.js";
 import { type ContentTuple, readRows } from "../content.js";
@@ -159,13 +150,7 @@ function* endOfRows(sql: Dialect, rows: SessionRows, after: number): Operation<n
 /** Indexes messages that are not indexed yet. */
 export function* addMessages(search: SearchDialect, documents: readonly IndexedDocument[]): Operation<void> {
   for (let start = 0; start < documents.length; start += ADDED_AT_ONCE) {
-    const statements: Statement[] = [];
-    // All terms are found before any is written: between the statements of an engine that takes twice as long.
-    for (let index = start; index < Math.min(start + ADDED_AT_ONCE, documents.length); index += 1) {
-      const { sessionId, rowId, document } = documents[index] as IndexedDocument;
-      if (document !== "") statements.push(search.add("messages", sessionId, rowId, document));
-    }
-    for (const statement of statements) yield statement;
+    yield* search.add("messages", documents.slice(start, start + ADDED_AT_ONCE));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../../model/codec.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
+import { column, first, type Operation, oneNumber, run, runEach, tuples } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
 import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf } from "../../engine/session-rows.js";
@@ -30,9 +30,8 @@ export function* indexWritten(
     if (noted > 0) yield* indexNoted(sql, search);
     return yield* addMessages(search, written);
   }
-  for (const { rowId, document } of written) {
-    if (document !== "") yield* run("INSERT INTO assistant_unindexed (n) VALUES (?)", rowId);
-  }
+  const rows = written.flatMap(({ rowId, document }) => (document === "" ? [] : [[rowId]]));
+  yield* runEach("INSERT INTO assistant_unindexed (n) VALUES (?)", rows);
 }
 
 /** Indexes a message anew, or notes it, after a change. */
