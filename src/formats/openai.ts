@@ -36,7 +36,8 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const [n, { value, at }] of conversation.messages.entries()) {
-    if (isResult(value) && answer(callers, value, n)) continue;
+    const isResult = value.role === "tool" || value.role === "function";
+    if (isResult && answer(callers, value, n)) continue;
     const own = typeof value.id === "string" && value.id !== "" && !seen.has(value.id) ? value.id : null;
     const id: string = own ?? deriveId(session.id, parentId, value);
     seen.add(id);
@@ -91,10 +92,6 @@ function partOfCall(call: JsonObject): SessionMessagePart {
     state: "input-available",
     input: findJson(text) ?? text,
   };
-}
-
-function isResult(source: JsonObject): boolean {
-  return source.role === "tool" || source.role === "function";
 }
 
 function functionId(name: string): string {

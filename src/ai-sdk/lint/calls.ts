@@ -165,17 +165,3 @@ function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallCo
 function plainOf(text: string, empty: string): string {
   return text.replace(/[^A-Za-z0-9_-]/g, "_") || empty;
 }
-
-/** A result in a part of its own, as other formats have it. */
-export interface LooseResult {
-  readonly output: unknown;
-  readonly errorText: string | null;
-}
-
-/** A part that only calls, or only answers, as the AI SDK's part that does both. */
-export function callPart(id: string, toolName: string, given: unknown, result: LooseResult | null): ToolCallPart {
-  const call = { type: "dynamic-tool", toolName, toolCallId: id, input: given ?? {} };
-  if (result === null) return { ...call, state: "input-available" };
-  if (result.errorText !== null) return { ...call, state: "output-error", errorText: result.errorText };
-  return { ...call, state: "output-available", output: result.output };
-}
