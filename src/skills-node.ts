@@ -112,9 +112,7 @@ export class FileSkillProvider implements SkillProvider {
     const target = before?.folder ?? join(root, key);
     await mkdir(target, { recursive: true });
     const folder = await within(target, root);
-    if (folder === null) {
-      throw invalid(`The folder of "${key}" lies outside the skills' folder.`, { key });
-    }
+    if (folder === null) throw invalid(`The folder of "${key}" lies outside the skills' folder.`, { key });
     // A model that knows the layout may write front matter of its own.
     const written = readFrontMatter(content);
     const about = description ?? fieldOf(written, "description") ?? before?.description ?? "";

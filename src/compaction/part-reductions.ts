@@ -20,6 +20,7 @@ interface Need {
   preview: number;
 }
 
+/** A tool part with a preview of its output. */
 export const previewOutput: Reduction = (part, { preview }) => {
   const tool = readToolPart(part);
   if (tool === null) return part;
@@ -39,6 +40,7 @@ function previewOf(output: unknown, chars: number): unknown {
   );
 }
 
+/** A text cut as far as needed, but not below `MIN_TEXT_BYTES`. */
 export const cutText: Reduction = (part, { excess }) => {
   const spare = textBytes(part);
   if (spare === 0) return part;
@@ -47,12 +49,13 @@ export const cutText: Reduction = (part, { excess }) => {
   return part.type === "reasoning" ? { type: part.type, text } : { ...part, text };
 };
 
-// Bytes that cutting a part's text can save.
+/** Bytes that cutting a part's text can save. */
 export function textBytes(part: SessionMessagePart): number {
   if ((part.type !== "text" && part.type !== "reasoning") || typeof part.text !== "string") return 0;
   return Math.max(0, jsonBytes(part.text) - MIN_TEXT_BYTES);
 }
 
+/** Any part without what it can do without: a text says what is left out. */
 export const reduceRest: Reduction = (part, { preview }) => {
   if (part.type === "text" || part.type === "reasoning") return { type: part.type, text: part.text ?? "" };
   if (readToolPart(part) !== null) return shrinkFields(part, PART_IDENTITY, preview);
@@ -63,7 +66,7 @@ export const reduceRest: Reduction = (part, { preview }) => {
   };
 };
 
-// Replaces every large field but those named by a preview.
+/** Replaces every large field but those named by a preview. */
 export function shrinkFields<T extends object>(value: T, except: ReadonlySet<string>, chars: number): T {
   const fields = Object.entries(value).map(([key, field]) => [key, except.has(key) ? field : shrinkJson(field, chars)]);
   return Object.fromEntries(fields) as T;
@@ -83,6 +86,7 @@ function cutToBytes(text: string, maxBytes: number): string {
   return kept + truncationNote(text.length - kept.length);
 }
 
+/** The size of a value as JSON, in bytes of UTF-8. */
 export function jsonBytes(value: unknown): number {
   const json = JSON.stringify(value) as string | undefined;
   return json === undefined ? 0 : utf8Length(json);

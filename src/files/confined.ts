@@ -10,6 +10,7 @@ export async function within(path: string, root: string): Promise<string | null>
   return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? null : real;
 }
 
+/** The path free of links; null when nothing is there. */
 export async function findRealPath(path: string): Promise<string | null> {
   try {
     return await realpath(path);

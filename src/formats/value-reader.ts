@@ -56,9 +56,7 @@ export class ValueReader {
       else if (char === "{" || char === "[") this.#depth += 1;
       else if (char === "}" || char === "]") {
         this.#depth -= 1;
-        if (this.#depth === base) {
-          yield* this.#take(chunk.slice(from, index + 1));
-        }
+        if (this.#depth === base) yield* this.#take(chunk.slice(from, index + 1));
       }
     }
     if (this.#started !== 0) this.#pieces.push(chunk.slice(from));

@@ -14,6 +14,7 @@ export interface EditedBlock {
   readonly document: BlockDocument | null;
 }
 
+/** The content of a block after an edit; the same one where the edit says nothing new. */
 export function editedText({ document }: EditedBlock, before: string, edit: LearnEdit): string {
   if (document !== null) return editedDocument(document, before, edit);
   const { action } = edit;
@@ -43,6 +44,7 @@ function editedDocument(document: BlockDocument, before: string, edit: LearnEdit
   return before !== "" && document.patched(before, {}) === after ? before : after;
 }
 
+/** The same for an entry; null for one that is removed. */
 export function editedEntry(before: string, edit: LearnEdit): string | null {
   if (edit.action === "remove") {
     if (before === "") throw refused("the entry that it names is not there");
@@ -73,6 +75,7 @@ function plain(line: string): string {
     .replace(/\s+/gu, " ");
 }
 
+/** The error for an edit that is not made. */
 export function refused(reason: string): StemmaError {
   return new StemmaError("LEARNING_FAILED", {}, reason);
 }

@@ -571,9 +571,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined && field !== "name") continue;
-    if (typeof text !== "string") {
-      throw invalid(`A session's ${field} must be a text.`, { field });
-    }
+    if (typeof text !== "string") throw invalid(`A session's ${field} must be a text.`, { field });
     assertStorableText(text, `A session's ${field}`);
   }
   assertSessionId(session.id);

@@ -30,10 +30,10 @@ export interface Media {
   readonly data: string;
 }
 
-/** What such a content holds. */
+/** What a content holds that says less, or more, than the message it stands for. */
 export const MARK = `"${MARKER}":`;
 
-/** True for a content that says less, or more, than the message it stands for. */
+/** True for such a content. */
 export function isMarked(content: string): boolean {
   // The marker is an object and the last field, which most contents need not be searched for.
   return content.endsWith("}}") && content.includes(MARK);

@@ -1,8 +1,9 @@
 import type { MediaPlace } from "./inline-media.js";
 
-// What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore.
+/** What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore. */
 export const MARKER = "$stemma";
 
+/** What the field says. */
 export interface Marker {
   /** `createdAt` was a `Date`. */
   date?: true;
@@ -14,6 +15,7 @@ export interface Marker {
   split?: string;
 }
 
+/** False for what cannot be read as a marker. */
 export function isMarker(value: unknown): value is Marker {
   if (typeof value !== "object" || value === null) return false;
   const { date, media, split } = value as Record<keyof Marker, unknown>;

@@ -74,9 +74,7 @@ export function assertMessage(value: object, text: string): asserts value is Ses
   }
   if (id.length > MAX_ID_LENGTH) throw invalidMessage(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
   assertStorableText(id, "A message id");
-  if (isSummaryMessage({ id })) {
-    throw reservedId(id);
-  }
+  if (isSummaryMessage({ id })) throw reservedId(id);
   if (typeof role !== "string" || role === "") throw invalidMessage("A message needs a role: a non-empty string.", id);
   assertStorableText(role, "A message role");
   if (!Array.isArray(parts)) throw invalidMessage("A message needs parts: an array, which may be empty.", id);

@@ -3,6 +3,7 @@ import { querySequences, type SearchQuery } from "./query.js";
 import { termOf } from "./terms.js";
 import { isAscii, isUnspaced, wordPattern } from "./words.js";
 
+/** A piece of a text that a query looks for. */
 export interface Match {
   readonly start: number;
   readonly end: number;
@@ -35,7 +36,7 @@ const markedOf = perObject((query: SearchQuery): Marked => {
   return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi") };
 });
 
-// The matches of a text, in order, none overlapping another.
+/** The matches of a text, in order, none overlapping another. */
 export function findMatches(text: string, query: SearchQuery): Match[] {
   const marked = markedOf(query);
   const { terms, runs } = marked;

@@ -18,6 +18,7 @@ export interface Placed {
   readonly scores: Float64Array;
 }
 
+/** Adds the scores of a term, so many times over. */
 export function addMatches(sums: Float64Array, { places, scores }: Placed, factor: number): void {
   for (let match = 0; match < places.length; match += 1) {
     const place = at(places, match);
@@ -25,14 +26,14 @@ export function addMatches(sums: Float64Array, { places, scores }: Placed, facto
   }
 }
 
-// The best that each message has of one term: its own match, or the largest share of one nearby. From the matches
-// outward: there are fewer of them than messages that might have one nearby.
+/** Gives `best` the best that each message has of one term: its own match, or the largest share of one nearby. */
 export function takeNearby(
   best: Float64Array,
   term: Placed,
   messages: Float64Array,
   { branchOf }: Neighbourhood,
 ): void {
+  // From the matches outward: there are fewer of them than messages that might have one nearby.
   for (let match = 0; match < term.places.length; match += 1) {
     const place = at(term.places, match);
     const score = at(term.scores, match);
@@ -50,7 +51,7 @@ export function takeNearby(
   }
 }
 
-// What each message is given of its session's best matches.
+/** What each message is given of its session's best matches. */
 export function sessionShares(messages: Float64Array, own: Float64Array, { sessionOf }: Neighbourhood): Float64Array {
   const shares = new Float64Array(messages.length);
   const best = new Float64Array(SESSION_MATCHES);
@@ -71,5 +72,5 @@ function keepBest(best: Float64Array, score: number): void {
   best[place] = score;
 }
 
-// Never past the end: the places are those of the messages.
+/** Never past the end: the places are those of the messages. */
 export const at = (list: Float64Array | Uint32Array, place: number) => list[place] as number;

@@ -46,6 +46,7 @@ export function stopReason(finish: FinishStep["finishReason"], pending: boolean,
   return finish === "tool-calls" && last ? "max_turns" : "end_turn";
 }
 
+/** A failure of a model as an error. */
 export function asError(error: unknown): Error {
   if (error instanceof Error) return error;
   return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });

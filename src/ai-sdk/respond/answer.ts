@@ -22,6 +22,7 @@ export interface Ended {
   readonly failure: Error | null;
 }
 
+/** One answer of a model: read, sent to the client, and stored. */
 export class Answer {
   readonly #steps: StepWriter;
   readonly #usage: AnswerUsage;

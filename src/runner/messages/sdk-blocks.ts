@@ -5,6 +5,7 @@ import type { ContentBlock, ImageBlock, SDKMessage, ToolResultBlock } from "../t
 
 // ── Parts and blocks ──
 
+/** The parts of a message as the documents write them: one plain text as a text. */
 export function contentOf(parts: readonly SessionMessagePart[]): SDKMessage["content"] {
   const [only] = parts;
   if (parts.length === 1 && only?.type === "text" && isPlain(only, ["type", "text"])) return only.text ?? "";
@@ -49,6 +50,7 @@ function jsonOf(output: unknown): string {
   return JSON.stringify(output) ?? "null";
 }
 
+/** The part that a block stands for; a call with its result, where `results` has one. */
 export function partOf(block: ContentBlock, results: ReadonlyMap<string, ToolResultBlock>): SessionMessagePart {
   switch (block.type) {
     case "text":

@@ -6,20 +6,24 @@ import type { FileVersion } from "./file-commit.js";
 /** Bytes in which the version and the id of a state stand. */
 const HEAD = 512;
 
+/** What the head of a file tells of the state in it. */
 export interface Head {
   readonly id: string | null;
   readonly version: string;
 }
 
+/** True for the file of this session; not so where a file system does not tell upper from lower case. */
 export function isOwn(id: string, head: Head): boolean {
   return head.id === null || head.id === id;
 }
 
+/** The number of the version, and the id; the latter only where it stands behind the number. */
 export async function readHead(handle: FileHandle): Promise<{ number: number; id: string | null }> {
   const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD), 0, HEAD, 0);
   return headOf(new TextDecoder().decode(buffer.subarray(0, bytesRead)));
 }
 
+/** The same of a text. */
 export function headOf(text: string): { number: number; id: string | null } {
   const [, number = "0", id = null] = /^\{\s*"version":\s*(\d+),\s*"id":\s*"([^"\\]*)"/.exec(text) ?? [];
   return { number: Number(number), id };
@@ -36,7 +40,7 @@ async function idWithin(handle: FileHandle, { size }: BigIntStats): Promise<stri
   }
 }
 
-// The number alone would not show an edit by hand.
+/** The version of a file. The number alone would not show an edit by hand. */
 export function versionOf(number: number, { size, mtimeNs, ino }: FileVersion): string {
   return [number, size, mtimeNs, ino].join(".");
 }

@@ -90,7 +90,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 });
       const number = newVersion();
       const check = async () => {
-        const current = await headIn(this.#file(id).path);
+        const current = await headIn(file.path);
         this.#assertOwn(id, current);
         if (expected !== undefined && (current?.version ?? null) !== expected) throw conflict(id);
       };
@@ -101,9 +101,9 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   async #remove(id: string): Promise<void> {
     const file = this.#file(id);
     await guarded(id, async () => {
-      const current = await headIn(this.#file(id).path);
+      const current = await headIn(file.path);
       if (current === null || !isOwn(id, current)) return;
-      await removeFile({ ...file, check: async () => this.#assertOwn(id, await headIn(this.#file(id).path)) });
+      await removeFile({ ...file, check: async () => this.#assertOwn(id, await headIn(file.path)) });
     });
   }
 

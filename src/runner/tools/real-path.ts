@@ -1,6 +1,7 @@
 import { invalid } from "../../errors.js";
 import { codeOf, files, paths } from "../../files/replace-file.js";
 
+/** True for a path in `root` or below it, both free of links. */
 export async function isWithin(root: string, path: string): Promise<boolean> {
   const { isAbsolute, relative, sep } = await paths();
   const way = relative(root, path);

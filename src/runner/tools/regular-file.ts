@@ -51,6 +51,7 @@ export async function locationOf(file: FileHandle, path: string): Promise<string
   return opened.ino === found.ino && opened.dev === found.dev ? realpath(path) : null;
 }
 
+/** The error for a path that is no file to work with. */
 export function notAFile(path: string, why: string, cause?: unknown): StemmaError {
   return invalid(`${path} ${why}.`, { path }, { cause });
 }

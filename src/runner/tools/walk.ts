@@ -6,12 +6,14 @@ const SKIPPED = new Set([".git", "node_modules"]);
 /** Entries that a search looks at, at most. */
 const MAX_ENTRIES = 50_000;
 
+/** A file that a search found. */
 export interface Entry {
   /** Relative to the working directory, with `/`. */
   readonly path: string;
   readonly absolute: string;
 }
 
+/** What a search looks through. */
 export interface Walk {
   readonly files: readonly Entry[];
   /** False when there were more entries than a search looks at. */
