@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
-import { findJson, outputOfText, partsOfContent } from "./openai-content.js";
+import { outputOfText, partsOfContent } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";

@@ -3,8 +3,7 @@ import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { findTime } from "./found.js";
 import { deriveId } from "./identity.js";
-import type { OriginEntry } from "./origin.js";
-import { keep, without } from "./origin.js";
+import { keep, type OriginEntry, without } from "./origin.js";
 import { contentOfOutput, outputFields } from "./pi-content.js";
 import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
 import { copyOf, coveredBy, type Node, type Place, type Variant } from "./pi-node.js";
@@ -15,7 +14,6 @@ import type { ParsedMessage, ParsedSession, Position, Skipped } from "./session-
  * message that called them; entries that are no messages are kept beside the message they follow.
  */
 export class PiTree {
-  readonly header: JsonObject;
   readonly sessionId: string;
   readonly messages: ParsedMessage[] = [];
   readonly compactions: ParsedSession["compactions"] = [];
@@ -28,10 +26,9 @@ export class PiTree {
   #before: OriginEntry[];
 
   constructor(
-    header: JsonObject,
+    readonly header: JsonObject,
     readonly skipped: Skipped[],
   ) {
-    this.header = header;
     this.sessionId = String(header.id);
     this.entries = [header];
     this.#before = [{ n: 0, whole: header }];
@@ -53,10 +50,8 @@ export class PiTree {
     const parent =
       typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
     if (typeof parentId === "string" && parent === null) {
-      this.skipped.push({
-        ...at,
-        why: `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`,
-      });
+      const why = `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`;
+      this.skipped.push({ ...at, why });
     }
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
     this.#nodes.push(node);
@@ -64,8 +59,9 @@ export class PiTree {
     this.#last = node;
     if (this.#answer(node, n)) return;
     const read = readEntry(entry);
-    if (read === null) this.#keepBeside(node, n, at);
-    else this.#addMessage(node, read, n, at);
+    if (read !== null) this.#addMessage(node, read, n, at);
+    else (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push({ n, whole: entry });
+    if (read === null && entry.type === "compaction") this.#addCompaction(node, at);
   }
 
   #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, at: Position): void {
@@ -109,12 +105,6 @@ export class PiTree {
     return true;
   }
 
-  #keepBeside(node: Node, n: number, at: Position): void {
-    const kept: OriginEntry = { n, whole: node.entry };
-    (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push(kept);
-    if (node.entry.type === "compaction") this.#addCompaction(node, at);
-  }
-
   /** The message of a place with just the answers that the place has; for one more answer, a message without followers. */
   #at(place: Place, toAnswer: boolean): Variant {
     const { variant, answered } = place;
@@ -143,10 +133,8 @@ export class PiTree {
     const [from] = covered;
     const to = covered.at(-1);
     if (typeof summary !== "string" || summary === "" || from === undefined || to === undefined) {
-      this.skipped.push({
-        ...position,
-        why: "the compaction covers no message, or has no summary; it is kept beside its message only",
-      });
+      const why = "the compaction covers no message, or has no summary; it is kept beside its message only";
+      this.skipped.push({ ...position, why });
       return;
     }
     this.compactions.push({

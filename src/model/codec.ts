@@ -1,7 +1,7 @@
 import { isMarker, MARKER, type Marker } from "./content-marker.js";
 import { givenMessage, takeSerialised } from "./given-message.js";
 import { MIN_MEDIA_LENGTH, putMedia, takeMedia } from "./inline-media.js";
-import { isJsonObject } from "./json-object.js";
+import { findJsonObject, isJsonObject } from "./json-object.js";
 import { mayHoldMedia } from "./media.js";
 import { assertMessage, type SessionMessage } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";
@@ -20,14 +20,8 @@ export interface EncodedMessage {
   readonly tokens: number;
   /** The message's own `createdAt` as ISO text, when it has one that is a time. */
   readonly createdAt: string | null;
-  /** What was taken out of `content`, once per content. */
-  readonly media: readonly Media[];
-}
-
-export interface Media {
-  /** SHA-256 of the data, in hex. */
-  readonly hash: string;
-  readonly data: string;
+  /** What was taken out of `content`, once per content, with its SHA-256 in hex. */
+  readonly media: readonly { readonly hash: string; readonly data: string }[];
 }
 
 /** What a content holds that says less, or more, than the message it stands for. */
@@ -135,14 +129,8 @@ export function decodeMessage(content: string): SessionMessage | PendingMessage 
  * field kept from being taken for ours. Null when it is no message.
  */
 export function foreignContent(content: string): { content: string; message: SessionMessage } | null {
-  let message: Record<string, unknown>;
-  try {
-    message = JSON.parse(content);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  if (!isJsonObject(message) || !Array.isArray(message.parts)) return null;
+  const message = findJsonObject(content);
+  if (!Array.isArray(message?.parts)) return null;
   const read = message as unknown as SessionMessage;
   if (!Object.hasOwn(message, MARKER)) return { content, message: read };
   const { [MARKER]: own, ...fields } = message;

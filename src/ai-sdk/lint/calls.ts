@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../model/json-object.js";
+import { findJsonObject, isJsonObject } from "../../model/json-object.js";
 import { INTERRUPTED, isSettled, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { LintRule } from "./findings.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
@@ -84,10 +84,8 @@ function settle(part: ToolCallPart, { report }: CallContext): ToolCallPart {
     return failed(NOT_APPROVED);
   }
   if (part.state === "approval-responded" && approval?.approved === false) {
-    report(
-      "unfinished-approval",
-      `The call of "${name}" was denied, but has no result. The denial becomes its result.`,
-    );
+    const message = `The call of "${name}" was denied, but has no result. The denial becomes its result.`;
+    report("unfinished-approval", message);
     return failed(approval.reason?.trim() || DENIED);
   }
   report("unfinished-call", `The call of "${name}" has no result. It gets an error as its result.`);
@@ -128,13 +126,8 @@ function mendInput(part: ToolCallPart, { rules, knownTools, report }: CallContex
 function inputOf(given: unknown): object {
   if (given === undefined || given === null || given === "") return {};
   if (typeof given !== "string") return { value: given };
-  try {
-    const parsed: unknown = JSON.parse(given);
-    return isJsonObject(parsed) ? parsed : { value: given };
-  } catch {
-    // A model may write broken JSON.
-    return { value: given };
-  }
+  // A model may write broken JSON.
+  return findJsonObject(given) ?? { value: given };
 }
 
 function mendName(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {

@@ -2,25 +2,18 @@ import { createUIMessageStream, type TextStreamPart, type ToolSet, type UIMessag
 import { StemmaError } from "../../errors.js";
 import { ToolClock } from "../../model/tool-times.js";
 import { coreOf, type Session } from "../../session/session.js";
-import type { AgentUsage } from "../../storage/contract.js";
 import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
 import { replay } from "../message/replay.js";
 import { withStoredIds } from "../receive/renamed.js";
 import { leaveAtAnswer } from "../run/recover.js";
 import type { Turn } from "../turn.js";
 import { StepWriter } from "./keep-steps.js";
-import type { RespondOptions, RunData, StreamResult } from "./options.js";
+import type { Ended, RespondOptions, RunData, StreamResult } from "./options.js";
 import { timed } from "./timed.js";
 import { AnswerUsage } from "./usage.js";
 
 /** How long a model may take to end after its answer was stopped, in milliseconds. */
 const GRACE = 2000;
-
-/** What an answer used, and what it failed with. */
-export interface Ended {
-  readonly usage: AgentUsage;
-  readonly failure: Error | null;
-}
 
 /** One answer of a model: read, sent to the client, and stored. */
 export class Answer {

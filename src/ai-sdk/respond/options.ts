@@ -1,4 +1,5 @@
 import type { LanguageModelUsage, TextStreamPart, ToolSet } from "ai";
+import type { AgentUsage } from "../../storage/contract.js";
 
 export interface RespondOptions {
   /** What the platform gives to keep a request's work alive after its response, as a Worker's `ctx`. */
@@ -25,4 +26,10 @@ export interface RunData {
   readonly messageId: string;
   /** The user's message that was edited: the id that the client gave it, and the one that it is stored under. */
   readonly edited: { readonly given: string; readonly stored: string } | null;
+}
+
+/** What an answer used, and what it failed with. */
+export interface Ended {
+  readonly usage: AgentUsage;
+  readonly failure: Error | null;
 }

@@ -1,8 +1,8 @@
 import type { Session } from "../../session/session.js";
 import { responseOf } from "../receive/receive.js";
 import { takeTurn } from "../turn.js";
-import { Answer, type Ended } from "./answer.js";
-import type { RespondOptions, StreamResult } from "./options.js";
+import { Answer } from "./answer.js";
+import type { Ended, RespondOptions, StreamResult } from "./options.js";
 
 /**
  * Sends a model's answer to the client and stores it: each step when it finishes, the rest when the answer ends. It goes on

@@ -1,10 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
 import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
-import { findJson } from "../openai-content.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import type { ImportFormat, ParsedSession, Position } from "../session-file.js";

@@ -1,3 +1,4 @@
+import { findJson } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
 import { isToolPart, type SettledFields, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import { readToolPart } from "../../model/tool-parts.js";
@@ -99,12 +100,9 @@ export function settledFields(result: ToolResultBlock): SettledFields {
 
 function outputOf(result: ToolResultBlock): unknown {
   if (typeof result.content !== "string" || result.json !== true) return result.content;
-  try {
-    return JSON.parse(result.content);
-  } catch {
-    // The mark was set by hand, on a text that is not JSON.
-    return result.content;
-  }
+  const output = findJson(result.content);
+  // The mark may have been set by hand, on a text that is not JSON.
+  return output === undefined ? result.content : output;
 }
 
 function textOf(content: string | readonly ContentBlock[]): string {

@@ -1,6 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { codeOf, files } from "../../files/replace-file.js";
+import { findJsonObject } from "../../model/json-object.js";
 import type { FileVersion } from "./file-commit.js";
 
 /** Bytes in which the version and the id of a state stand. */
@@ -32,12 +33,8 @@ export function headOf(text: string): { number: number; id: string | null } {
 // Another program may write the fields in any order.
 async function idWithin(handle: FileHandle, { size }: BigIntStats): Promise<string | null> {
   const { buffer } = await handle.read(new Uint8Array(Number(size)), 0, Number(size), 0);
-  try {
-    const { id } = (JSON.parse(new TextDecoder().decode(buffer)) ?? {}) as { id?: unknown };
-    return typeof id === "string" ? id : null;
-  } catch {
-    return null;
-  }
+  const id = findJsonObject(new TextDecoder().decode(buffer))?.id;
+  return typeof id === "string" ? id : null;
 }
 
 /** The version of a file. The number alone would not show an edit by hand. */
