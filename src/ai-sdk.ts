@@ -11,14 +11,14 @@ export type {
   RequestContext,
 } from "./ai-sdk/handler/options.js";
 export type { LintFinding, LintRule } from "./ai-sdk/lint/findings.js";
+export type { ProviderName } from "./ai-sdk/lint/known-providers.js";
 export { lint, type RepairOptions, repair } from "./ai-sdk/lint/lint.js";
-export type { ProviderName } from "./ai-sdk/lint/provider-rules.js";
 export { type PrepareStep, type SessionMemory, type SessionMemoryOptions, sessionMemory } from "./ai-sdk/memory.js";
 export type { Interruption } from "./ai-sdk/message/parts.js";
 export type { ModelRequest } from "./ai-sdk/receive/model-request.js";
 export type { Received, ReceiveOptions } from "./ai-sdk/receive/receive.js";
 export { receive } from "./ai-sdk/receive/receive.js";
-export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/respond.js";
+export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/options.js";
 export { respond } from "./ai-sdk/respond/respond.js";
 export type { RunStatus } from "./ai-sdk/run/log.js";
 export type { WhenBusy } from "./ai-sdk/run/runs.js";

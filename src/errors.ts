@@ -1,3 +1,4 @@
+// One file: the error, its codes, and how much of a text it repeats. Most of it is the table of codes.
 /** Every code that a `StemmaError` can carry, with what it means. The codes are stable: programs may compare them. */
 export const ERROR_CODES = {
   // messages

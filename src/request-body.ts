@@ -1,5 +1,5 @@
 import { invalid, StemmaError } from "./errors.js";
-import { isJsonObject, type JsonObject } from "./model/json-object.js";
+import { findJsonObject, type JsonObject } from "./model/json-object.js";
 
 /** Reads the body of a request as a JSON object; `advice` says what to do when it is too large. Errors: `REQUEST_TOO_LARGE`, `INVALID_ARGUMENT`. */
 export async function readJsonObject(
@@ -10,13 +10,9 @@ export async function readJsonObject(
   if (text === null) {
     throw new StemmaError("REQUEST_TOO_LARGE", { maxBytes }, `The request is larger than ${maxBytes} bytes. ${advice}`);
   }
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isJsonObject(body)) return body;
-  } catch {
-    // Said below.
-  }
-  throw invalid("The body of the request must be a JSON object.");
+  const body = findJsonObject(text);
+  if (body === null) throw invalid("The body of the request must be a JSON object.");
+  return body;
 }
 
 // Null for a body that is larger.

@@ -37,7 +37,7 @@ export type * from "./manager/options.js";
 export { SessionManager } from "./manager/session-manager.js";
 export type { HistoryMessage, HistoryMessagePart, SessionMessage, SessionMessagePart } from "./model/message.js";
 export { AgentSessionProvider } from "./session/agent-session-provider.js";
-export type { CompactionErrorHandler } from "./session/compactor.js";
+export type { CompactionErrorHandler } from "./session/compaction-work.js";
 export type {
   MessageChange,
   SessionErrorEvent,

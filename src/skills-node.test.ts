@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isSkill, shapeOf } from "./context/provider.js";
+import { isSkillProvider, shapeOf } from "./context/provider.js";
 import { FileSkillProvider } from "./skills-node.js";
 
 let root: string;
@@ -141,7 +141,7 @@ describe("a writable FileSkillProvider", () => {
     expect(shapeOf(new FileSkillProvider(folder)).writable).toBe(false);
     const writable = new FileSkillProvider(folder, { writable: true });
     expect(shapeOf(writable).writable).toBe(true);
-    expect(isSkill(writable)).toBe(true);
+    expect(isSkillProvider(writable)).toBe(true);
   });
 
   it("writes new skills and reads them back", async () => {

@@ -1,10 +1,10 @@
-import { isUtf8 } from "node:buffer";
-import { mkdir, readdir, readFile, realpath, stat } from "node:fs/promises";
-import { basename, isAbsolute, join, relative, sep } from "node:path";
+import { mkdir, readdir, realpath } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { SkillProvider } from "./context/provider.js";
 import { type FrontMatterEntry, fieldOf, readFrontMatter } from "./context/providers/front-matter.js";
 import { skillListing } from "./context/providers/skill-listing.js";
 import { invalid } from "./errors.js";
+import { findRealPath, isHidden, listFiles, readText, within } from "./files/confined.js";
 import { replaceFile } from "./files/replace-file.js";
 
 export interface FileSkillOptions {
@@ -17,9 +17,6 @@ export interface FileSkillOptions {
 const SKILL_FILE = "SKILL.md";
 /** Files of a skill that are named at the end of it. */
 const MAX_LISTED_FILES = 100;
-/** The largest file that is loaded, in bytes. */
-const MAX_FILE_BYTES = 1_000_000;
-
 /**
  * Skills in a folder, in the open Agent Skills layout: each subfolder holds a `SKILL.md` with `name` and `description` in
  * its front matter, and whatever files go with it. A skill's key is its name, or its folder's where it has none or one
@@ -58,7 +55,7 @@ export class FileSkillProvider implements SkillProvider {
     if (!skill) return null;
     if (path.some(isHidden)) return null;
     if (path.length > 0) return readText(await within(join(skill.folder, ...path), skill.folder));
-    const files = await listFiles(skill.folder);
+    const files = (await listFiles(skill.folder)).filter((file) => file !== SKILL_FILE);
     if (files.length === 0) return skill.body;
     const shown = files.slice(0, MAX_LISTED_FILES).map((file) => `- ${name}/${file}`);
     const rest = files.length - shown.length;
@@ -115,9 +112,7 @@ export class FileSkillProvider implements SkillProvider {
     const target = before?.folder ?? join(root, key);
     await mkdir(target, { recursive: true });
     const folder = await within(target, root);
-    if (folder === null) {
-      throw invalid(`The folder of "${key}" lies outside the skills' folder.`, { key });
-    }
+    if (folder === null) throw invalid(`The folder of "${key}" lies outside the skills' folder.`, { key });
     // A model that knows the layout may write front matter of its own.
     const written = readFrontMatter(content);
     const about = description ?? fieldOf(written, "description") ?? before?.description ?? "";
@@ -139,45 +134,3 @@ interface Skill {
   /** Its real path. */
   readonly folder: string;
 }
-
-// The real path, or null when it is not there or lies outside `root`, which is real.
-async function within(path: string, root: string): Promise<string | null> {
-  const real = await findRealPath(path);
-  if (real === null) return null;
-  const inside = relative(root, real);
-  return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? null : real;
-}
-
-async function listFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep))
-    .filter((path) => !path.some(isHidden) && path.join("/") !== SKILL_FILE)
-    .map((path) => path.join("/"))
-    .sort();
-}
-
-// Also ".", "..", and what cannot be in a path.
-function isHidden(name: string): boolean {
-  return name.startsWith(".") || name.includes("\0") || name === "";
-}
-
-async function readText(path: string | null): Promise<string | null> {
-  if (path === null) return null;
-  const file = await stat(path);
-  if (!file.isFile() || file.size > MAX_FILE_BYTES) return null;
-  const bytes = await readFile(path);
-  return isUtf8(bytes) && !bytes.includes(0) ? new TextDecoder().decode(bytes) : null;
-}
-
-async function findRealPath(path: string): Promise<string | null> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if (ABSENT.has((error as NodeJS.ErrnoException).code ?? "")) return null;
-    throw error;
-  }
-}
-
-const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);

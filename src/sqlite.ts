@@ -38,9 +38,7 @@ const MAX_TEXT_BYTES = 900_000_000;
  * use also `NOT_A_DATABASE`, `DATABASE_TOO_NEW`, `STORE_LOCKED`; at any use `STORE_REPLACED`.
  */
 export function sqlite(source: string | SqliteClient, options: SqliteOptions = {}): EmbeddableStore {
-  if (typeof options !== "object" || options === null) {
-    throw invalid("The options of sqlite() must be an object.");
-  }
+  if (typeof options !== "object" || options === null) throw invalid("The options of sqlite() must be an object.");
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
     const message = "sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql.";

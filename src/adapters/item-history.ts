@@ -2,10 +2,12 @@ import { StemmaError } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { queueOf } from "../queue.js";
+import { storeNeeded } from "../session/host.js";
 import { coreOf, type Session } from "../session/session.js";
 import type { KeptWrite, RecordScope } from "../storage/contract.js";
 import type { ItemCodec } from "./item-codec.js";
-import { findItems, itemsOfEach, toMessages, withItems } from "./item-messages.js";
+import { itemsOfEach, toMessages } from "./item-messages.js";
+import { addedItems, type ItemPath } from "./item-writes.js";
 import { allPages } from "./pages.js";
 
 /** Tries of a change against other writers. Each failure is another one's success. */
@@ -13,21 +15,6 @@ const MAX_TRIES = 100;
 
 /** The record that gets another version with each change that rests on what was read before. */
 const CHANGED = "changed";
-
-/** A session's visible history and its items. */
-export interface ItemPath {
-  /** The visible messages, oldest first. */
-  readonly messages: readonly SessionMessage[];
-  /** The items of each. */
-  readonly items: readonly JsonObject[][];
-  /** The active leaf; null for none. */
-  readonly leafId: string | null;
-}
-
-interface ItemPlace {
-  readonly parent?: string | null;
-  readonly expectedLeaf?: string | null;
-}
 
 /**
  * A session's visible history as the items of a framework. Calls take effect in the order in which they are made. Every
@@ -46,9 +33,8 @@ export class ItemHistory {
 
   get core() {
     const core = coreOf(this.session);
-    if (core.store !== null) return core;
-    const message = "An adapter needs a session of a store; this one is kept by a SessionProvider of your own.";
-    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+    if (core.store === null) throw storeNeeded("An adapter");
+    return core;
   }
 
   /** The newest `limit` items, or all of them, oldest first. */
@@ -66,7 +52,7 @@ export class ItemHistory {
     return this.inOrder(async () => {
       if (first === undefined) return;
       if (this.codec.answers(first) === null) await this.session.appendAll(toMessages(this.codec, items));
-      else await this.#change(async () => this.added(await this.last(), items));
+      else await this.#change(async () => addedItems(this, await this.last(), items));
     });
   }
 
@@ -106,35 +92,6 @@ export class ItemHistory {
   async last(): Promise<SessionMessage | null> {
     for await (const message of this.session.history({ newestFirst: true })) return message;
     return null;
-  }
-
-  /** The writes that add items at the active leaf, or where `place` says; `last` is the message before them. */
-  added(last: SessionMessage | null, items: readonly JsonObject[], place: ItemPlace = {}): KeptWrite[] {
-    const session = this.session.id;
-    const known = last === null ? [] : (findItems(this.codec, last) ?? []);
-    const answered = new Set(known.map((item) => this.codec.answers(item)));
-    const open = new Set(known.flatMap((item) => this.codec.calls(item)).filter((id) => !answered.has(id)));
-    const end = items.findIndex((item) => !open.delete(this.codec.answers(item) ?? ""));
-    const answers = end === -1 ? items : items.slice(0, end);
-    const others = toMessages(this.codec, items.slice(answers.length));
-    const writes: KeptWrite[] = others.length === 0 ? [] : [{ session, append: others, ...place }];
-    if (last === null || answers.length === 0) return writes;
-    return [{ session, update: withItems(this.codec, last, [...known, ...answers]) }, ...writes];
-  }
-
-  /** The writes that leave the first `kept` items of a path and put others behind them, as a branch where that cuts any. */
-  cut({ messages, items, leafId }: ItemPath, kept: number, others: readonly JsonObject[]): KeptWrite[] {
-    let whole = 0;
-    let left = kept;
-    for (; whole < items.length && (items[whole]?.length ?? 0) <= left; whole += 1) left -= items[whole]?.length ?? 0;
-    const session = this.session.id;
-    const last = messages[whole - 1] ?? null;
-    const place = { parent: last?.id ?? null, expectedLeaf: leafId };
-    const rest = items[whole]?.slice(0, left) ?? [];
-    if (rest.length > 0) return [{ session, append: toMessages(this.codec, [...rest, ...others]), ...place }];
-    const writes = this.added(last, others, place);
-    const moves = whole < messages.length && !writes.some((write) => "append" in write);
-    return moves ? [...writes, { session, activeLeaf: place.parent, expectedLeaf: leafId }] : writes;
   }
 
   inOrder<T>(work: () => Promise<T>): Promise<T> {

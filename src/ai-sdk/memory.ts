@@ -3,8 +3,8 @@ import type { Session } from "../session/session.js";
 import type { PrepareTurnOptions } from "../session/turn/request.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
 import type { SessionTools } from "../tools/tool.js";
+import type { ProviderName } from "./lint/known-providers.js";
 import { repair } from "./lint/lint.js";
-import type { ProviderName } from "./lint/provider-rules.js";
 
 export interface SessionMemoryOptions extends PrepareTurnOptions {
   /** The model that is to be asked, or its provider's name: its messages are repaired for it. Default: as any provider takes them. */

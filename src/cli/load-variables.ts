@@ -1,4 +1,4 @@
-import { invalid } from "../errors.js";
+import { invalid, reasonOf } from "../errors.js";
 
 /**
  * Reads variables of the environment from a file of lines like `NAME=value`. Those that are set stay as they are.
@@ -8,8 +8,6 @@ export function loadVariables(path: string): void {
   try {
     process.loadEnvFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `The file of --dotenv cannot be read: ${reason}`;
-    throw invalid(message, { path }, { cause: error });
+    throw invalid(`The file of --dotenv cannot be read: ${reasonOf(error)}`, { path }, { cause: error });
   }
 }

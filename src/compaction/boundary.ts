@@ -38,9 +38,7 @@ export function findSafeCuts(messages: readonly SessionMessage[]): boolean[] {
     }
     if (!holdsResult) lastOther = index;
   });
-  for (const { index, answered } of calls.values()) {
-    if (!answered && index >= lastOther) tie(index, messages.length);
-  }
+  for (const { index, answered } of calls.values()) if (!answered && index >= lastOther) tie(index, messages.length);
   let ties = 0;
   return Array.from({ length: messages.length + 1 }, (_, cut) => {
     ties += change[cut] as number;

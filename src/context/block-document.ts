@@ -30,11 +30,6 @@ export class BlockDocument {
     return text === "" ? null : (this.#checked(this.#parse(text)) as JsonObject);
   }
 
-  /** Throws `BLOCK_INVALID` for a content that does not fit. */
-  assertFits(text: string): void {
-    this.read(text);
-  }
-
   /** The content with a JSON Merge Patch applied. Errors: `BLOCK_INVALID`. */
   patched(text: string, patch: unknown): string {
     if (!isJsonObject(patch)) throw this.#invalid("A JSON Merge Patch is an object with the fields that change");

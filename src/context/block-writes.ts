@@ -3,6 +3,7 @@ import type { WriteOrigin } from "../storage/contract.js";
 import type { ConflictingBlock, ToolEntry, WriteAction } from "../tools/access.js";
 import type { ToolCallOptions } from "../tools/tool.js";
 import type { ContextBlock } from "./block.js";
+import { addText, patchText, replaceText } from "./block-text.js";
 import { writeEntry } from "./entries.js";
 import type { LiveBlock } from "./live-block.js";
 import { isVersioned, type WriteOptions } from "./provider.js";
@@ -27,17 +28,17 @@ export class BlockWrites {
 
   replace(block: LiveBlock, content: string, options: WriteOptions): Promise<ContextBlock> {
     const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => block.replace(content, { origin, ...options }));
+    return this.shown.writing(block.folded, () => replaceText(block, content, { origin, ...options }));
   }
 
   append(block: LiveBlock, text: string): Promise<ContextBlock> {
     const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => block.append(text, { origin }));
+    return this.shown.writing(block.folded, () => addText(block, text, { origin }));
   }
 
   patch(block: LiveBlock, patch: unknown): Promise<ContextBlock> {
     const origin = this.#origin("program");
-    return this.shown.writing(block.folded, () => block.patch(patch, { origin }));
+    return this.shown.writing(block.folded, () => patchText(block, patch, { origin }));
   }
 
   /** Writes what an earlier version said, of a block or of the entry `key`. */
@@ -55,10 +56,10 @@ export class BlockWrites {
   ): Promise<ContextBlock | ConflictingBlock> {
     const origin = this.#origin("model", call);
     const { document, folded } = block;
-    if (action === "append") return this.shown.writing(folded, () => block.append(content, { origin }));
+    if (action === "append") return this.shown.writing(folded, () => addText(block, content, { origin }));
     if (document === null) return this.#replaceShown(block, content, origin);
     const patch = document.parsePatch(content);
-    return this.shown.writing(folded, () => block.patch(patch, { origin }));
+    return this.shown.writing(folded, () => patchText(block, patch, { origin }));
   }
 
   /** What a tool writes to an entry. */
@@ -84,7 +85,7 @@ export class BlockWrites {
   ): Promise<ContextBlock | ConflictingBlock> {
     try {
       return await this.shown.writing(block.folded, (expectedVersion) =>
-        block.replace(content, { origin, ...(expectedVersion !== undefined && { expectedVersion }) }),
+        replaceText(block, content, { origin, ...(expectedVersion !== undefined && { expectedVersion }) }),
       );
     } catch (error) {
       if (!StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;

@@ -2,7 +2,7 @@ import { appendText } from "../model/text.js";
 import type { VersionOptions } from "../storage/contract.js";
 import type { ToolEntry, WriteAction } from "../tools/access.js";
 import type { LiveBlock } from "./live-block.js";
-import { isKeyed, isSearchable, isSkill, type SearchProvider, type SkillProvider } from "./provider.js";
+import { isKeyed, isSearchProvider, isSkillProvider, type SearchProvider, type SkillProvider } from "./provider.js";
 import { callProvider, readProvider } from "./provider-call.js";
 
 /** Writes one entry of a keyed block within the block's budget, which bounds each entry. */
@@ -40,7 +40,7 @@ async function appendEntry(
   const { label } = block;
   const bounds = block.turns.isOwn ? block.noted({ ...options, maxTokens: block.cap }) : { maxTokens: block.cap };
   const append = (text: string) => callProvider(label, "append", () => provider.append?.(key, text, bounds));
-  if (!isSkill(provider)) {
+  if (!isSkillProvider(provider)) {
     // What is there already is not known here: the provider begins the new line.
     if (provider.append) return void (await block.turns.writing(() => append(content)));
     throw block.refusal("cannot append: its provider can neither append nor load. Use the action replace");
@@ -57,14 +57,14 @@ async function appendEntry(
 /** A whole document; null when there is none under this key. */
 export async function loadEntry(block: LiveBlock, key: string): Promise<string | null> {
   const { label, provider } = block;
-  if (!isSkill(provider)) throw block.refusal("has no documents to load");
+  if (!isSkillProvider(provider)) throw block.refusal("has no documents to load");
   return block.turns.reading(() => readProvider(label, "load", () => provider.load(key)));
 }
 
 /** The entries that match, as text; null when none does. */
 export async function searchEntries(block: LiveBlock, query: string): Promise<string | null> {
   const { label, provider } = block;
-  if (!isSearchable(provider)) throw block.refusal("cannot be searched");
+  if (!isSearchProvider(provider)) throw block.refusal("cannot be searched");
   return block.turns.reading(() => readProvider(label, "search", () => provider.search(query)));
 }
 

@@ -1,18 +1,8 @@
 import { StemmaError } from "../errors.js";
-import { once } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import { hostCallsOf } from "./host-calls.js";
-import type { WritableContextProvider, WriteOptions } from "./provider.js";
-import { callProvider, readProvider } from "./provider-call.js";
-
-/** How errors name the provider that keeps the prompt. */
-const NAME = "cached prompt";
-
-/** Keeps the frozen prompt of a session. */
-export interface PromptStore extends WritableContextProvider {
-  /** Missing where a prompt that is taken back is written as "". */
-  drop?(): Promise<void>;
-}
+import { PromptKeeper, type PromptStore } from "./prompt-keeper.js";
+import type { WriteOptions } from "./provider.js";
 
 /** What puts the calls on one prompt in order, whichever objects make them. */
 export interface PromptOrder {
@@ -30,9 +20,8 @@ export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
  * may come from within a provider, while a rendering asks it, runs at once.
  */
 export class FrozenPrompt {
-  readonly #store: PromptStore | null;
+  readonly #keeper: PromptKeeper | null;
   readonly #order: PromptOrder;
-  readonly #ready: () => Promise<void>;
   #known: string | null = null;
   #asked = false;
   #answer: string | null = null;
@@ -41,9 +30,8 @@ export class FrozenPrompt {
   #latest = 0;
 
   constructor(store: PromptStore | null, order?: PromptOrder) {
-    this.#store = store;
+    this.#keeper = store === null ? null : new PromptKeeper(store, (call) => this.calling(call));
     this.#order = order ?? { queue: queueOf(store ?? this), key: "prompt" };
-    this.#ready = once(() => callProvider(NAME, "init", () => store?.init?.("prompt")));
   }
 
   /** The prompt as last read or written by this object; null before that. */
@@ -74,7 +62,7 @@ export class FrozenPrompt {
 
   /** True where the prompt may be frozen though this object does not know of it. */
   get isKept(): boolean {
-    return this.#store !== null;
+    return this.#keeper !== null;
   }
 
   /** The stored prompt; null when nothing is frozen. */
@@ -121,15 +109,16 @@ export class FrozenPrompt {
       const dropped = await cleared;
       this.#latest = Math.max(this.#latest, call);
       this.#answer = null;
-      const wasFrozen = dropped && this.#isOurs;
+      const isOurs = this.#keeper?.isOurs === true;
       // A store of ours answers, and is to be waited for.
-      const stored: TimeLimit = (work) => (this.#isOurs ? work : limit(work));
+      const stored: TimeLimit = (work) => (isOurs ? work : limit(work));
       try {
-        if ((await stored(this.#read())) === null && !wasFrozen) return;
+        if ((await stored(this.#read())) === null && !(dropped && isOurs)) return;
         const prompt = await limit(render());
         await stored(this.#write(call, prompt));
       } catch {
-        await stored(this.#drop());
+        this.#known = null;
+        if (this.#keeper !== null) await stored(this.#keeper.drop());
       }
     });
   }
@@ -160,40 +149,14 @@ export class FrozenPrompt {
   }
 
   async #stored(): Promise<string | null> {
-    const store = this.#store;
-    if (!store) return this.#known;
-    return this.#asking(() => readProvider(NAME, "get", () => store.get()));
+    return this.#keeper === null ? this.#known : this.#keeper.get();
   }
 
   async #write(call: number, prompt: string, options?: WriteOptions): Promise<string> {
     if (call < this.#latest) return prompt;
     this.#latest = call;
-    const store = this.#store;
-    if (store) {
-      const set = () => (options ? store.set(prompt, options) : store.set(prompt));
-      await this.#asking(() => callProvider(NAME, "set", set));
-    }
+    await this.#keeper?.set(prompt, options);
     this.#known = prompt;
     return prompt;
-  }
-
-  async #drop(): Promise<void> {
-    const store = this.#store;
-    this.#known = null;
-    if (store?.drop) await store.drop();
-    else if (store) await this.#asking(() => callProvider(NAME, "set", () => store.set("")));
-  }
-
-  // Ours are a store's, which is asked at once.
-  #asking<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#isOurs) return call();
-    return this.calling(async () => {
-      await this.#ready();
-      return call();
-    });
-  }
-
-  get #isOurs(): boolean {
-    return this.#store?.drop !== undefined;
   }
 }

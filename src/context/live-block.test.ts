@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StoredBlock } from "../storage/contract.js";
+import { addText, replaceText } from "./block-text.js";
 import { LiveBlock } from "./live-block.js";
 import type { VersionedContextProvider, WritableContextProvider } from "./provider.js";
 
@@ -20,7 +21,7 @@ describe("calls that overlap", () => {
     const { call, end } = gates<StoredBlock>();
     const provider: VersionedContextProvider = { get: () => null, read: call, set: call, append: call };
     const block = new LiveBlock({ label: "a" }, provider, async () => {});
-    const calls = [block.append("a"), block.append("b"), block.read()];
+    const calls = [addText(block, "a", {}), addText(block, "b", {}), block.read()];
     await end(1, { content: "ab", version: 2 });
     await end(0, { content: "a", version: 1 });
     await end(2, { content: "", version: 0 });
@@ -32,7 +33,7 @@ describe("calls that overlap", () => {
     const { call, end } = gates<StoredBlock>();
     const provider: VersionedContextProvider = { get: () => null, read: call, set: call, append: call };
     const block = new LiveBlock({ label: "a" }, provider, async () => {});
-    const written = block.append("a");
+    const written = addText(block, "a", {});
     await end(0, { content: "a", version: 7 });
     await written;
     const read = block.read();
@@ -47,7 +48,7 @@ describe("calls that overlap", () => {
     const provider: WritableContextProvider = { get: reads.call, set: writes.call };
     const block = new LiveBlock({ label: "a" }, provider, async () => {});
     const before = block.read();
-    const write = block.replace("new", {});
+    const write = replaceText(block, "new", {});
     await new Promise((resolve) => setTimeout(resolve));
     const during = block.read();
     await writes.end(0, undefined);

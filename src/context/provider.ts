@@ -101,7 +101,11 @@ export interface ProviderShape {
 }
 
 export function shapeOf(provider: ContextBlockProvider): ProviderShape {
-  return { writable: has(provider, "set"), isSkill: isSkill(provider), isSearchable: isSearchable(provider) };
+  return {
+    writable: has(provider, "set"),
+    isSkill: isSkillProvider(provider),
+    isSearchable: isSearchProvider(provider),
+  };
 }
 
 /** True for a provider whose whole content can be replaced: `set`, and neither `load` nor `search`. */
@@ -109,17 +113,9 @@ export function isWritable(provider: ContextBlockProvider): provider is Writable
   return has(provider, "set") && !isKeyed(provider);
 }
 
-export function isSkill(provider: ContextBlockProvider): provider is SkillProvider {
-  return has(provider, "load");
-}
-
-export function isSearchable(provider: ContextBlockProvider): provider is SearchProvider {
-  return has(provider, "search");
-}
-
 /** True for a provider that holds entries under keys. */
 export function isKeyed(provider: ContextBlockProvider): provider is SkillProvider | SearchProvider {
-  return isSkill(provider) || isSearchable(provider);
+  return isSkillProvider(provider) || isSearchProvider(provider);
 }
 
 export function isVersioned(provider: ContextBlockProvider): provider is VersionedContextProvider {
@@ -128,24 +124,25 @@ export function isVersioned(provider: ContextBlockProvider): provider is Version
 
 /** True for a value that can stand behind a block at all: an object with `get`. */
 export function isProvider(value: unknown): value is ContextBlockProvider {
-  return typeof value === "object" && value !== null && has(value, "get");
+  return has(value, "get");
 }
 
 /** True for an object with `set`: whoever calls it may write, entries by key where it can `load` or `search` too. */
 export function isWritableProvider(value: unknown): value is WritableContextProvider {
-  return typeof value === "object" && value !== null && has(value, "set");
+  return has(value, "set");
 }
 
 /** True for an object with `load`. */
 export function isSkillProvider(value: unknown): value is SkillProvider {
-  return typeof value === "object" && value !== null && has(value, "load");
+  return has(value, "load");
 }
 
 /** True for an object with `search`. */
 export function isSearchProvider(value: unknown): value is SearchProvider {
-  return typeof value === "object" && value !== null && has(value, "search");
+  return has(value, "search");
 }
 
-function has(provider: object, method: string): boolean {
-  return typeof (provider as Record<string, unknown>)[method] === "function";
+function has(value: unknown, method: string): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return typeof (value as Record<string, unknown>)[method] === "function";
 }

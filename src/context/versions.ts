@@ -1,6 +1,7 @@
 import { StemmaError } from "../errors.js";
 import type { StoredVersion, VersionOptions } from "../storage/contract.js";
 import type { ContextBlock } from "./block.js";
+import { replaceText } from "./block-text.js";
 import type { LiveBlock } from "./live-block.js";
 import { isVersioned } from "./provider.js";
 import { callProvider } from "./provider-call.js";
@@ -37,7 +38,8 @@ export async function restoreVersion(
   options: VersionOptions,
 ): Promise<ContextBlock> {
   const { provider } = block;
-  if (key === undefined || !(provider instanceof AgentSearchProvider)) return block.replace(content ?? "", options);
+  if (key === undefined || !(provider instanceof AgentSearchProvider))
+    return replaceText(block, content ?? "", options);
   if (content !== null) block.assertBudget(content);
   const noted = block.noted(options);
   await block.turns.writing(() =>

@@ -1,7 +1,7 @@
 import { StemmaError } from "../errors.js";
 import { decodeUtf8, readItems } from "../formats/json-items.js";
 import type { Item } from "../formats/session-file.js";
-import { findOwner, isHeader } from "../formats/stemma-jsonl.js";
+import { findOwner, isHeader } from "../formats/stemma-header.js";
 import { END } from "../formats/store-lines.js";
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { CopySource, Part, PartOf } from "./contract.js";

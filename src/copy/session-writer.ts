@@ -1,13 +1,13 @@
 import { StemmaError } from "../errors.js";
 import type { ParsedSession, SessionCopy } from "../formats/session-file.js";
-import { openSession } from "../formats/stemma-jsonl.js";
-import { compactionLines, messageLines, sessionHeader } from "../formats/store-lines.js";
+import { openSession } from "../formats/stemma-header.js";
+import { compactionLines, messageLines } from "../formats/store-lines.js";
 import type { JsonObject } from "../model/json-object.js";
-import { sameJson } from "../model/same-json.js";
 import type { ImportedCompaction, ImportedMessage, SessionInfo, Store } from "../storage/contract.js";
 import { conflict } from "./conflict.js";
 import { KeptWriter } from "./kept-writer.js";
 import { isSameLine, Matching } from "./matching.js";
+import { isEqual, restoreEntry } from "./restore-entry.js";
 
 /** Messages, and characters of them, that are written together. */
 const MOST_MESSAGES = 500;
@@ -63,8 +63,8 @@ export class SessionWriter {
     if (stage === 0) await this.#endMessages();
     if ((await this.#storedCompactions.peek()) !== null) throw this.#conflict("it has further summaries");
     if (await this.#kept.finish()) this.#isWritten = true;
-    await this.#finish();
-    return this.#isWritten;
+    const isRestored = await restoreEntry(this.store, this.header, this.session);
+    return this.#isWritten || isRestored;
   }
 
   async #addMessage(line: JsonObject): Promise<void> {
@@ -109,47 +109,9 @@ export class SessionWriter {
     this.#storedCompactions.advance();
   }
 
-  // Usage, the active leaf and the dates, which every write before changes.
-  async #finish(): Promise<void> {
-    const { id, copy, usage } = this.session;
-    const info = await this.store.sessions.get(id);
-    if (info === null) throw this.#conflict("it was deleted meanwhile");
-    const present = await sessionHeader(this.store, info);
-    const given = this.header.session as unknown as SessionInfo;
-    const counted = ["input_tokens", "output_tokens", "estimated_cost"] as const;
-    if (!isEqual(present.usage, this.header.usage) || counted.some((name) => info[name] !== given[name])) {
-      const isCounted = (present.usage as unknown[]).length > 0 || counted.some((name) => info[name] !== 0);
-      if (isCounted) throw this.#conflict("it counts other usage");
-      await this.store.sessions.importUsage(id, usage ?? { inputTokens: 0, outputTokens: 0, cost: 0 }, copy.usageRows);
-      this.#isWritten = true;
-    }
-    const isSkilled = isEqual(present.skills, this.header.skills);
-    if (!isSkilled && !isEqual(present.skills, { loaded: [], unloaded: [] }))
-      throw this.#conflict("it has other skills");
-    if (!isSkilled || present.activeLeafId !== this.header.activeLeafId) {
-      const activeLeafId = this.header.activeLeafId as string | null;
-      const skills = isSkilled ? undefined : copy.skills;
-      await this.store.session(id).importTree({ messages: [], activeLeafId, skills });
-      this.#isWritten = true;
-    }
-    const dated = await this.store.sessions.get(id);
-    if (
-      dated !== null &&
-      (["created_at", "updated_at", "end_reason"] as const).every((name) => dated[name] === given[name])
-    )
-      return;
-    await this.store.sessions.restore(id, copy.dates);
-    this.#isWritten = true;
-  }
-
   #conflict(what: string): StemmaError {
     return conflict({ session: this.session.id }, what);
   }
-}
-
-// What is missing is null on the other side.
-function isEqual(one: unknown, other: unknown): boolean {
-  return sameJson(one ?? null, other ?? null);
 }
 
 function messageOf({ message, parentId, storedAt, createdAt }: JsonObject): ImportedMessage {

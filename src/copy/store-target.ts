@@ -1,4 +1,4 @@
-import { findOwner } from "../formats/stemma-jsonl.js";
+import { findOwner } from "../formats/stemma-header.js";
 import { memoryHeader, memoryLines, scopeOf, sessionHeader, sessionLines } from "../formats/store-lines.js";
 import type { Store } from "../storage/contract.js";
 import type { CopyTarget } from "./contract.js";

@@ -4,7 +4,7 @@ import { toHtml } from "./html.js";
 import { toMarkdown } from "./markdown.js";
 import { toOpenai } from "./openai-export.js";
 import { toPi } from "./pi-export.js";
-import { exportJsonl, exportMemory } from "./stemma-jsonl.js";
+import { exportJsonl, exportMemory } from "./store-lines.js";
 import { readStoredSession } from "./stored-session.js";
 
 /** A format that can be written: one file each, listed below. */

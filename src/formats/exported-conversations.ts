@@ -25,7 +25,5 @@ export async function* readExport(
       yield piece;
     }
   }
-  if (skipped.length > 0) {
-    yield { id: file.stem, name: file.stem, source, messages: [], compactions: [], skipped };
-  }
+  if (skipped.length > 0) yield { id: file.stem, name: file.stem, source, messages: [], compactions: [], skipped };
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessagePart } from "../model/message.js";
 
 type Part = SessionMessagePart & JsonObject;
@@ -27,16 +27,6 @@ export function outputOfText(text: unknown): unknown {
 /** A tool's output as a text. */
 export function textOfOutput(output: unknown): string {
   return typeof output === "string" ? output : JSON.stringify(output ?? null);
-}
-
-/** The JSON value of a text, or undefined. */
-export function findJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function partOfBlock(block: unknown): Part {

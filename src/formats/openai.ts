@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../model/message.js";
 import { type Conversation, findFirstMessage, nameSession, openSession, readSessions } from "./conversations.js";
 import { deriveId } from "./identity.js";
-import { findJson, outputOfText, partsOfContent } from "./openai-content.js";
+import { outputOfText, partsOfContent } from "./openai-content.js";
 import { rebuildMessage, rebuildResult } from "./openai-export.js";
 import { keep, type OriginEntry, without } from "./origin.js";
 import type { FileInfo, ImportFormat, ParsedSession } from "./session-file.js";
@@ -36,7 +36,8 @@ function readSession(conversation: Conversation, file: FileInfo, number: number)
   const seen = new Set<string>();
   let parentId: string | null = null;
   for (const [n, { value, at }] of conversation.messages.entries()) {
-    if (isResult(value) && answer(callers, value, n)) continue;
+    const isResult = value.role === "tool" || value.role === "function";
+    if (isResult && answer(callers, value, n)) continue;
     const own = typeof value.id === "string" && value.id !== "" && !seen.has(value.id) ? value.id : null;
     const id: string = own ?? deriveId(session.id, parentId, value);
     seen.add(id);
@@ -91,10 +92,6 @@ function partOfCall(call: JsonObject): SessionMessagePart {
     state: "input-available",
     input: findJson(text) ?? text,
   };
-}
-
-function isResult(source: JsonObject): boolean {
-  return source.role === "tool" || source.role === "function";
 }
 
 function functionId(name: string): string {

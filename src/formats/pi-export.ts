@@ -4,7 +4,6 @@ import { findOrigin, inFileOrder, type OriginEntry, without } from "./origin.js"
 import { contentOfOutput, contentOfParts } from "./pi-content.js";
 import { rebuildEntry } from "./pi-message.js";
 import { entriesOfMessage } from "./pi-native.js";
-
 import { pathOf, type StoredSession } from "./stored-session.js";
 
 /** An entry of the export. */
@@ -94,13 +93,8 @@ function isLinear({ messages, activeLeafId }: StoredSession): boolean {
 function leafMarker({ activeLeafId }: StoredSession, pieces: readonly Piece[]): Piece {
   const end =
     pieces.findLast(({ messageId, entry }) => messageId === activeLeafId && isOnPath(entry))?.entry.id ?? activeLeafId;
-  const entry = {
-    type: "custom",
-    customType: "stemma-leaf",
-    id: `${String(end)}-leaf`,
-    parentId: end,
-    timestamp: new Date().toISOString(),
-  };
+  const place = { id: `${String(end)}-leaf`, parentId: end, timestamp: new Date().toISOString() };
+  const entry = { type: "custom", customType: "stemma-leaf", ...place };
   return { entry, n: null, messageId: String(activeLeafId) };
 }
 

@@ -1,49 +1,19 @@
 import { quote } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { isoTime } from "../model/text.js";
+import { findTime } from "./found.js";
 import { deriveId } from "./identity.js";
-import type { OriginEntry } from "./origin.js";
-import { keep, without } from "./origin.js";
+import { keep, type OriginEntry, without } from "./origin.js";
 import { contentOfOutput, outputFields } from "./pi-content.js";
 import { isToolResult, keepEntry, readEntry, rebuildEntry } from "./pi-message.js";
+import { copyOf, coveredBy, type Node, type Place, type Variant } from "./pi-node.js";
 import type { ParsedMessage, ParsedSession, Position, Skipped } from "./session-file.js";
-
-/** An entry in pi's tree. */
-interface Node {
-  entry: JsonObject;
-  parent: Node | null;
-  place: Place | null;
-  /** True when it became a message, or a part of one. */
-  isMessage: boolean;
-}
-
-/** Where a path stands after an entry: at a message, with so many of its calls answered. Null before the first message. */
-interface Place {
-  variant: Variant;
-  answered: number;
-}
-
-/** One of our messages. An assistant's has more than one when branches answer its calls differently. */
-interface Variant {
-  message: SessionMessage;
-  at: Position;
-  parent: Variant | null;
-  /** The entry it was made of. */
-  origin: Node;
-  entries: OriginEntry[];
-  /** Indexes of the parts whose results came, in order. */
-  answered: number[];
-  /** True once a message hangs below: a result that comes now belongs to another branch. */
-  sealed: boolean;
-}
 
 /**
  * Turns pi's entries into our messages while they come in. The results of tools, entries of their own in pi, go into the
  * message that called them; entries that are no messages are kept beside the message they follow.
  */
 export class PiTree {
-  readonly header: JsonObject;
   readonly sessionId: string;
   readonly messages: ParsedMessage[] = [];
   readonly compactions: ParsedSession["compactions"] = [];
@@ -56,10 +26,9 @@ export class PiTree {
   #before: OriginEntry[];
 
   constructor(
-    header: JsonObject,
+    readonly header: JsonObject,
     readonly skipped: Skipped[],
   ) {
-    this.header = header;
     this.sessionId = String(header.id);
     this.entries = [header];
     this.#before = [{ n: 0, whole: header }];
@@ -81,10 +50,8 @@ export class PiTree {
     const parent =
       typeof parentId === "string" ? (this.#byId.get(parentId) ?? null) : "parentId" in entry ? null : this.#last;
     if (typeof parentId === "string" && parent === null) {
-      this.skipped.push({
-        ...at,
-        why: `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`,
-      });
+      const why = `its parent ${quote(parentId)} is not in the file; it starts a tree of its own`;
+      this.skipped.push({ ...at, why });
     }
     const node: Node = { entry, parent, place: parent?.place ?? null, isMessage: false };
     this.#nodes.push(node);
@@ -92,8 +59,9 @@ export class PiTree {
     this.#last = node;
     if (this.#answer(node, n)) return;
     const read = readEntry(entry);
-    if (read === null) this.#keepBeside(node, n, at);
-    else this.#addMessage(node, read, n, at);
+    if (read !== null) this.#addMessage(node, read, n, at);
+    else (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push({ n, whole: entry });
+    if (read === null && entry.type === "compaction") this.#addCompaction(node, at);
   }
 
   #addMessage(node: Node, read: Pick<SessionMessage, "role" | "parts" | "createdAt">, n: number, at: Position): void {
@@ -108,7 +76,11 @@ export class PiTree {
       ...read,
       metadata: { pi: { entries } },
     };
-    this.#insert(node, { message, at, parent, origin: node, entries, answered: [], sealed: false });
+    const variant: Variant = { message, at, parent, origin: node, entries, answered: [], sealed: false };
+    this.#first ??= variant;
+    node.place = { variant, answered: 0 };
+    node.isMessage = true;
+    this.messages.push({ message, parentId, at });
   }
 
   /** Puts a tool's result into the message before it, where its call waits. False when there is none. */
@@ -133,12 +105,6 @@ export class PiTree {
     return true;
   }
 
-  #keepBeside(node: Node, n: number, at: Position): void {
-    const kept: OriginEntry = { n, whole: node.entry };
-    (node.place?.variant.entries ?? this.#first?.entries ?? this.#before).push(kept);
-    if (node.entry.type === "compaction") this.#addCompaction(node, at);
-  }
-
   /** The message of a place with just the answers that the place has; for one more answer, a message without followers. */
   #at(place: Place, toAnswer: boolean): Variant {
     const { variant, answered } = place;
@@ -150,62 +116,25 @@ export class PiTree {
   }
 
   #copy(variant: Variant, answered: number): Variant {
-    const { origin, at, parent } = variant;
-    const number = (this.#copies.get(origin) ?? 1) + 1;
-    this.#copies.set(origin, number);
-    const message = structuredClone(variant.message);
-    const undone = variant.answered.slice(answered);
-    for (const index of undone) {
-      const { output: _, errorText: __, ...part } = message.parts[index] ?? { type: "dynamic-tool" };
-      message.parts[index] = { ...part, state: "input-available" };
-    }
-    const end = variant.entries.findIndex(({ part }) => part !== undefined && undone.includes(part));
-    const entries = structuredClone(end === -1 ? variant.entries : variant.entries.slice(0, end));
-    message.id = `${variant.message.id.replace(/~\d+$/, "")}~${number}`;
-    message.metadata = { pi: { entries } };
-    const copy = {
-      message,
-      at,
-      parent,
-      origin,
-      entries,
-      answered: variant.answered.slice(0, answered),
-      sealed: false,
-    };
-    this.messages.push({ message, parentId: parent?.message.id ?? null, at });
+    const number = (this.#copies.get(variant.origin) ?? 1) + 1;
+    this.#copies.set(variant.origin, number);
+    const copy = copyOf(variant, answered, number);
+    this.messages.push({ message: copy.message, parentId: copy.parent?.message.id ?? null, at: copy.at });
     return copy;
   }
 
-  #insert(node: Node, variant: Variant): void {
-    this.#first ??= variant;
-    node.place = { variant, answered: 0 };
-    node.isMessage = true;
-    this.messages.push({ message: variant.message, parentId: variant.parent?.message.id ?? null, at: variant.at });
-  }
-
-  // In pi a compaction stands for everything on its path before the first entry that it keeps.
   #addCompaction(node: Node, position: Position): void {
     const { id, summary, timestamp, firstKeptEntryId, firstKeptEntryIndex } = node.entry;
-    const above: Variant[] = [];
-    for (let variant = node.place?.variant ?? null; variant !== null; variant = variant.parent) above.unshift(variant);
     const kept =
       typeof firstKeptEntryIndex === "number"
         ? this.#nodes[firstKeptEntryIndex]
         : this.#byId.get(String(firstKeptEntryId));
-    let firstKept: Node | null = null;
-    let at = node.parent;
-    for (; at !== null && at !== kept; at = at.parent) if (at.isMessage) firstKept = at;
-    if (at?.isMessage) firstKept = at;
-    const origin = at === null ? null : firstKept?.place?.variant.origin;
-    const end = above.findIndex((variant) => variant.origin === origin);
-    const covered = end === -1 ? above : above.slice(0, end);
+    const covered = coveredBy(node, kept);
     const [from] = covered;
     const to = covered.at(-1);
     if (typeof summary !== "string" || summary === "" || from === undefined || to === undefined) {
-      this.skipped.push({
-        ...position,
-        why: "the compaction covers no message, or has no summary; it is kept beside its message only",
-      });
+      const why = "the compaction covers no message, or has no summary; it is kept beside its message only";
+      this.skipped.push({ ...position, why });
       return;
     }
     this.compactions.push({
@@ -213,7 +142,7 @@ export class PiTree {
       summary,
       fromMessageId: from.message.id,
       toMessageId: to.message.id,
-      createdAt: typeof timestamp === "string" ? (isoTime(timestamp) ?? undefined) : undefined,
+      createdAt: findTime(timestamp),
     });
   }
 }

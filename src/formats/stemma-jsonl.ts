@@ -1,21 +1,9 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
-import { givenMetadata, mergeMetadata } from "../model/session-metadata.js";
-import type { SkillState } from "../model/skills.js";
-import { isoTime } from "../model/text.js";
-import type { MemoryOwner, SessionInfo, Store, UsageRow } from "../storage/contract.js";
-import { assertUserId } from "../storage/session-id.js";
+import { findText, findTime } from "./found.js";
 import { readKeptLine } from "./kept-lines.js";
-import {
-  costOf,
-  type ImportFormat,
-  type ParsedSession,
-  type Position,
-  type SessionCopy,
-  type Skipped,
-  tokensOf,
-} from "./session-file.js";
-import { END, memoryHeader, memoryLines, sessionHeader, sessionLines } from "./store-lines.js";
+import type { ImportFormat, ParsedSession, Position, SessionCopy, Skipped } from "./session-file.js";
+import { isHeader, openSession } from "./stemma-header.js";
 
 interface OpenSession {
   session: ParsedSession & { copy: SessionCopy };
@@ -67,105 +55,6 @@ export const stemmaJsonl: ImportFormat = {
   },
 };
 
-/** The lines of a session: every message of every branch, the summaries, the active leaf, and all that is kept beside them. */
-export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
-  yield JSON.stringify(await sessionHeader(store, session));
-  for await (const line of sessionLines(store, session.id)) yield JSON.stringify(line);
-  yield JSON.stringify(END);
-}
-
-/** The lines of what is remembered of a user, or under a key. */
-export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGenerator<string> {
-  yield JSON.stringify(memoryHeader(owner));
-  for await (const line of memoryLines(store, owner)) yield JSON.stringify(line);
-  yield JSON.stringify(END);
-}
-
-/** True for the first line of a session, of its vectors, or of what is remembered outside of sessions. */
-export const isHeader = (value: JsonObject): boolean =>
-  isJsonObject(value.session) || findOwner(value.memory) !== undefined || isJsonObject(value.vectors);
-
-/** Whose memory a header names. */
-export function findOwner(value: unknown): MemoryOwner | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { user, key, session } = value;
-  if (typeof user === "string") return { user };
-  if (typeof key === "string") return { key };
-  return typeof session === "string" ? { session } : undefined;
-}
-
-/** A session as its header tells it; what of it cannot be stored is left out, and told. */
-export function openSession(header: JsonObject, skipped: Skipped[], at: Position): OpenSession["session"] {
-  const { session: given, activeLeafId, memory, skills, usage } = header;
-  const owner = findOwner(memory);
-  const session = isJsonObject(given) ? given : {};
-  const storable = <T>(field: string, read: () => T): T | undefined => {
-    try {
-      return session[field] === undefined || session[field] === null ? undefined : read();
-    } catch {
-      skipped.push({ ...at, path: `$.session.${field}`, why: "it cannot be stored" });
-      return undefined;
-    }
-  };
-  const id = String(session.id ?? "");
-  return {
-    id,
-    name: findText(session.name) ?? (owner === undefined ? id : ownerName(owner)),
-    source: findText(session.source) ?? "",
-    model: findText(session.model),
-    parentSessionId: findText(session.parent_session_id),
-    userId: storable("user_id", () => givenUserId(session.user_id)),
-    metadata: storable("metadata", () => mergeMetadata({}, givenMetadata(session.metadata))),
-    usage: {
-      inputTokens: tokensOf(session.input_tokens),
-      outputTokens: tokensOf(session.output_tokens),
-      cost: costOf(session.estimated_cost),
-    },
-    messages: [],
-    compactions: [],
-    activeLeafId: activeLeafId === null && header.stemma !== 1 ? null : findText(activeLeafId),
-    copy: {
-      owner,
-      dates: {
-        createdAt: isoTime(findText(session.created_at)) ?? undefined,
-        updatedAt: isoTime(findText(session.updated_at)) ?? undefined,
-        endReason: findText(session.end_reason) ?? null,
-      },
-      skills: isSkillState(skills) ? skills : undefined,
-      usageRows: Array.isArray(usage) ? usage.filter(isUsageRow) : [],
-      items: [],
-    },
-    skipped,
-  };
-}
-
-function givenUserId(userId: unknown): string {
-  assertUserId(userId);
-  return userId;
-}
-
-/** What the memory of an owner is called. */
-export function ownerName(owner: MemoryOwner): string {
-  const [[kind, name] = []] = Object.entries(owner);
-  return `memory of ${kind} ${name}`;
-}
-
-function isSkillState(value: unknown): value is SkillState {
-  return isJsonObject(value) && Array.isArray(value.loaded) && Array.isArray(value.unloaded);
-}
-
-function isUsageRow(value: unknown): value is UsageRow {
-  if (!isJsonObject(value)) return false;
-  const { day, model, requests, inputTokens, outputTokens, cost } = value;
-  const numbers = [requests, inputTokens, outputTokens];
-  return (
-    /^\d{4}-\d\d-\d\d$/.test(String(day)) &&
-    typeof model === "string" &&
-    numbers.every(Number.isSafeInteger) &&
-    Number.isFinite(cost)
-  );
-}
-
 /** Why the line was left out, or null. */
 function addLine(open: OpenSession, value: JsonObject, at: Position): string | null {
   const { session } = open;
@@ -185,7 +74,7 @@ function addLine(open: OpenSession, value: JsonObject, at: Position): string | n
     session.messages.push({
       message: dated as unknown as SessionMessage,
       parentId: findText(parentId) ?? null,
-      storedAt: isoTime(findText(storedAt)) ?? undefined,
+      storedAt: findTime(storedAt),
       at,
     });
     return null;
@@ -199,7 +88,7 @@ function addLine(open: OpenSession, value: JsonObject, at: Position): string | n
     summary: String(summary),
     fromMessageId: String(fromMessageId),
     toMessageId: String(toMessageId),
-    createdAt: isoTime(findText(made)) ?? undefined,
+    createdAt: findTime(made),
     coveredTokens: Number.isSafeInteger(coveredTokens) ? Number(coveredTokens) : undefined,
   });
   return null;
@@ -219,8 +108,4 @@ function close({ session, header, at, isEnded }: OpenSession): ParsedSession {
     session.skipped.push({ ...at, why: "the file ends before all that is kept beside the messages" });
   }
   return session;
-}
-
-function findText(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -77,3 +77,17 @@ export function scopeOf(store: Store, owner: MemoryOwner) {
   if ("key" in owner) return [store, { sessionId: "", scope: owner }] as const;
   return [store, { sessionId: owner.session }] as const;
 }
+
+/** The lines of a session: every message of every branch, the summaries, the active leaf, and all that is kept beside them. */
+export async function* exportJsonl(store: Store, session: SessionInfo): AsyncGenerator<string> {
+  yield JSON.stringify(await sessionHeader(store, session));
+  for await (const line of sessionLines(store, session.id)) yield JSON.stringify(line);
+  yield JSON.stringify(END);
+}
+
+/** The lines of what is remembered of a user, or under a key. */
+export async function* exportMemory(store: Store, owner: MemoryOwner): AsyncGenerator<string> {
+  yield JSON.stringify(memoryHeader(owner));
+  for await (const line of memoryLines(store, owner)) yield JSON.stringify(line);
+  yield JSON.stringify(END);
+}

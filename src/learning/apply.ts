@@ -1,24 +1,13 @@
-import type { BlockDocument } from "../context/block-document.js";
-import { reasonOf, StemmaError } from "../errors.js";
+import { reasonOf } from "../errors.js";
 import { foldLabel } from "../model/fold-label.js";
-import { appendText } from "../model/text.js";
 import { estimateStringTokens } from "../model/tokens.js";
 import { keyOfTitle } from "../tools/entry-key.js";
+import type { EditedBlock } from "./edited-text.js";
+import { editedEntry, editedText, refused } from "./edited-text.js";
 import type { LearnEdit } from "./edits.js";
 
 /** Edits of one answer that are looked at: of each block that many versions are made, and far more are kept. */
 export const MAX_EDITS = 25;
-
-/** A block as it is before it is edited. */
-export interface EditedBlock {
-  readonly label: string;
-  readonly content: string;
-  /** The most estimated tokens, of the content or of each entry. */
-  readonly cap: number;
-  readonly holdsEntries: boolean;
-  /** Of a block with a schema. */
-  readonly document: BlockDocument | null;
-}
 
 /** One write that an edit makes: of a block's content, or of an entry, which null removes. */
 export interface LearnedWrite {
@@ -87,65 +76,6 @@ export function applyEdits(edits: readonly LearnEdit[], context: EditContext): A
   return { writes, skipped };
 }
 
-function editedText({ document }: EditedBlock, before: string, edit: LearnEdit): string {
-  if (document !== null) return editedDocument(document, before, edit);
-  const { action } = edit;
-  const lines = before.split("\n");
-  if (action === "add") {
-    const added = textOf(edit).split("\n");
-    const news = added.filter((line) => line.trim() !== "" && !lines.some((known) => sameFact(known, line)));
-    return news.length === 0 ? before : appendText(before, news.join("\n"));
-  }
-  const old = edit.old?.trim() ?? "";
-  const at = lines.findIndex((line) => line.trim() !== "" && sameFact(line, old));
-  if (old === "" || at < 0) throw refused("the line that it names is not there");
-  const others = lines.toSpliced(at, 1);
-  if (action === "remove") return others.join("\n");
-  const text = textOf(edit);
-  // What is there already is not said twice.
-  if (others.some((line) => sameFact(line, text))) return others.join("\n");
-  return lines.with(at, text).join("\n");
-}
-
-function editedDocument(document: BlockDocument, before: string, edit: LearnEdit): string {
-  if (edit.action === "remove" && !edit.key) throw refused("the field that it removes is not named");
-  const { content } = edit;
-  const given = typeof content === "string" ? document.parsePatch(content) : content;
-  const after = document.patched(before, edit.action === "remove" ? { [edit.key ?? ""]: null } : given);
-  // The same object is nothing new, however it was written.
-  return before !== "" && document.patched(before, {}) === after ? before : after;
-}
-
-function editedEntry(before: string, edit: LearnEdit): string | null {
-  if (edit.action === "remove") {
-    if (before === "") throw refused("the entry that it names is not there");
-    return null;
-  }
-  const text = textOf(edit);
-  if (edit.action === "replace" || before === "") return sameFact(before, text) ? before : text;
-  return before.split("\n").some((line) => sameFact(line, text)) ? before : appendText(before, text);
-}
-
-function textOf({ content }: LearnEdit): string {
-  const text = typeof content === "string" ? content.replaceAll("\0", "").toWellFormed().trim() : "";
-  if (text === "") throw refused("it has no content");
-  return text;
-}
-
-// Lines that differ in case, in spaces or in what stands before and after them say the same.
-function sameFact(one: string, other: string): boolean {
-  return plain(one) === plain(other);
-}
-
-function plain(line: string): string {
-  return line
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/^[\s\-*•·]+/u, "")
-    .replace(/(?<![\s.!;,])[\s.!;,]+$/u, "")
-    .replace(/\s+/gu, " ");
-}
-
 // Rules of the host's may give anything.
 function assertEdit(edit: LearnEdit, messageIds: ReadonlySet<string>): void {
   const { action, label, key, old, messageIds: named } = (edit ?? {}) as Partial<LearnEdit>;
@@ -161,8 +91,4 @@ function assertEdit(edit: LearnEdit, messageIds: ReadonlySet<string>): void {
   if (!Array.isArray(named) || named.length === 0 || !named.every((id) => messageIds.has(id))) {
     throw refused("it names no message that it comes from");
   }
-}
-
-function refused(reason: string): StemmaError {
-  return new StemmaError("LEARNING_FAILED", {}, reason);
 }

@@ -31,9 +31,7 @@ export function createLearnFunction({ extract, instructions }: LearnOptions): Le
   if (typeof extract !== "function") {
     throw invalid("extract must be a function that resolves to edits, or to a model's answer.");
   }
-  if (instructions !== undefined && typeof instructions !== "string") {
-    throw invalid("instructions must be a text.");
-  }
+  if (instructions !== undefined && typeof instructions !== "string") throw invalid("instructions must be a text.");
   return async (request) => {
     const answer = await extract({
       ...request,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { quote, StemmaError } from "../errors.js";
+import { findJson } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import type { LearnEdit } from "./edits.js";
 
@@ -40,12 +41,9 @@ export function parseEdits(answer: string, messages: readonly SessionMessage[]):
 function arrayIn(answer: string): unknown[] {
   const end = answer.lastIndexOf("]");
   for (let start = answer.indexOf("["); start >= 0 && start < end; start = answer.indexOf("[", start + 1)) {
-    try {
-      const value: unknown = JSON.parse(answer.slice(start, end + 1));
-      if (Array.isArray(value)) return value;
-    } catch {
-      // It may begin further on.
-    }
+    const value = findJson(answer.slice(start, end + 1));
+    // Otherwise it may begin further on.
+    if (Array.isArray(value)) return value;
     if (start > MAX_PREAMBLE) break;
   }
   throw new StemmaError("LEARNING_FAILED", {}, `The answer has no JSON array of edits: ${quote(answer)}.`);

@@ -5,7 +5,8 @@ import type { ContextBlockProvider } from "../context/provider.js";
 import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
-import { givenMessage, type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
+import { givenMessage } from "../model/given-message.js";
+import { type HistoryMessage, isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { givenMetadata } from "../model/session-metadata.js";
 import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
@@ -18,7 +19,7 @@ import {
   assertOptions,
   assertText,
 } from "../session/arguments.js";
-import type { CompactionErrorHandler } from "../session/compactor.js";
+import type { CompactionErrorHandler } from "../session/compaction-work.js";
 import type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
@@ -570,9 +571,7 @@ function newSession(name: string, options: NewSessionOptions): NewSession {
   const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {
     if (text === undefined && field !== "name") continue;
-    if (typeof text !== "string") {
-      throw invalid(`A session's ${field} must be a text.`, { field });
-    }
+    if (typeof text !== "string") throw invalid(`A session's ${field} must be a text.`, { field });
     assertStorableText(text, `A session's ${field}`);
   }
   assertSessionId(session.id);

@@ -4,9 +4,7 @@ const AT_ONCE = 8192;
 /** Bytes as base64, with what every runtime has. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = "";
-  for (let at = 0; at < bytes.length; at += AT_ONCE) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + AT_ONCE));
-  }
+  for (let at = 0; at < bytes.length; at += AT_ONCE) binary += String.fromCharCode(...bytes.subarray(at, at + AT_ONCE));
   return btoa(binary);
 }
 

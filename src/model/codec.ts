@@ -1,7 +1,9 @@
-import { isJsonObject } from "./json-object.js";
+import { isMarker, MARKER, type Marker } from "./content-marker.js";
+import { givenMessage, takeSerialised } from "./given-message.js";
+import { MIN_MEDIA_LENGTH, putMedia, takeMedia } from "./inline-media.js";
+import { findJsonObject, isJsonObject } from "./json-object.js";
 import { mayHoldMedia } from "./media.js";
-import { assertMessage, givenMessage, type SessionMessage, takeSerialised } from "./message.js";
-import { sha256 } from "./sha256.js";
+import { assertMessage, type SessionMessage } from "./message.js";
 import { isoTime, searchableText, senderName } from "./text.js";
 import { estimateMessageTokens } from "./tokens.js";
 
@@ -18,41 +20,18 @@ export interface EncodedMessage {
   readonly tokens: number;
   /** The message's own `createdAt` as ISO text, when it has one that is a time. */
   readonly createdAt: string | null;
-  /** What was taken out of `content`, once per content. */
-  readonly media: readonly Media[];
+  /** What was taken out of `content`, once per content, with its SHA-256 in hex. */
+  readonly media: readonly { readonly hash: string; readonly data: string }[];
 }
 
-export interface Media {
-  /** SHA-256 of the data, in hex. */
-  readonly hash: string;
-  readonly data: string;
-}
-
-// What plain JSON cannot say stands in one last field of the stored object, which readers of the table may ignore.
-const MARKER = "$stemma";
-
-/** What such a content holds. */
+/** What a content holds that says less, or more, than the message it stands for. */
 export const MARK = `"${MARKER}":`;
 
-interface Marker {
-  /** `createdAt` was a `Date`. */
-  date?: true;
-  /** Where media were taken out. */
-  media?: { path: (string | number)[]; hash: string }[];
-  /** The message had a field named like the marker; this is its value. */
-  own?: unknown;
-  /** The whole content stands elsewhere, under this key: the row would have been too large. */
-  split?: string;
-}
-
-/** True for a content that says less, or more, than the message it stands for. */
+/** True for such a content. */
 export function isMarked(content: string): boolean {
   // The marker is an object and the last field, which most contents need not be searched for.
   return content.endsWith("}}") && content.includes(MARK);
 }
-
-/** Media shorter than this stay where they are: a row of their own would cost more. */
-const MIN_MEDIA_LENGTH = 2048;
 
 /** Throws for what `encodeMessage` refuses, without the work of encoding. */
 export function assertEncodable(given: unknown): void {
@@ -75,17 +54,16 @@ export function encodeMessage(given: unknown): EncodedMessage {
     marker.own = own;
     content = JSON.stringify(fields);
   }
-  let media: Media[] = [];
+  const taken = new Map<string, string>();
   if (content.length > MIN_MEDIA_LENGTH && mayHoldMedia(content)) {
     const copy = JSON.parse(content) as SessionMessage;
-    const taken = new Map<string, string>();
     const places = takeMedia(copy, taken);
     if (places.length > 0) {
       marker.media = places;
-      media = [...taken].map(([hash, data]) => ({ hash, data }));
       content = JSON.stringify(copy);
     }
   }
+  const media = [...taken].map(([hash, data]) => ({ hash, data }));
   if (marker.date || marker.media || marker.own !== undefined) {
     content = `${content.slice(0, -1)},"${MARKER}":${JSON.stringify(marker)}}`;
   }
@@ -128,12 +106,7 @@ export class PendingMessage {
     if (this.marker.split !== undefined) return decodeMessage(read(this.marker.split));
     // Parsed anew, so that completing twice gives two messages.
     const message: Record<string, unknown> = JSON.parse(this.content);
-    for (const { path, hash } of this.marker.media ?? []) {
-      const holder = path.slice(0, -1).reduce<unknown>(ownField, message);
-      const last = path[path.length - 1] as string;
-      if (ownField(holder, last) !== "") throw new SyntaxError("Media of the message have no place in it.");
-      (holder as Record<string, unknown>)[last] = read(hash);
-    }
+    putMedia(message, this.marker.media ?? [], read);
     return unmarked(message, this.marker);
   }
 }
@@ -156,14 +129,8 @@ export function decodeMessage(content: string): SessionMessage | PendingMessage 
  * field kept from being taken for ours. Null when it is no message.
  */
 export function foreignContent(content: string): { content: string; message: SessionMessage } | null {
-  let message: Record<string, unknown>;
-  try {
-    message = JSON.parse(content);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  if (!isJsonObject(message) || !Array.isArray(message.parts)) return null;
+  const message = findJsonObject(content);
+  if (!Array.isArray(message?.parts)) return null;
   const read = message as unknown as SessionMessage;
   if (!Object.hasOwn(message, MARKER)) return { content, message: read };
   const { [MARKER]: own, ...fields } = message;
@@ -175,59 +142,9 @@ export function splitContent(message: { id: string; role: string }, key: string)
   return JSON.stringify({ id: message.id, role: message.role, parts: [], [MARKER]: { split: key } satisfies Marker });
 }
 
-function isMarker(value: unknown): value is Marker {
-  if (typeof value !== "object" || value === null) return false;
-  const { date, media, split } = value as Record<keyof Marker, unknown>;
-  if (split !== undefined && typeof split !== "string") return false;
-  return (
-    (date === undefined || date === true) && (media === undefined || (Array.isArray(media) && media.every(isPlace)))
-  );
-}
-
-function isPlace(value: unknown): boolean {
-  const { path, hash } = (value ?? {}) as { path?: unknown; hash?: unknown };
-  return typeof hash === "string" && Array.isArray(path) && path.length > 1;
-}
-
-// Never what an object inherits: a path names fields of the message alone.
-function ownField(holder: unknown, field: unknown): unknown {
-  const isThere = typeof holder === "object" && holder !== null && Object.hasOwn(holder, field as string);
-  if (!isThere) throw new SyntaxError("Media of the message have no place in it.");
-  return (holder as Record<string, unknown>)[field as string];
-}
-
 function unmarked(message: Record<string, unknown>, marker: Marker): SessionMessage {
   delete message[MARKER];
   if (marker.own !== undefined) message[MARKER] = marker.own;
   if (marker.date) message.createdAt = new Date(message.createdAt as string);
   return message as unknown as SessionMessage;
 }
-
-// Takes data: URLs, and base64 that stands beside its media type, out of the parts.
-function takeMedia(message: SessionMessage, media: Map<string, string>): { path: (string | number)[]; hash: string }[] {
-  const places: { path: (string | number)[]; hash: string }[] = [];
-  const visit = (value: unknown, path: (string | number)[]): void => {
-    if (typeof value !== "object" || value === null) return;
-    const typed = "mediaType" in value || "mimeType" in value || "media_type" in value;
-    for (const key of Object.keys(value)) {
-      const child = (value as Record<string, unknown>)[key];
-      if (typeof child !== "string") {
-        visit(child, [...path, key]);
-      } else if (
-        child.length >= MIN_MEDIA_LENGTH &&
-        (isDataUrl(child) || (typed && key === "data" && isBase64(child)))
-      ) {
-        const hash = sha256(child);
-        media.set(hash, child);
-        places.push({ path: [...path, key], hash });
-        (value as Record<string, unknown>)[key] = "";
-      }
-    }
-  };
-  visit(message.parts, ["parts"]);
-  return places;
-}
-
-// Only ASCII is taken out: it is the same in every encoding that a database may use.
-const isDataUrl = (text: string) => text.startsWith("data:") && /^[\x20-\x7e]*$/.test(text);
-const isBase64 = (text: string) => /^[A-Za-z0-9+/_=-]*$/.test(text);

@@ -1,5 +1,4 @@
-import { kindOf, quote, StemmaError, shorten } from "../errors.js";
-import { jsonCopy, setField } from "./json-copy.js";
+import { kindOf, StemmaError } from "../errors.js";
 import { isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
@@ -61,52 +60,6 @@ export function isSummary(value: unknown): boolean {
   return typeof id === "string" && isSummaryMessage({ id });
 }
 
-// What was read of the objects that `givenMessage` made, until it is taken.
-const serialised = new WeakMap<object, string>();
-
-/**
- * What a host gave, as JSON writes it: a plain copy, read once, so that what is checked is what is stored whatever a getter or
- * `toJSON` says the next time. `createdAt` stays a `Date` where one was given. Whether it is a message, `assertMessage`
- * tells. Errors: `INVALID_MESSAGE` for what JSON cannot write, `MESSAGE_TOO_LARGE`.
- */
-export function givenMessage(value: unknown): SessionMessage {
-  if (isJsonObject(value) && serialised.has(value)) return value as unknown as SessionMessage;
-  const message: Record<string, unknown> = {};
-  try {
-    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
-    const fields: unknown = typeof toJSON === "function" ? toJSON.call(value, "") : value;
-    if (!isJsonObject(fields)) throw invalid(`A message is an object with id, role and parts; got ${kindOf(fields)}.`);
-    let createdAt: Date | null = null;
-    // JSON writes an object's own fields.
-    for (const key of Object.keys(fields)) {
-      const field = fields[key];
-      if (key === "createdAt" && field instanceof Date) createdAt = new Date(field);
-      setField(message, key, jsonCopy(field, key));
-    }
-    const text = JSON.stringify(message);
-    if (createdAt !== null) message.createdAt = createdAt;
-    serialised.set(message, text);
-    return message as unknown as SessionMessage;
-  } catch (cause) {
-    throw StemmaError.isInstance(cause) ? cause : unwritable(message.id, cause);
-  }
-}
-
-function unwritable(id: unknown, cause: unknown): StemmaError {
-  const tooLarge = cause instanceof RangeError && /string length/i.test(cause.message);
-  const why = cause instanceof Error ? cause.message : typeof cause;
-  const messageId = typeof id === "string" ? id : undefined;
-  const message = `Message ${quote(messageId ?? "")} cannot be written as JSON: ${shorten(why)}`;
-  return new StemmaError(tooLarge ? "MESSAGE_TOO_LARGE" : "INVALID_MESSAGE", { messageId }, message, { cause });
-}
-
-/** The JSON text of what `givenMessage` made; null when it was taken before. It may have been changed since then. */
-export function takeSerialised(message: SessionMessage): string | null {
-  const text = serialised.get(message) ?? null;
-  serialised.delete(message);
-  return text;
-}
-
 const MAX_ID_LENGTH = 1024;
 
 /** Deeper values overflow the stack of some function that reads them, here or in an engine. */
@@ -117,28 +70,26 @@ export function assertMessage(value: object, text: string): asserts value is Ses
   const { id, role, parts, createdAt } = value as Partial<Record<keyof SessionMessage, unknown>>;
   if (typeof id !== "string" || id === "") {
     const rule = "JSON writes the fields of an object itself, not those that it inherits or that its class computes.";
-    throw invalid(`A message needs an id: a non-empty string. ${rule}`);
+    throw invalidMessage(`A message needs an id: a non-empty string. ${rule}`);
   }
-  if (id.length > MAX_ID_LENGTH) throw invalid(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
+  if (id.length > MAX_ID_LENGTH) throw invalidMessage(`A message id has at most ${MAX_ID_LENGTH} characters.`, id);
   assertStorableText(id, "A message id");
-  if (isSummaryMessage({ id })) {
-    throw reservedId(id);
-  }
-  if (typeof role !== "string" || role === "") throw invalid("A message needs a role: a non-empty string.", id);
+  if (isSummaryMessage({ id })) throw reservedId(id);
+  if (typeof role !== "string" || role === "") throw invalidMessage("A message needs a role: a non-empty string.", id);
   assertStorableText(role, "A message role");
-  if (!Array.isArray(parts)) throw invalid("A message needs parts: an array, which may be empty.", id);
+  if (!Array.isArray(parts)) throw invalidMessage("A message needs parts: an array, which may be empty.", id);
   for (const part of parts) {
     if (!isJsonObject(part) || typeof part.type !== "string") {
-      throw invalid(`Every part of a message is an object with a type; got ${kindOf(part)}.`, id);
+      throw invalidMessage(`Every part of a message is an object with a type; got ${kindOf(part)}.`, id);
     }
   }
   const dated = createdAt === undefined || typeof createdAt === "string" || typeof createdAt === "number";
   if (!dated && !(createdAt instanceof Date && !Number.isNaN(createdAt.getTime()))) {
-    throw invalid("createdAt is a valid Date (or a text or a number), or is left out.", id);
+    throw invalidMessage("createdAt is a valid Date (or a text or a number), or is left out.", id);
   }
   // Each level takes two characters at least.
   if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) {
-    throw invalid(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
+    throw invalidMessage(`A message may be nested at most ${MAX_DEPTH} levels deep: store deeper data as a text.`, id);
   }
 }
 
@@ -156,9 +107,12 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 /** The error for the id of a summary that the session does not have. */
 export function reservedId(id: string): StemmaError {
-  return invalid(`Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`, id);
+  return invalidMessage(
+    `Ids that start with "${SUMMARY_ID_PREFIX}" are reserved for summaries; choose another id.`,
+    id,
+  );
 }
 
-function invalid(message: string, messageId?: string): StemmaError {
+export function invalidMessage(message: string, messageId?: string): StemmaError {
   return new StemmaError("INVALID_MESSAGE", { messageId }, message);
 }

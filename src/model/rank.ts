@@ -1,3 +1,13 @@
+import {
+  addMatches,
+  at,
+  type FlatMatches,
+  LENT,
+  type Neighbourhood,
+  sessionShares,
+  takeNearby,
+} from "./term-scores.js";
+
 /** The row of a message. */
 export interface RowAddress {
   readonly n: number;
@@ -37,16 +47,6 @@ export interface Matches {
   readonly scores: readonly number[];
 }
 
-/** What the messages of a search have to do with each other. */
-export interface Neighbourhood {
-  /** The session of a message. Numbers grow along a session. */
-  sessionOf(n: number): number;
-  /** The branch of a message of a session that has several; undefined where it has one. Null where each session has one. */
-  readonly branchOf: ((n: number) => number | undefined) | null;
-}
-
-/** How much of a match a message lends to those next to it, one, two, three and four places away. */
-const LENT = [0.6, 0.4, 0.25, 0.15] as const;
 export const NEAR = LENT.length;
 
 /**
@@ -55,10 +55,6 @@ export const NEAR = LENT.length;
  */
 export const FEWEST = 30;
 export const RAREST = 16;
-
-/** How much of its session's best matches a message is given, and how many of them count. */
-const SESSION_SHARE = 0.1;
-const SESSION_MATCHES = 5;
 
 /** How much more than its words a quoted phrase counts. */
 const QUOTED = 2;
@@ -185,12 +181,6 @@ function usualScore({ scores }: Matches): number {
   return sum / Math.max(1, scores.length);
 }
 
-/** The matches of a term by their places among all messages. */
-interface FlatMatches {
-  readonly indexes: Uint32Array;
-  readonly scores: Float64Array;
-}
-
 // Draws the scores half-way to what the term usually gives. That a line is short, or says a word twice, means less in a
 // conversation than among documents.
 function flatten(term: Matches, messages: Float64Array): FlatMatches {
@@ -206,54 +196,3 @@ function flatten(term: Matches, messages: Float64Array): FlatMatches {
   }
   return { indexes, scores };
 }
-
-function addMatches(sums: Float64Array, { indexes: places, scores }: FlatMatches, factor: number): void {
-  for (let match = 0; match < places.length; match += 1) {
-    const index = at(places, match);
-    sums[index] = at(sums, index) + factor * at(scores, match);
-  }
-}
-
-// The best that each message has of one term: its own match, or the largest share of one nearby. From the matches
-// outward: there are fewer of them than messages that might have one nearby.
-function takeNearby(best: Float64Array, term: FlatMatches, messages: Float64Array, { branchOf }: Neighbourhood): void {
-  for (let match = 0; match < term.indexes.length; match += 1) {
-    const index = at(term.indexes, match);
-    const score = at(term.scores, match);
-    const n = at(messages, index);
-    if (score > at(best, index)) best[index] = score;
-    for (let step = -1; step <= 1; step += 2) {
-      for (let near = index + step; near >= 0 && near < messages.length; near += step) {
-        const other = at(messages, near);
-        const distance = step * (other - n);
-        if (distance > LENT.length) break;
-        const share = score * (LENT[distance - 1] as number);
-        if (share > at(best, near) && (branchOf === null || branchOf(other) === branchOf(n))) best[near] = share;
-      }
-    }
-  }
-}
-
-// What each message is given of its session's best matches.
-function sessionShares(messages: Float64Array, own: Float64Array, { sessionOf }: Neighbourhood): Float64Array {
-  const shares = new Float64Array(messages.length);
-  const best = new Float64Array(SESSION_MATCHES);
-  for (let start = 0, end = 0; start < messages.length; start = end) {
-    const session = sessionOf(at(messages, start));
-    best.fill(0);
-    for (; end < messages.length && sessionOf(at(messages, end)) === session; end += 1) keepBest(best, at(own, end));
-    shares.fill(SESSION_SHARE * best.reduce((sum, score) => sum + score, 0), start, end);
-  }
-  return shares;
-}
-
-// `best` is in ascending order.
-function keepBest(best: Float64Array, score: number): void {
-  if (score <= at(best, 0)) return;
-  let index = 0;
-  for (; index + 1 < best.length && at(best, index + 1) < score; index += 1) best[index] = at(best, index + 1);
-  best[index] = score;
-}
-
-// Never past the end: the places are those of the messages.
-const at = (list: Float64Array | Uint32Array, index: number) => list[index] as number;

@@ -1,5 +1,5 @@
 import { StemmaError } from "../errors.js";
-import { isJsonObject } from "./json-object.js";
+import { findJsonObject, isJsonObject } from "./json-object.js";
 import { assertStorableText } from "./storable-text.js";
 
 export type SessionMetadata = Record<string, unknown>;
@@ -52,13 +52,7 @@ export function isStoredMetadata(stored: unknown): boolean {
 }
 
 function storedMetadata(stored: unknown): SessionMetadata | null {
-  if (typeof stored !== "string") return null;
-  try {
-    const parsed: unknown = JSON.parse(stored);
-    return isJsonObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
+  return typeof stored === "string" ? findJsonObject(stored) : null;
 }
 
 function jsonOf(value: object): unknown {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { escapeRuns, unescapeRuns } from "../context/escape.js";
 import { keyOfTitle } from "../tools/entry-key.js";
-import { parseQuery, querySequences, words } from "./query.js";
+import { parseQuery, querySequences } from "./query.js";
 import { markedSnippet } from "./snippet.js";
 import { documentTerms } from "./terms.js";
+import { words } from "./words.js";
 
 const LENGTH = 2 * 1024 * 1024;
 const UNITS = ["abcdefghij", "éàü", "漢字", "🎉", "e\u0301", "x ", '"', "\u0001\u001f", "═", "𝔘"];

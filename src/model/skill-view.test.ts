@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../../test/helpers/messages.js";
+import { createLoadFinder } from "./load-finder.js";
 import type { SessionMessage, SessionMessagePart } from "./message.js";
-import { createLoadFinder, hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
+import { hideUnloaded, recordLoad, recordUnload } from "./skill-view.js";
 import { NO_SKILLS, type SkillState } from "./skills.js";
 
 const NOTE = "[Unloaded: skills/deploy. Call load_context to load it again.]";

@@ -3,7 +3,7 @@ import type { SessionMessage, SessionMessagePart } from "./message.js";
 import type { LoadedSkill, SkillChange, SkillState } from "./skills.js";
 import { readToolPart, type ToolPart, withToolOutput } from "./tool-parts.js";
 
-const LOAD_TOOL = "load_context";
+export const LOAD_TOOL = "load_context";
 
 /** The state after a change, `newest` being the session's newest message number; null when there was nothing to unload. */
 export function applySkillChange(state: SkillState, change: SkillChange, newest: number): SkillState | null {
@@ -71,50 +71,7 @@ function unloadedBy(tool: ToolPart, position: number | null, state: SkillState):
   return skill && position <= skill.through ? skill : null;
 }
 
-/** Looks through messages, newest first, for the calls that loaded a document. */
-export interface LoadFinder {
-  look(message: SessionMessage): void;
-  /** What is loaded, the latest load first; the id of each call, null for one without. */
-  readonly loads: readonly {
-    readonly label: string;
-    readonly key: string;
-    readonly calls: readonly (string | null)[];
-  }[];
-  /** The ids of the calls whose document is still to be read. */
-  callsOf(label: string, key: string): readonly (string | null)[];
-}
-
-/** Tells what is loaded where nobody recorded it, as in the messages of an upgraded database. */
-export function createLoadFinder(): LoadFinder {
-  const loads: { label: string; key: string; calls: (string | null)[] }[] = [];
-  // Results of calls that stand in a part before them.
-  const results = new Map<string, string>();
-  const look = ({ parts }: SessionMessage): void => {
-    for (const part of parts.toReversed()) {
-      const tool = readToolPart(part);
-      if (tool === null || (tool.toolName ?? LOAD_TOOL) !== LOAD_TOOL) continue;
-      const { toolCallId: id, input, output } = tool;
-      const text = output === undefined || isNote(output) ? null : textIn(output);
-      const named = skillOf(input);
-      if (named === null) {
-        if (text !== null && id !== null) results.set(id, text);
-        continue;
-      }
-      const result = text ?? (id === null ? undefined : results.get(id));
-      if (result === undefined || result === `Not found: ${named.key}`) continue;
-      const load = loads.find((each) => isSame(each, named.label, named.key));
-      if (load === undefined) loads.push({ ...named, calls: [id] });
-      else load.calls.push(id);
-    }
-  };
-  return {
-    look,
-    loads,
-    callsOf: (label, key) => loads.find((each) => isSame(each, label, key))?.calls ?? [],
-  };
-}
-
-function skillOf(input: unknown): { label: string; key: string } | null {
+export function skillOf(input: unknown): { label: string; key: string } | null {
   if (typeof input !== "object" || input === null) return null;
   const { label, block, key } = input as Record<string, unknown>;
   const name = label ?? block;
@@ -122,13 +79,13 @@ function skillOf(input: unknown): { label: string; key: string } | null {
 }
 
 // Ours, or that of `agents`, which wrote it into the stored message.
-function isNote(output: unknown): boolean {
+export function isNote(output: unknown): boolean {
   const text = textIn(output);
   if (text.startsWith("[Unloaded: ")) return text.endsWith(". Call load_context to load it again.]");
   return text.startsWith("[skill unloaded: ") && text.endsWith("]");
 }
 
-function textIn(output: unknown): string {
+export function textIn(output: unknown): string {
   if (typeof output === "string") return output;
   if (Array.isArray(output)) return output.length === 1 ? textIn(output[0]) : "";
   if (typeof output !== "object" || output === null) return "";
@@ -152,6 +109,6 @@ function without<Skill extends LoadedSkill>(skills: readonly Skill[], label: str
 }
 
 // Labels are unique without regard to case; keys are exact.
-function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
+export function isSame(skill: { readonly label: string; readonly key: string }, label: string, key: string): boolean {
   return skill.key === key && foldLabel(skill.label) === foldLabel(label);
 }

@@ -1,6 +1,5 @@
-import { perObject } from "../once.js";
-import { isAscii, isUnspaced, querySequences, type SearchQuery, wordPattern } from "./query.js";
-import { termOf } from "./terms.js";
+import type { SearchQuery } from "./query.js";
+import { findMatches, type Match } from "./query-matches.js";
 
 /** Characters of a message that are shown of a search result. */
 const SNIPPET_LENGTH = 240;
@@ -46,97 +45,6 @@ export function cut(text: string, start: number, end: number): string {
 function boundary(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
-}
-
-interface Match {
-  readonly start: number;
-  readonly end: number;
-  /** What of the query it matches. */
-  readonly term: string;
-}
-
-/** Characters of a long text in which every word is looked at; beyond them only the first place that may match. */
-const LOOKED_AT = 100_000;
-
-/** What of a query is marked, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
-interface Marked {
-  readonly terms: ReadonlySet<string>;
-  readonly runs: ReadonlySet<string>;
-  readonly plain: RegExp;
-}
-
-// Each result is marked anew.
-const markedOf = perObject((query: SearchQuery): Marked => {
-  const terms = new Set<string>();
-  const runs = new Set<string>();
-  for (const sequence of querySequences(query)) {
-    if (isUnspaced(sequence[0] ?? "")) runs.add(sequence.join(""));
-    else if (sequence.length === 1) terms.add(termOf(sequence[0] as string));
-  }
-  const first = [...terms].map((term) => term.charAt(0)).filter((letter) => /[\da-z]/.test(letter));
-  return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi") };
-});
-
-// The matches of a text, in order, none overlapping another.
-function findMatches(text: string, query: SearchQuery): Match[] {
-  const marked = markedOf(query);
-  const { terms, runs } = marked;
-  if (terms.size === 0 && runs.size === 0) return [];
-  const matches = matchesWithin(text, 0, LOOKED_AT, marked);
-  if (matches.length > 0 || text.length <= LOOKED_AT) return matches;
-  const far = farMatch(text, terms, runs);
-  return far === null ? [] : matchesWithin(text, far, far + SNIPPET_LENGTH, marked);
-}
-
-function matchesWithin(text: string, from: number, to: number, { terms, runs, plain }: Marked): Match[] {
-  const matches: Match[] = [];
-  const known = new Map<string, string | null>();
-  const pattern = isAscii(text) ? plain : wordPattern();
-  pattern.lastIndex = from;
-  for (let found = pattern.exec(text); found !== null && found.index < to; found = pattern.exec(text)) {
-    const word = found[0];
-    if (isUnspaced(word)) {
-      for (const match of matchesInRun(word, found.index, runs)) matches.push(match);
-      continue;
-    }
-    let term = known.get(word);
-    if (term === undefined) {
-      const own = termOf(word);
-      term = terms.has(own) ? own : null;
-      known.set(word, term);
-    }
-    if (term !== null) matches.push({ start: found.index, end: found.index + word.length, term });
-  }
-  return matches;
-}
-
-// Pieces of an unspaced run that the query looks for; those that touch are one match, as long as they can be.
-function matchesInRun(run: string, offset: number, runs: ReadonlySet<string>): Match[] {
-  const found: Match[] = [];
-  for (const term of runs) {
-    for (let at = run.indexOf(term); at >= 0; at = run.indexOf(term, at + term.length)) {
-      found.push({ start: offset + at, end: offset + at + term.length, term });
-    }
-  }
-  const matches: Match[] = [];
-  for (const next of found.sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = matches.at(-1);
-    if (last === undefined || next.start > last.end) matches.push(next);
-    else if (next.end > last.end) matches[matches.length - 1] = { ...last, end: next.end };
-  }
-  return matches;
-}
-
-// Where in a long text a word begins as one of the terms does: its forms differ at the end.
-function farMatch(text: string, terms: ReadonlySet<string>, runs: ReadonlySet<string>): number | null {
-  const starts = [...terms].map((term) =>
-    Array.from(term)
-      .slice(0, Math.max(2, term.length - 2))
-      .join(""),
-  );
-  const pattern = [...starts, ...runs].map((start) => start.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|");
-  const found = text.slice(LOOKED_AT).search(new RegExp(pattern, "i"));
-  return found < 0 ? null : LOOKED_AT + found;
 }
 
 // The window in which the most terms begin, then the most matches; the first one of equals. Some of what stands before is shown.

@@ -81,9 +81,7 @@ function stripParticiple(word: string, r1: number): string {
   const ending = /[dgy]$/.test(word) ? /(?:eed|ed|ing)(?:ly)?$/.exec(word)?.[0] : undefined;
   if (ending === undefined) return word;
   const base = word.slice(0, -ending.length);
-  if (ending.startsWith("eed")) {
-    return base.length < r1 || /^(?:proc|exc|succ)$/.test(base) ? word : `${base}ee`;
-  }
+  if (ending.startsWith("eed")) return base.length < r1 || /^(?:proc|exc|succ)$/.test(base) ? word : `${base}ee`;
   if (ending === "ing") {
     if (/^[^aeiouy]y$/.test(base)) return `${base.slice(0, -1)}ie`;
     if (/^(?:inn|out|cann|herr|earr|even)$/.test(base)) return word;

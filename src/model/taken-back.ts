@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./json-object.js";
+import { findJsonObject, type JsonObject } from "./json-object.js";
 import { sameJson } from "./same-json.js";
 import { compare, type Run } from "./shortest-script.js";
 
@@ -8,7 +8,11 @@ import { compare, type Run } from "./shortest-script.js";
  */
 export function takenBack(present: string, before: string, after: string): string | null {
   if (present === after || present === before) return before;
-  const [now, old, written] = [objectOf(present), before === "" ? {} : objectOf(before), objectOf(after)];
+  const [now, old, written] = [
+    findJsonObject(present),
+    before === "" ? {} : findJsonObject(before),
+    findJsonObject(after),
+  ];
   if (now !== null && old !== null && written !== null) return fieldsTakenBack(now, old, written);
   const lines = linesTakenBack(linesOf(present), linesOf(before), linesOf(after));
   return lines === null ? null : lines.join("\n");
@@ -94,13 +98,4 @@ function fieldsTakenBack(present: JsonObject, before: JsonObject, after: JsonObj
     else fields.delete(name);
   }
   return fields.size === 0 ? "" : JSON.stringify(Object.fromEntries(fields), null, 2);
-}
-
-function objectOf(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,6 @@
-import { isAscii, querySequences, type SearchQuery, words } from "./query.js";
+import { querySequences, type SearchQuery } from "./query.js";
 import { stem } from "./stemmer.js";
+import { isAscii, words } from "./words.js";
 
 /** An index key is bounded in every engine; two words that are alike so far are taken for the same one. */
 const MAX_TERM_LENGTH = 100;

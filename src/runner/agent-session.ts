@@ -1,29 +1,21 @@
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { isInterrupted, isSettled, isToolPart, settleToolCalls } from "../model/tool-calls.js";
-import { coreOf, type Session } from "../session/session.js";
-import type { PreparedTurn } from "../session/turn/request.js";
-import { type Outcome, observedValues } from "../storage/observed.js";
+import type { Session } from "../session/session.js";
 import { ActiveBranch } from "./active-branch.js";
+import { agentTurn } from "./agent-turn.js";
 import { type AgentInput, parseInput } from "./messages/input.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
 import type { ModelSource } from "./models/model.js";
-import { requestOf } from "./models/request.js";
-import { agentUsage } from "./models/usage.js";
 import type { SessionRecord } from "./session-record.js";
-import type { AgentTools, Approve } from "./tools/agent-tools.js";
-import { type CallSettings, runTurn, type TurnLog } from "./turn.js";
-import type { AgentEvent, ExtendedUsageInfo, ModelPrices, SDKMessage, SessionState } from "./types.js";
+import type { TurnOptions } from "./turn-options.js";
+import type { AgentEvent, ExtendedUsageInfo, SDKMessage, SessionState } from "./types.js";
 
-export interface AgentSessionOptions {
+export interface AgentSessionOptions
+  extends Pick<TurnOptions, "tools" | "approve" | "maxTurns" | "prices" | "settings"> {
   /** Null: the session can be read and written, but not asked. */
   readonly model: ModelSource | null;
-  readonly tools: AgentTools;
   readonly systemPrompt: string | undefined;
-  readonly approve: Approve | undefined;
-  readonly maxTurns: number;
-  readonly prices: ModelPrices | undefined;
-  readonly settings: CallSettings;
   readonly abortSignal: AbortSignal | undefined;
   /** Gives back what the storage holds of an open session. Called once. */
   readonly release: () => Promise<void>;
@@ -175,46 +167,7 @@ export class AgentSession implements AsyncDisposable {
       const message = "There is nothing to answer: call send() first.";
       throw new StemmaError("NOTHING_TO_ANSWER", { sessionId: this.id }, message);
     }
-    const { store } = coreOf(this.session);
-    const all = { ...(await this.session.tools()), ...tools };
-    let turn: PreparedTurn | null = null;
-    const log: TurnLog = {
-      request: async () => {
-        branch.read();
-        turn = await this.session.prepareTurn();
-        const { system, messages } = turn;
-        const texts = [systemPrompt, system].filter((text) => text !== "");
-        return { system: texts.join("\n\n"), messages: await requestOf(messages, all, model) };
-      },
-      rewritten: () => branch.compacted,
-      update: async () => turn?.update() ?? null,
-      write: async (message) => {
-        await branch.put(message);
-        await this.#record.touch();
-      },
-      addUsage: (usage, answered) => this.#record.addUsage(usage, answered),
-    };
-    yield* this.#observed(
-      model.modelId,
-      runTurn(log, { ...options, model, tools: all, signal, store, sessionId: this.id }),
-    );
-  }
-
-  // Of a turn the store's observer is told, where there is one.
-  #observed(model: string, events: AsyncGenerator<AgentEvent, void, undefined>): typeof events {
-    const { store } = coreOf(this.session);
-    if (store?.observer === undefined) return events;
-    let outcome: Outcome = { result: undefined };
-    async function* noting(): typeof events {
-      for await (const event of events) {
-        if (event.type === "error") outcome = { failure: event.error };
-        else if (event.type === "stop" && "result" in outcome) outcome = { result: agentUsage(event.usage) };
-        yield event;
-      }
-    }
-    const agent = { name: this.#record.source, model };
-    const told = { type: "agent", name: "invokeAgent", sessionId: this.id, agent } as const;
-    return observedValues(store, told, noting(), () => outcome);
+    yield* agentTurn(this.session, this.#record, branch, { ...options, model, tools, systemPrompt, signal });
   }
 
   #assertIdle(): void {

@@ -14,9 +14,7 @@ import type { SessionStorage } from "./types.js";
 export async function cleanupSessions(storage: StorageLike, options: { olderThan: number | Date }): Promise<string[]> {
   const { olderThan } = options;
   const limit = olderThan instanceof Date ? olderThan.getTime() : Date.now() - olderThan;
-  if (!Number.isFinite(limit)) {
-    throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
-  }
+  if (!Number.isFinite(limit)) throw invalid("olderThan must be an age in milliseconds, or a Date.", { olderThan });
   if (isStore(storage)) return cleanStore(storage, limit);
   if (isStoreBacked(storage)) return cleanStore(await storage.openStore(), limit);
   return cleanStorage(storage, limit);

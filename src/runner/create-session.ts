@@ -1,85 +1,24 @@
-import { type CompactFunction, createCompactFunction } from "../compaction/compact.js";
-import type { ContextConfig } from "../context/block.js";
-import { invalid, StemmaError } from "../errors.js";
-import type { LearnFunction } from "../learning/learn.js";
-import { isJsonObject } from "../model/json-object.js";
-import type { CompactionErrorHandler } from "../session/compactor.js";
+import { createCompactFunction } from "../compaction/compact.js";
+import { StemmaError } from "../errors.js";
 import { Session } from "../session/session.js";
 import type { NewSession, Store } from "../storage/contract.js";
 import { AgentSession } from "./agent-session.js";
+import { assertCreateOptions, type CreateSessionOptions, DEFAULT_MAX_TURNS } from "./create-options.js";
 import { defaultStorage } from "./default-storage.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
-import { type AgentModel, type ModelSource, modelSource } from "./models/model.js";
+import { type ModelSource, modelSource } from "./models/model.js";
 import { NO_USAGE, usageOf } from "./models/usage.js";
-import { isDocumentStore, openStore, type StorageLike } from "./open-store.js";
-import { OURS, SessionRecord } from "./session-record.js";
-import type { AgentTools, Approve } from "./tools/agent-tools.js";
-import type { CallSettings } from "./turn.js";
+import { isDocumentStore, openStore } from "./open-store.js";
+import { SessionRecord } from "./session-record.js";
 import type { ModelPrices } from "./types.js";
-
-export interface CreateSessionOptions {
-  /** A model of the AI SDK, or its name (`claude-…`, `gpt-…`, `provider/model`). A session without one can only be read and written. */
-  model?: AgentModel | undefined;
-  /** The URL of an OpenAI-compatible server; it gets the model's name unchanged. */
-  baseURL?: string | undefined;
-  /** Default: the provider's usual environment variable. */
-  apiKey?: string | undefined;
-  tools?: AgentTools | undefined;
-  /** The text before the blocks of `context`. */
-  systemPrompt?: string | undefined;
-  /** A four-method storage, or a store (`sqlite(path)`, …). Default: that of `setDefaultStorage`, else the process's memory. */
-  sessionStorage?: StorageLike | undefined;
-  /** The id of a stored session to continue. */
-  resume?: string | undefined;
-  /** The id of a stored session to copy: the new session starts with its history, blocks and summaries. */
-  fork?: string | undefined;
-  /** A new session's id. Default: a random one. */
-  id?: string | undefined;
-  /** The name of a new session in lists. Default: the id. */
-  name?: string | undefined;
-  /** What made a new session; stored in the registry. Default: `agent`. */
-  source?: string | undefined;
-  /** Your own fields, stored with a new session in the registry (`SessionInfo.metadata`). A fork has those of its origin, too. */
-  metadata?: Record<string, unknown> | undefined;
-  /** The most calls of the model within one `receive`. Default 20. */
-  maxTurns?: number | undefined;
-  /** Context blocks: what the model always sees, and what it reads and writes with the generated tools. */
-  context?: readonly ContextConfig[] | undefined;
-  /** Compacts when history and prompt have more estimated tokens than this. */
-  compactAfter?: number | undefined;
-  /** How to compact. Default: the session's model summarises. */
-  onCompaction?: CompactFunction | undefined;
-  onCompactionError?: CompactionErrorHandler | undefined;
-  /** Learns from the conversation into the blocks of `context`: see `Session.onLearning`. */
-  onLearning?: LearnFunction | undefined;
-  /** Adds `expand_summary`, with which the model reads the messages under a summary. */
-  expandableSummaries?: boolean | undefined;
-  /** Called before a tool with `needsApproval` runs. */
-  approve?: Approve | undefined;
-  prices?: ModelPrices | undefined;
-  /** Further settings of the AI SDK's `streamText`: `temperature`, `maxOutputTokens`, `providerOptions`, `maxRetries`, … */
-  settings?: CallSettings | undefined;
-  /** Aborts a running turn. */
-  abortSignal?: AbortSignal | undefined;
-}
 
 /**
  * Starts a session; with `resume` or `fork`, resumes or forks one. The model is looked for when it is first called. Errors:
  * `SESSION_NOT_FOUND` (`Session not found: …`), `SESSION_EXISTS`, `STORE_UNSUPPORTED`, `INVALID_ARGUMENT`, `CORRUPT_STATE`, `MODEL_UNAVAILABLE` for a `model` that is none.
  */
 export async function createSession(options: CreateSessionOptions = {}): Promise<AgentSession> {
-  const { maxTurns = 20, resume, fork } = options;
-  if (!Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw invalid("maxTurns must be a whole number from 1.", { maxTurns });
-  }
-  if (resume !== undefined && (fork !== undefined || options.id !== undefined)) {
-    throw invalid("resume cannot be combined with fork or id: pass only one of them.", { resume, fork });
-  }
-  if (options.id === "") {
-    throw new StemmaError("INVALID_SESSION_ID", { sessionId: "" }, "The id of a session must not be empty.");
-  }
-  assertMetadata(options.metadata);
-  assertTools(options.tools);
+  assertCreateOptions(options);
+  const { maxTurns = DEFAULT_MAX_TURNS, resume, fork } = options;
   const model = options.model === undefined ? null : modelSource(options.model, options);
   const store = await openStore(options.sessionStorage ?? defaultStorage());
   const id = resume ?? options.id ?? `sess_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -148,24 +87,6 @@ async function makeSession(store: Store, next: NewSession, fork: string | undefi
   const leaf = fork === undefined ? null : await store.session(fork).leaf();
   if (fork === undefined || leaf === null) await store.sessions.create({ ...next, parentSessionId: fork });
   else await store.sessions.fork(fork, leaf.id, next);
-}
-
-function assertTools(tools: AgentTools = {}): void {
-  const values: unknown[] = isJsonObject(tools) ? Object.values(tools) : [null];
-  if (values.every((tool) => typeof tool === "object" && tool !== null)) return;
-  throw invalid("tools must be an object that holds tools of the AI SDK by their names.");
-}
-
-function assertMetadata(metadata: Record<string, unknown> | undefined): void {
-  if (metadata === undefined) return;
-  if (Object.hasOwn(metadata, OURS)) {
-    throw invalid(`metadata.${OURS} is reserved for branches, summaries and blocks: use another name.`);
-  }
-  try {
-    JSON.stringify(metadata);
-  } catch (cause) {
-    throw invalid("The metadata cannot be written as JSON.", {}, { cause });
-  }
 }
 
 function configure(store: Store, id: string, summarize: Summarize | null, options: CreateSessionOptions): Session {

@@ -1,56 +1,16 @@
-import type { LanguageModel, ModelMessage, StopCondition, streamText, TextStreamPart, ToolSet } from "ai";
-import { StemmaError } from "../errors.js";
+import type { LanguageModel, ModelMessage, StopCondition, ToolSet } from "ai";
 import type { SessionMessage } from "../model/message.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
 import { unlessAborted } from "../unless-aborted.js";
-import { errorText } from "./error-text.js";
 import { Gates } from "./gates.js";
 import { toSDKMessages } from "./messages/sdk-message.js";
+import { asError, chunksOf, eventOf, failureOf, stopReason } from "./model-stream.js";
 import { loadAiSdk } from "./models/ai-sdk.js";
-import type { ModelObject } from "./models/model.js";
 import { addUsage, NO_USAGE, usageOf } from "./models/usage.js";
 import { StepRecorder } from "./step-recorder.js";
-import { type AgentTools, type Approve, guardTools, type ToolsOf } from "./tools/agent-tools.js";
-import type { AgentEvent, ExtendedUsageInfo, ModelPrices, StopReason } from "./types.js";
-
-/** What the AI SDK's `streamText` takes beside what a session gives it: `temperature`, `maxOutputTokens`, `providerOptions`, … */
-export type CallSettings = Omit<
-  Parameters<typeof streamText>[0],
-  | "model"
-  | "system"
-  | "prompt"
-  | "messages"
-  | "tools"
-  | "stopWhen"
-  | "prepareStep"
-  | "abortSignal"
-  | "onError"
-  | "output"
->;
-
-export interface TurnOptions extends ToolsOf {
-  readonly model: ModelObject;
-  readonly tools: AgentTools;
-  readonly approve: Approve | undefined;
-  readonly maxTurns: number;
-  readonly prices: ModelPrices | undefined;
-  readonly settings: CallSettings;
-  readonly signal: AbortSignal;
-}
-
-/** What a turn reads and writes. */
-export interface TurnLog {
-  /** The prompt, and the history as the model is to see it. */
-  request(): Promise<{ readonly system: string; readonly messages: ModelMessage[] }>;
-  /** True when the history that was last read for a request has since been rewritten (by a compaction). */
-  rewritten(): boolean;
-  /** What others changed in the blocks since the request, or since this was last asked; null for nothing. */
-  update(): Promise<string | null>;
-  /** Stores a step's message, as new or in place of its earlier form. */
-  write(message: SessionMessage): Promise<void>;
-  /** Counts a request, and what it used, for the model that answered. */
-  addUsage(usage: ExtendedUsageInfo, model: string): Promise<void>;
-}
+import { guardTools } from "./tools/agent-tools.js";
+import type { TurnLog, TurnOptions } from "./turn-options.js";
+import type { AgentEvent, ExtendedUsageInfo, StopReason } from "./types.js";
 
 /**
  * One turn: asks the model, runs its tools, asks again, until it is done. A call is stored before its tool runs, its
@@ -146,72 +106,6 @@ export async function* runTurn(log: TurnLog, options: TurnOptions): AsyncGenerat
   } finally {
     // The consumer may have left, or a write may have failed.
     await cutOff();
-  }
-}
-
-function eventOf(chunk: TextStreamPart<ToolSet>): AgentEvent | null {
-  switch (chunk.type) {
-    case "text-delta":
-      return chunk.text === "" ? null : { type: "text", text: chunk.text };
-    case "tool-call":
-      return { type: "tool_use", id: chunk.toolCallId, name: chunk.toolName, input: chunk.input };
-    case "tool-result":
-      if (chunk.preliminary === true) return null;
-      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: outputText(chunk.output) };
-    case "tool-error":
-      return { type: "tool_result", tool_use_id: chunk.toolCallId, content: errorText(chunk.error), is_error: true };
-    default:
-      return null;
-  }
-}
-
-function outputText(output: unknown): string {
-  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
-}
-
-type FinishStep = Extract<TextStreamPart<ToolSet>, { type: "finish-step" }>;
-
-function failureOf({ finishReason, rawFinishReason }: FinishStep): StemmaError | null {
-  // A connection that closes early looks like an end without a reason.
-  if (finishReason === "other" && rawFinishReason === undefined) {
-    return new StemmaError("MODEL_FAILED", {}, "The model's answer broke off before it was complete.");
-  }
-  if (finishReason !== "error") return null;
-  const why = rawFinishReason === undefined ? "" : `: ${rawFinishReason}`;
-  return new StemmaError("MODEL_FAILED", {}, `The model's provider ended the answer with an error${why}.`);
-}
-
-function stopReason(finish: FinishStep["finishReason"], pending: boolean, last: boolean): StopReason {
-  if (finish === "length") return "max_tokens";
-  if (finish === "content-filter") return "refusal";
-  if (pending) return "tool_use";
-  return finish === "tool-calls" && last ? "max_turns" : "end_turn";
-}
-
-function asError(error: unknown): Error {
-  if (error instanceof Error) return error;
-  return new StemmaError("MODEL_FAILED", {}, `The model failed: ${errorText(error)}`, { cause: error });
-}
-
-/** The chunks of a stream until the signal is aborted; a stream that fails, or cannot be had, ends with an `error` chunk. */
-async function* chunksOf<T>(
-  open: () => ReadableStream<T>,
-  signal: AbortSignal,
-): AsyncGenerator<T | { type: "error"; error: unknown }> {
-  let reader: ReadableStreamDefaultReader<T> | null = null;
-  try {
-    reader = open().getReader();
-    for (;;) {
-      // A tool that does not heed the signal must not hold up the end of the turn.
-      const next = await unlessAborted(reader.read(), signal);
-      if (next.done) return;
-      yield next.value;
-    }
-  } catch (error) {
-    if (!signal.aborted) yield { type: "error", error };
-  } finally {
-    // The failure was reported already, or nobody waits for it any more.
-    reader?.cancel().catch(() => {});
   }
 }
 

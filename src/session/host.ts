@@ -30,6 +30,12 @@ export function providerFor(provider: SessionProvider, sessionId: string): Sessi
   throw new StemmaError("STORE_UNSUPPORTED", { sessionId }, message);
 }
 
+/** The error for `what`, which only a store can do. */
+export function storeNeeded(what: string): StemmaError {
+  const message = `${what} needs a session of a store; this one is kept by a SessionProvider of your own.`;
+  return new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
 /** The provider for one user. Errors: `SESSION_OWNED`, `STORE_UNSUPPORTED`. */
 export function providerForUser(provider: SessionProvider, userId: string): SessionProvider {
   if (provider instanceof StoreSessionProvider) return provider.forUser(userId);

@@ -1,4 +1,5 @@
-import { type HistoryMessage, isSummary, type SessionMessage, takeSerialised } from "../model/message.js";
+import { takeSerialised } from "../model/given-message.js";
+import { type HistoryMessage, isSummary, type SessionMessage } from "../model/message.js";
 import type {
   AppendMessageOptions,
   AppendResult,

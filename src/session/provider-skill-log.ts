@@ -1,5 +1,6 @@
+import { createLoadFinder, type LoadFinder } from "../model/load-finder.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
-import { createLoadFinder, hideUnloaded, type LoadFinder, recordLoad, recordUnload } from "../model/skill-view.js";
+import { hideUnloaded, recordLoad, recordUnload } from "../model/skill-view.js";
 import { NO_SKILLS, type SkillState } from "../model/skills.js";
 import { queueOf } from "../queue.js";
 import type { SkillLog } from "../tools/access.js";

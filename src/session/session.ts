@@ -8,13 +8,8 @@ import type { SessionContext } from "../context/session-context.js";
 import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
-import {
-  givenMessage,
-  type HistoryMessage,
-  isSummaryMessage,
-  type SessionMessage,
-  SUMMARY_ID_PREFIX,
-} from "../model/message.js";
+import { givenMessage } from "../model/given-message.js";
+import { type HistoryMessage, isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../model/message.js";
 import type {
   AppendMessageOptions,
   HistoryRowStat,
@@ -36,7 +31,7 @@ import {
   assertTexts,
   assertWhole,
 } from "./arguments.js";
-import type { CompactionErrorHandler } from "./compactor.js";
+import type { CompactionErrorHandler } from "./compaction-work.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
 import { createCore, type SessionCore } from "./core.js";
 import type { SessionListener } from "./events.js";
@@ -599,13 +594,13 @@ export class Session {
    */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
     assertOptions(options, "addContext()");
-    return this.#inContext((context) => context.add(label, options));
+    return this.#inContext((context) => context.live.add(label, options));
   }
 
   /** Removes a block from the session; its stored content stays. False when there is no such block. Errors: `CONTEXT_NOT_LOADED`. */
   removeContext(label: string): boolean {
     assertText(label, "The label of removeContext()");
-    return this.#started.context.remove(label);
+    return this.#started.context.live.remove(label);
   }
 
   /**
@@ -615,23 +610,23 @@ export class Session {
   async unloadSkill(label: string, key: string): Promise<boolean> {
     assertText(label, "The label of unloadSkill()");
     assertText(key, "The key of unloadSkill()");
-    return this.#inContext(async ({ skills }) => (await skills?.unload(label, key)) ?? false);
+    return this.#inContext(async ({ access }) => (await access.skills?.unload(label, key)) ?? false);
   }
 
   /** The documents that are loaded, each as `label:key`. Errors: only those of the store. */
   async getLoadedSkillKeys(): Promise<Set<string>> {
-    const loaded = await this.#inContext(async ({ skills }) => (await skills?.loaded()) ?? []);
+    const loaded = await this.#inContext(async ({ access }) => (await access.skills?.loaded()) ?? []);
     return new Set(loaded.map(({ label, key }) => `${label}:${key}`));
   }
 
   /** The system prompt: rendered once, then the same until it is refreshed. Errors: `PROVIDER_FAILED`. */
   async freezeSystemPrompt(): Promise<string> {
-    return this.#inContext((context) => context.freezePrompt());
+    return this.#inContext((context) => context.prompt.freeze());
   }
 
   /** Reads all blocks, renders the prompt again and freezes it. Errors: `PROVIDER_FAILED`; then the old prompt stays frozen. */
   async refreshSystemPrompt(): Promise<string> {
-    return this.#inContext((context) => context.refreshPrompt());
+    return this.#inContext((context) => context.prompt.refresh());
   }
 
   /**
@@ -639,7 +634,7 @@ export class Session {
    * message, so that the cached prefix does not change. Null when none changed. Errors: `PROVIDER_FAILED`.
    */
   async reminder(): Promise<string | null> {
-    return this.#inContext((context) => context.reminder());
+    return this.#inContext((context) => context.prompt.reminder());
   }
 
   /**

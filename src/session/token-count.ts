@@ -52,7 +52,7 @@ export class TokenCount {
   async of(messages: SessionMessage[]): Promise<number> {
     const systemPrompt = await this.#systemPrompt();
     if (this.counter === null) return this.#estimate(messages, systemPrompt);
-    const contextBlocks = await this.#answered(() => this.context.estimatedBlocks(), []);
+    const contextBlocks = await this.#answered(() => this.context.prompt.estimatedBlocks(), []);
     return this.#count({ messages, systemPrompt, contextBlocks });
   }
 
@@ -87,7 +87,8 @@ export class TokenCount {
   }
 
   async #systemPrompt(): Promise<string> {
-    return this.context.promptAtHand ?? this.#answered(() => this.context.estimatedPrompt(), this.#prompt.text);
+    const { prompt } = this.context;
+    return prompt.atHand ?? this.#answered(() => prompt.estimated(), this.#prompt.text);
   }
 
   async #answered<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {

@@ -9,6 +9,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
+import { reasonOf } from "../errors.js";
 import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
 import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
@@ -100,7 +101,7 @@ function spanObserver({
           // A message may repeat what was given.
           span.setStatus({
             code: SpanStatusCode.ERROR,
-            ...(contents ? { message: cut(error instanceof Error ? error.message : String(error)) } : {}),
+            ...(contents ? { message: cut(reasonOf(error)) } : {}),
           });
           end(failed);
         },

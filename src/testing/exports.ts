@@ -1,6 +1,7 @@
 import { importSession } from "../formats/import/import-session.js";
 import { readItems } from "../formats/json-items.js";
-import { exportJsonl, exportMemory, stemmaJsonl } from "../formats/stemma-jsonl.js";
+import { stemmaJsonl } from "../formats/stemma-jsonl.js";
+import { exportJsonl, exportMemory } from "../formats/store-lines.js";
 import type { Store } from "../storage/contract.js";
 import { readKept } from "../storage/kept-items.js";
 import { expect } from "./assert.js";

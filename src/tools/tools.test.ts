@@ -105,9 +105,9 @@ describe("which tools there are", () => {
     await call(tools, "set_context", { label: "skills", content: "B", metadata: { title: "b" } });
     await call(tools, "load_context", { label: "skills", key: "a" }, "c");
     expect(await shown()).toBe(before);
-    await context.add("more");
+    await context.live.add("more", {});
     expect(await shown()).not.toBe(before);
-    context.remove("more");
+    context.live.remove("more");
     expect(await shown()).toBe(before);
   });
 });

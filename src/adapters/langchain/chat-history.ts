@@ -42,15 +42,13 @@ export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
   /** Adds the messages, all or none. Errors: those of `session.appendAll`, and `STORE_UNSUPPORTED`. */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     const stored = mapChatMessagesToStoredMessages(messages);
-    await this.#history.append(stored.map(({ type, data }) => jsonOf({ ...data, type })));
+    await this.#history.append(
+      stored.map(({ type, data }) => JSON.parse(JSON.stringify({ ...data, type })) as JsonObject),
+    );
   }
 
   /** Removes all messages of the session; its blocks stay. Errors: those of the store, and `STORE_UNSUPPORTED`. */
   override async clear(): Promise<void> {
     await this.#history.clear();
   }
-}
-
-function jsonOf(value: object): JsonObject {
-  return JSON.parse(JSON.stringify(value)) as JsonObject;
 }

@@ -1,5 +1,5 @@
-import { findJson, outputOfText, textOfOutput } from "../../formats/openai-content.js";
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { outputOfText, textOfOutput } from "../../formats/openai-content.js";
+import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
 import { INTERRUPTED } from "../../model/tool-calls.js";
 import type { ToolPair } from "../tool-pairs.js";

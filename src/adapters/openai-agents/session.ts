@@ -9,6 +9,7 @@ import { invalid } from "../../errors.js";
 import type { JsonObject } from "../../model/json-object.js";
 import type { Session } from "../../session/session.js";
 import { ItemHistory } from "../item-history.js";
+import { cutItems } from "../item-writes.js";
 import { agentItems } from "./codec.js";
 import { fromItemJson, toItemJson } from "./item-json.js";
 import { replaceCalls } from "./mutations.js";
@@ -49,7 +50,7 @@ export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
         const path = await history.path();
         const items = path.items.flat();
         popped = items.at(-1);
-        return popped === undefined ? [] : history.cut(path, items.length - 1, []);
+        return popped === undefined ? [] : cutItems(history, path, items.length - 1, []);
       });
       return popped === undefined ? undefined : itemOf(popped);
     },

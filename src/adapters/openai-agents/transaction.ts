@@ -5,6 +5,7 @@ import { sameJson } from "../../model/same-json.js";
 import { sha256 } from "../../model/sha256.js";
 import type { KeptWrite } from "../../storage/contract.js";
 import type { ItemHistory } from "../item-history.js";
+import { addedItems, cutItems } from "../item-writes.js";
 import { toItemJson } from "./item-json.js";
 
 /**
@@ -33,7 +34,7 @@ export async function applyTransaction(history: ItemHistory, args: SessionHistor
     }
     const writes =
       append !== null
-        ? history.added(await history.last(), append)
+        ? addedItems(history, await history.last(), append)
         : await replaceSuffix(history, expected ?? [], replacement ?? []);
     return [{ records, key, value, options: { expectedVersion: 0 } }, ...writes];
   });
@@ -52,7 +53,7 @@ async function replaceSuffix(
     const message = "The history does not end with the expected items, so nothing was replaced. Read it again.";
     throw new StemmaError("HISTORY_CHANGED", { sessionId: history.session.id }, message);
   }
-  return history.cut(path, kept, replacement);
+  return cutItems(history, path, kept, replacement);
 }
 
 function itemsIn(transaction: JsonObject, type: string, field: string): JsonObject[] | null {

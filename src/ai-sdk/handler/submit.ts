@@ -5,7 +5,8 @@ import { observed } from "../../storage/observed.js";
 import type { PrepareStep } from "../memory.js";
 import { receiveSubmission } from "../receive/receive.js";
 import type { Submission } from "../receive/submission.js";
-import { beginAnswer, type Ended } from "../respond/respond.js";
+import type { Ended } from "../respond/options.js";
+import { beginAnswer } from "../respond/respond.js";
 import { dropTurn } from "../turn.js";
 import type { ChatContext, ChatHandlerOptions, ModelSettings, PerRequest, RequestContext } from "./options.js";
 

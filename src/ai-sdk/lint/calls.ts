@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../model/json-object.js";
+import { findJsonObject, isJsonObject } from "../../model/json-object.js";
 import { INTERRUPTED, isSettled, type ToolCallPart, toolNameOf } from "../../model/tool-calls.js";
 import type { LintRule } from "./findings.js";
 import { isOwnCall, type ProviderRules } from "./provider-rules.js";
@@ -84,10 +84,8 @@ function settle(part: ToolCallPart, { report }: CallContext): ToolCallPart {
     return failed(NOT_APPROVED);
   }
   if (part.state === "approval-responded" && approval?.approved === false) {
-    report(
-      "unfinished-approval",
-      `The call of "${name}" was denied, but has no result. The denial becomes its result.`,
-    );
+    const message = `The call of "${name}" was denied, but has no result. The denial becomes its result.`;
+    report("unfinished-approval", message);
     return failed(approval.reason?.trim() || DENIED);
   }
   report("unfinished-call", `The call of "${name}" has no result. It gets an error as its result.`);
@@ -128,13 +126,8 @@ function mendInput(part: ToolCallPart, { rules, knownTools, report }: CallContex
 function inputOf(given: unknown): object {
   if (given === undefined || given === null || given === "") return {};
   if (typeof given !== "string") return { value: given };
-  try {
-    const parsed: unknown = JSON.parse(given);
-    return isJsonObject(parsed) ? parsed : { value: given };
-  } catch {
-    // A model may write broken JSON.
-    return { value: given };
-  }
+  // A model may write broken JSON.
+  return findJsonObject(given) ?? { value: given };
 }
 
 function mendName(part: ToolCallPart, { rules, knownTools, report }: CallContext): ToolCallPart {
@@ -164,18 +157,4 @@ function mendId(part: ToolCallPart, { rules, taken, knownTools, report }: CallCo
 // Letters that every provider takes.
 function plainOf(text: string, empty: string): string {
   return text.replace(/[^A-Za-z0-9_-]/g, "_") || empty;
-}
-
-/** A result in a part of its own, as other formats have it. */
-export interface LooseResult {
-  readonly output: unknown;
-  readonly errorText: string | null;
-}
-
-/** A part that only calls, or only answers, as the AI SDK's part that does both. */
-export function callPart(id: string, toolName: string, given: unknown, result: LooseResult | null): ToolCallPart {
-  const call = { type: "dynamic-tool", toolName, toolCallId: id, input: given ?? {} };
-  if (result === null) return { ...call, state: "input-available" };
-  if (result.errorText !== null) return { ...call, state: "output-error", errorText: result.errorText };
-  return { ...call, state: "output-available", output: result.output };
 }

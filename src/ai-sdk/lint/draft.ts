@@ -52,3 +52,11 @@ export function endsInResults(step: readonly Slot[]): boolean {
 function isAnsweredApproval(approval: unknown): boolean {
   return (approval as { approved?: unknown } | null | undefined)?.approved != null;
 }
+
+/** Where a finding is that means a message as a whole. */
+export const whole = ({ source }: Draft) => ({ messageId: source.id, index: null });
+
+/** The message with the slots that are kept. */
+export function withSlots(draft: Draft, keep: (slot: Slot) => boolean): Draft {
+  return draft.slots.every(keep) ? draft : { ...draft, slots: draft.slots.filter(keep) };
+}

@@ -1,8 +1,9 @@
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { draftOf, messageOf, type Slot } from "./draft.js";
 import type { LintFinding, Report } from "./findings.js";
-import { looseResults, mendParts, type PartsContext } from "./parts.js";
-import { type ProviderName, rulesOf } from "./provider-rules.js";
+import { type ProviderName, rulesOf } from "./known-providers.js";
+import { looseResults } from "./loose-results.js";
+import { mendParts, type PartsContext } from "./parts.js";
 import { mendTurns, ROLES } from "./turns.js";
 
 /** What you pass to `convertToModelMessages` for the same messages. */

@@ -1,9 +1,9 @@
-import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
-import { isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
-import { readToolPart } from "../../model/tool-parts.js";
-import { type CallContext, callPart, type LooseResult, mendCall, type TakenIds } from "./calls.js";
+import type { SessionMessagePart } from "../../model/message.js";
+import { isToolPart } from "../../model/tool-calls.js";
+import { type CallContext, mendCall, type TakenIds } from "./calls.js";
 import { type Draft, type Slot, stepsOf } from "./draft.js";
 import type { Report } from "./findings.js";
+import { type LooseResult, pairedCall, takesLooseResult } from "./loose-results.js";
 import type { ProviderRules } from "./provider-rules.js";
 
 /** What is known while the parts are mended, in the order of the history. */
@@ -17,23 +17,6 @@ export interface PartsContext {
   /** Results in parts of their own, by the call's id. One that is told with its call is taken out. */
   readonly results: Map<string, LooseResult>;
   readonly report: Report;
-}
-
-/** Results that stand in parts of their own, in whatever message. */
-export function looseResults(messages: readonly SessionMessage[]): Map<string, LooseResult> {
-  const results = new Map<string, LooseResult>();
-  const settled = new Set<string>();
-  for (const part of messages.flatMap(({ parts }) => parts)) {
-    const tool = readToolPart(part);
-    if (tool === null || tool.toolCallId === null) continue;
-    if (isToolPart(part)) {
-      if (isSettled(part)) settled.add(tool.toolCallId);
-    } else if (tool.kind !== "call") {
-      results.set(tool.toolCallId, { output: tool.output, errorText: tool.errorText });
-    }
-  }
-  for (const toolCallId of settled) results.delete(toolCallId);
-  return results;
 }
 
 /** The message with each part as the provider takes it. Parts that no model is shown stay as they are. */
@@ -68,39 +51,6 @@ function mendPart(slot: Slot, role: string, context: StepContext): SessionMessag
   if (role !== "assistant" || !/^(tool-|dynamic-tool$)/.test(part.type)) return part;
   const call = isToolPart(part) && !takesLooseResult(part, context) ? part : pairedCall(slot, context);
   return call === null ? null : mendCall(call, { ...context, report });
-}
-
-// Where an approval was answered, the AI SDK will make the result.
-function takesLooseResult(part: ToolCallPart, { results }: PartsContext): boolean {
-  return !isSettled(part) && part.state !== "approval-responded" && results.has(part.toolCallId);
-}
-
-function pairedCall(slot: Slot, { results, report }: PartsContext): ToolCallPart | null {
-  const { part } = slot;
-  const tool = readToolPart(part);
-  const id = tool?.toolCallId ?? null;
-  if (tool === null || id === null) {
-    report("unreadable-part", slot, `A part of the type "${part.type}" that is no call of the AI SDK. It is left out.`);
-    return null;
-  }
-  const name = tool.toolName ?? "tool";
-  const result = results.get(id) ?? null;
-  results.delete(id);
-  if (tool.kind !== "result") {
-    report(
-      "orphaned-call",
-      slot,
-      `The call of "${name}" stands apart from its result. It becomes a part that holds both.`,
-    );
-    return callPart(id, name, tool.input, result);
-  }
-  // Its call came before, and told it.
-  if (result === null) {
-    report("orphaned-result", slot, `The result of "${name}" stands apart from its call. It is told with the call.`);
-    return null;
-  }
-  report("orphaned-result", slot, `The result of "${name}" has no call. It becomes a part that holds both.`);
-  return callPart(id, name, {}, result);
 }
 
 function mendText(slot: Slot, role: string, { rules, items, step, report }: StepContext): SessionMessagePart | null {

@@ -1,6 +1,6 @@
 import type { SessionMessagePart } from "../../model/message.js";
 import { isToolPart } from "../../model/tool-calls.js";
-import { addedDraft, type Draft, endsInResults, type Slot, stepsOf } from "./draft.js";
+import { addedDraft, type Draft, endsInResults, type Slot, stepsOf, whole, withSlots } from "./draft.js";
 import type { Report } from "./findings.js";
 import type { ProviderRules } from "./provider-rules.js";
 
@@ -13,8 +13,6 @@ export interface TurnsContext {
 
 /** The roles that the AI SDK knows. */
 export const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant"]);
-
-const whole = ({ source }: Draft) => ({ messageId: source.id, index: null });
 
 /** The messages, their parts mended, in an order that the provider takes. */
 export function mendTurns(given: readonly Draft[], context: TurnsContext): Draft[] {
@@ -80,10 +78,6 @@ function endReasoning(drafts: readonly Draft[], context: TurnsContext): Draft[] 
   return drafts.map((draft) => withSlots(draft, (slot) => !dangling.has(slot)));
 }
 
-function withSlots(draft: Draft, keep: (slot: Slot) => boolean): Draft {
-  return draft.slots.every(keep) ? draft : { ...draft, slots: draft.slots.filter(keep) };
-}
-
 /** System messages that come later are told in the user's role. */
 function placeSystem(drafts: readonly Draft[], { rules, report }: TurnsContext): Draft[] {
   const first = drafts.findIndex(({ role }) => role !== "system");
@@ -106,11 +100,8 @@ function alternate(drafts: readonly Draft[], context: TurnsContext): Draft[] {
       merged.push(draft);
       continue;
     }
-    report(
-      "consecutive-messages",
-      whole(draft),
-      `${rules.name} refuse two messages of one role in a row. They become one.`,
-    );
+    const message = `${rules.name} refuse two messages of one role in a row. They become one.`;
+    report("consecutive-messages", whole(draft), message);
     merged[merged.length - 1] = { ...last, slots: [...last.slots, ...draft.slots] };
   }
   return merged.map((draft) => {

@@ -3,8 +3,8 @@ import type { SessionMessage } from "../../model/message.js";
 import type { Session } from "../../session/session.js";
 import type { PrepareTurnOptions } from "../../session/turn/request.js";
 import type { SessionTools } from "../../tools/tool.js";
+import type { ProviderName } from "../lint/known-providers.js";
 import { repair } from "../lint/lint.js";
-import type { ProviderName } from "../lint/provider-rules.js";
 import { type PrepareStep, stepUpdates } from "../memory.js";
 import { validMessages } from "../message/validate.js";
 

@@ -48,9 +48,7 @@ export async function questionOf(
   const named = messageId === undefined ? null : await session.getMessage<UIMessage>(messageId);
   const target = named ?? (await newestKnown(session, messages)) ?? (await session.getLatestLeaf<UIMessage>());
   if (target === null) return { question: null, answer: null };
-  if (target.role === "user") {
-    return { question: target, answer: await newestAnswer(session, target.id) };
-  }
+  if (target.role === "user") return { question: target, answer: await newestAnswer(session, target.id) };
   let question = await session.getParent<UIMessage>(target.id);
   while (question !== null && question.role !== "user") question = await session.getParent<UIMessage>(question.id);
   return { question, answer: target };

@@ -1,7 +1,7 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
 import type { Session } from "../../session/session.js";
 import type { RecallOptions } from "../../session/turn/request.js";
-import type { ProviderName } from "../lint/provider-rules.js";
+import type { ProviderName } from "../lint/known-providers.js";
 import { replayed, streamOf } from "../message/replay.js";
 import { SessionRuns, type WhenBusy } from "../run/runs.js";
 import { openTurn } from "../turn.js";

@@ -1,15 +1,14 @@
-import { StemmaError } from "../../errors.js";
-import { assertStorableText } from "../../model/text.js";
 import { assertOptions, assertText } from "../../session/arguments.js";
+import { storeNeeded } from "../../session/host.js";
 import { coreOf, type Session } from "../../session/session.js";
-import type { BlockScope, Store, WriteOrigin } from "../../storage/contract.js";
+import type { BlockScope, WriteOrigin } from "../../storage/contract.js";
 import type { ToolCallOptions } from "../../tools/tool.js";
 import { type MemoryCommand, type MemoryHandlers, runCommand } from "./commands.js";
 import { type Found, memoryFiles, untilUnchanged } from "./files.js";
 import { listing } from "./listing.js";
 import { directoryKey, type MemoryPath, parsePath, realPath } from "./paths.js";
 import { refused } from "./refused.js";
-import { insertLines, numberedLines, replaceOnce } from "./text.js";
+import { fileText, insertLines, numberedLines, replaceOnce } from "./text.js";
 
 export interface MemoryToolOptions {
   /** The label of the entries in which the files are kept. Default: "memories". */
@@ -36,7 +35,8 @@ export function memoryTool(session: Session, options: MemoryToolOptions = {}): M
   assertOptions(options, "memoryTool()");
   const { label = "memories", scope } = options;
   assertText(label, "The label of memoryTool()");
-  const store = storeBehind(session);
+  const { store } = coreOf(session);
+  if (store === null) throw storeNeeded("memoryTool()");
   const files = memoryFiles(store, { sessionId: session.id, label, scope });
 
   const originOf = async ({ toolCallId }: ToolCallOptions = {}): Promise<WriteOrigin> => {
@@ -143,18 +143,4 @@ function contentOf({ given }: MemoryPath, found: Found): string {
   if (found.kind === "file") return found.content;
   const why = found.kind === "directory" ? "is not a file." : "does not exist. Please provide a valid path.";
   throw refused(`The path ${given} ${why}`);
-}
-
-// Half a surrogate pair becomes another character when it is written, as in a file.
-function fileText(value: unknown, name: string): string {
-  assertText(value, `The ${name} of the memory tool`);
-  assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
-  return value;
-}
-
-function storeBehind(session: Session): Store {
-  const { store } = coreOf(session);
-  if (store !== null) return store;
-  const message = "memoryTool() needs a session of a store; this one is kept by a SessionProvider of your own.";
-  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }

@@ -16,9 +16,7 @@ const MAX_KEY = 1024;
 
 /** Reads a path as a file system does: "." and ".." are resolved first. Errors: `MEMORY_REFUSED`, `INVALID_ARGUMENT`, `INVALID_TEXT`. */
 export function parsePath(given: unknown): MemoryPath {
-  if (typeof given !== "string") {
-    throw invalid("A path of the memory tool must be a text, such as /memories/notes.md.");
-  }
+  if (typeof given !== "string") throw invalid("A path of the memory tool must be a text, such as /memories/notes.md.");
   if (!given.startsWith(ROOT)) throw refused(`Path must start with ${ROOT}, got: ${given}`);
   const [top, ...names] = resolve(given.slice(ROOT.length)) ?? [];
   if (top !== ROOT) throw refused(`Path ${given} would escape ${ROOT} directory`);

@@ -1,3 +1,5 @@
+import { assertStorableText } from "../../model/text.js";
+import { assertText } from "../../session/arguments.js";
 import type { MemoryPath } from "./paths.js";
 import { refused } from "./refused.js";
 
@@ -56,4 +58,11 @@ export function insertLines(content: string, at: number, text: string): string {
 
 function numbered(lines: readonly string[], before: number): string {
   return lines.map((line, index) => `${String(before + index + 1).padStart(6)}\t${line}`).join("\n");
+}
+
+/** The text of a file. Half a surrogate pair becomes another character when it is written. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`. */
+export function fileText(value: unknown, name: string): string {
+  assertText(value, `The ${name} of the memory tool`);
+  assertStorableText(value.toWellFormed(), `The ${name} of the memory tool`);
+  return value;
 }

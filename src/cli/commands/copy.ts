@@ -41,9 +41,7 @@ export function registerCopy(program: Command, io: Io): void {
           if (isStore(found)) opened.push(found);
           return found;
         };
-        if (!isPlace(from)) {
-          throw invalid(`There is no database or file "${hidePasswords(from)}".`, { from });
-        }
+        if (!isPlace(from)) throw invalid(`There is no database or file "${hidePasswords(from)}".`, { from });
         await copy(io, json, [open(from), open(to)], options);
       } finally {
         for (const store of opened) await store.close();

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { invalid } from "../../errors.js";
 import type { RetainOptions } from "../../manager/options.js";
+import { findJsonObject } from "../../model/json-object.js";
 import type { MetadataValue, Residue, RowCounts } from "../../storage/contract.js";
 import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
@@ -66,12 +67,7 @@ function describe(deleted: Partial<RowCounts>): string {
 }
 
 function fields(text: string): Record<string, MetadataValue> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Record<string, MetadataValue>;
-  } catch {
-    // Told below.
-  }
-  throw new InvalidArgumentError('It must be a JSON object, as {"kind":"trial"}.');
+  const value = findJsonObject(text);
+  if (value === null) throw new InvalidArgumentError('It must be a JSON object, as {"kind":"trial"}.');
+  return value as Record<string, MetadataValue>;
 }

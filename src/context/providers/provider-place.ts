@@ -35,9 +35,7 @@ export class ProviderPlace {
   /** The place of a provider that was just made, with a label of its own or without. Errors: `INVALID_ARGUMENT`. */
   static on(host: object, label: string | undefined, { shared = false, scope }: SharingOptions): ProviderPlace {
     if (scope !== undefined) assertScope(scope);
-    if (shared && scope !== undefined) {
-      throw invalid("A provider takes shared: true or a scope, not both.");
-    }
+    if (shared && scope !== undefined) throw invalid("A provider takes shared: true or a scope, not both.");
     return new ProviderPlace(host, label, { shared, scope, sessionId: null, userId: null });
   }
 
@@ -93,8 +91,6 @@ export class ProviderPlace {
 
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` unless the value can name something in a store. */
 export function assertName(value: unknown, what: string): asserts value is string {
-  if (typeof value !== "string" || value === "") {
-    throw invalid(`${what} must be a text that is not empty.`, { what });
-  }
+  if (typeof value !== "string" || value === "") throw invalid(`${what} must be a text that is not empty.`, { what });
   assertStorableText(value, what);
 }

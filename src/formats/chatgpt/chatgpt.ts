@@ -1,10 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
 import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
 import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
-import { findJson } from "../openai-content.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import type { ImportFormat, ParsedSession, Position } from "../session-file.js";
@@ -26,7 +25,7 @@ function readConversation(conversation: JsonObject, at: Position): Iterable<Pars
   const id = nameOf(conversation.conversation_id) ?? nameOf(conversation.id);
   if (!isJsonObject(mapping) || id === undefined) return null;
   const builder = new SessionBuilder({ id, source: "chatgpt" });
-  builder.title(title);
+  builder.names.give(title);
   builder.model = nameOf(model);
   builder.keep({ key: "conversation", source: without(conversation, "mapping"), at, messageId: null, kind: null });
   return piecesOfTree(builder, nodesOf(mapping, at), String(leaf), (node, above, length) =>
@@ -56,7 +55,13 @@ function addNode(builder: SessionBuilder, entry: ExportedEntry, above: Place, le
   const result = author.role === "tool" ? answer(builder, message, above, length) : null;
   const place = result ?? addMessage(builder, entry, message, parts, above, length);
   const source = { ...node, message: without(message, "content") };
-  builder.keep({ key: id, source, at, messageId: place.id, kind: countKept(parts) > 0 ? "content part" : null });
+  builder.keep({
+    key: id,
+    source,
+    at,
+    messageId: place.id,
+    kind: parts.some(({ type }) => type === KEPT) ? "content part" : null,
+  });
   return place;
 }
 
@@ -97,9 +102,5 @@ function partsOf(message: JsonObject, id: string): SessionMessagePart[] {
 
 function answer(builder: SessionBuilder, { content }: JsonObject, above: Place, length: number): Place | null {
   const output = textOfContent(content) ?? content ?? null;
-  return builder.answer(above.id, { state: "output-available", output }, length) === null ? null : above;
-}
-
-function countKept(parts: readonly SessionMessagePart[]): number {
-  return parts.filter(({ type }) => type === KEPT).length;
+  return builder.messages.answer(above.id, { state: "output-available", output }, length) === null ? null : above;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { nameOf } from "../../model/storable-name.js";
-import { isoTime } from "../../model/text.js";
 import { Recent } from "../../recent.js";
+import { findTime } from "../found.js";
 import type { SessionBuilder } from "../session-builder.js";
 import { tokensOf, type Usage } from "../session-file.js";
 
@@ -34,7 +34,7 @@ export class UsageOfAnswers {
       outputTokens: now.outputTokens - (before?.outputTokens ?? 0),
       cost: 0,
     };
-    const day = isoTime(typeof line.timestamp === "string" ? line.timestamp : undefined)?.slice(0, 10);
-    this.builder.count(day, name, more, before === undefined ? 1 : 0);
+    const day = findTime(line.timestamp)?.slice(0, 10);
+    this.builder.usage.add(day, name, more, before === undefined ? 1 : 0);
   }
 }

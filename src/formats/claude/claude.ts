@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import { isTooDeep, type SessionMessage, type SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
-import { isoTime } from "../../model/text.js";
 import { readExport } from "../exported-conversations.js";
 import { type ExportedEntry, piecesOfTree } from "../exported-tree.js";
+import { findTime } from "../found.js";
 import { without } from "../origin.js";
 import { type Place, SessionBuilder } from "../session-builder.js";
 import { type ImportFormat, type ParsedSession, type Position, TOO_DEEP } from "../session-file.js";
@@ -25,7 +25,7 @@ function readConversation(conversation: JsonObject, at: Position): Iterable<Pars
   const id = nameOf(conversation.uuid);
   if (!Array.isArray(messages) || id === undefined) return null;
   const builder = new SessionBuilder({ id, source: "claude" });
-  builder.title(name);
+  builder.names.give(name);
   builder.model = nameOf(conversation.model);
   builder.describe(isJsonObject(conversation.project) ? projectOf(conversation.project) : null);
   builder.keep({
@@ -65,9 +65,9 @@ function nodesOf(messages: readonly unknown[], builder: SessionBuilder, at: Posi
 
 function addMessage(builder: SessionBuilder, { id, source, at }: ExportedEntry, above: Place, length: number): Place {
   const parts = partsOf(source);
-  const createdAt = typeof source.created_at === "string" ? isoTime(source.created_at) : null;
+  const createdAt = findTime(source.created_at);
   const role = source.sender === "human" ? "user" : "assistant";
-  const read: SessionMessage = { id, role, parts, ...(createdAt === null ? {} : { createdAt }) };
+  const read: SessionMessage = { id, role, parts, ...(createdAt === undefined ? {} : { createdAt }) };
   const place = builder.addMessage(read, above, at, length);
   const kind = countUnknown(parts) > 0 ? "content block" : null;
   builder.keep({ key: id, source: without(source, "content", "text"), at, messageId: place.id, kind });

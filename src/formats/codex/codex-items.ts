@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../model/json-object.js";
+import { findJson, isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessagePart } from "../../model/message.js";
-import { findJson, outputOfText } from "../openai-content.js";
+import { outputOfText } from "../openai-content.js";
 
 type Part = SessionMessagePart & JsonObject;
 

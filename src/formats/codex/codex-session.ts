@@ -2,14 +2,16 @@ import { metadataOfFolder } from "../../model/folder-metadata.js";
 import { isJsonObject, type JsonObject } from "../../model/json-object.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import { nameOf } from "../../model/storable-name.js";
-import { isoTime } from "../../model/text.js";
+import { findTime } from "../found.js";
 import { deriveId } from "../identity.js";
+import { addSource } from "../open-messages.js";
 import { without } from "../origin.js";
-import { addSource, type Place, SessionBuilder, START } from "../session-builder.js";
+import { type Place, SessionBuilder, START } from "../session-builder.js";
 import type { FileInfo, Position } from "../session-file.js";
 import { fieldsOfOutput, isOutput, KEPT, partOfItem, partsOfContent } from "./codex-items.js";
 import type { RolloutLine } from "./codex-line.js";
 import { UsageOfTurns } from "./codex-usage.js";
+import { TurnPlaces } from "./turn-places.js";
 
 /** Events that say again what an item says, or that are read here. */
 const READ = [
@@ -21,8 +23,12 @@ const READ = [
   "context_compacted",
 ];
 
-/** Turns that a rollback can lead back to. */
-const TURNS = 10_000;
+/** A line, its key, where it stands, and its characters. */
+interface Entry extends RolloutLine {
+  readonly key: string;
+  readonly at: Position;
+  readonly length: number;
+}
 
 /**
  * One session of Codex, line by line. What the model says, thinks and calls before the next result or user's message is
@@ -32,8 +38,7 @@ export class CodexSession {
   /** What was read so far. */
   readonly builder: SessionBuilder;
   readonly #usage: UsageOfTurns;
-  /** The place above each turn of the path, of a long one those of the last turns. */
-  #turns: Place[] = [];
+  readonly #turns: TurnPlaces;
   #place: Place = START;
   /** The key of the line before: it makes the keys of equal lines differ. */
   #before: string | null = null;
@@ -45,70 +50,67 @@ export class CodexSession {
     this.builder = new SessionBuilder({ id, source: "codex", parentSessionId: parentOf(payload) });
     this.builder.describe(metadataOfFolder(payload.cwd));
     this.#usage = new UsageOfTurns(this.builder);
+    this.#turns = new TurnPlaces(this.builder);
   }
 
-  add(rollout: RolloutLine, at: Position, length: number): void {
+  add({ type, payload, line }: RolloutLine, at: Position, length: number): void {
     this.builder.read(length);
-    const key = deriveId(this.builder.start.id, this.#before, rollout.line);
+    const key = deriveId(this.builder.start.id, this.#before, line);
     this.#before = key;
-    const held = rollout.type === "response_item" && this.#addItem(rollout, key, at, length);
-    const kind = held ? null : this.#readOther(rollout, key, at);
-    const { line, payload } = rollout;
+    const entry = { type, payload, line, key, at, length };
+    const held = type === "response_item" && this.#addItem(entry);
+    const kind = held ? null : this.#readOther(entry);
     const source = held ? { ...line, payload: without(payload, "content", "output", "arguments") } : line;
     this.builder.keep({ key, source, at, messageId: this.#place.id, kind });
     this.builder.activeLeafId = this.#place.id ?? undefined;
   }
 
   /** Reads an item of the conversation. False for one that is none of a message. */
-  #addItem({ payload, line }: RolloutLine, key: string, at: Position, length: number): boolean {
+  #addItem(entry: Entry): boolean {
+    const { payload, key, length } = entry;
     if (payload.type === "message") {
-      this.#addMessage(payload, line, key, at, length);
+      this.#addMessage(entry);
       return true;
     }
     if (isOutput(payload)) {
-      const caller = this.builder.answer(payload.call_id, fieldsOfOutput(payload), length);
+      const caller = this.builder.messages.answer(payload.call_id, fieldsOfOutput(payload), length);
       this.#answer = undefined;
       if (caller !== null) addSource(caller, "codex", key);
       // A result whose call is not there is kept, but not as something that a model is told.
-      else this.#append("assistant", [{ type: KEPT, data: payload }], line, key, at, length);
+      else this.#append("assistant", [{ type: KEPT, data: payload }], entry);
       return true;
     }
     const part = partOfItem(payload);
-    if (part !== null) this.#addToAnswer([part], line, key, at, length);
+    if (part !== null) this.#addToAnswer([part], entry);
     return part !== null;
   }
 
-  #addMessage(payload: JsonObject, line: JsonObject, key: string, at: Position, length: number): void {
+  #addMessage(entry: Entry): void {
+    const { payload } = entry;
     const parts = partsOfContent(payload.content);
     if (payload.role === "assistant") {
-      this.#addToAnswer(parts, line, key, at, length);
+      this.#addToAnswer(parts, entry);
       return;
     }
     this.#answer = undefined;
-    if (payload.role === "user" && !isContext(parts)) this.#beginTurn();
-    this.#append(payload.role === "user" ? "user" : "system", parts, line, key, at, length);
+    if (payload.role === "user" && !isContext(parts)) this.#turns.begin(this.#place);
+    this.#append(payload.role === "user" ? "user" : "system", parts, entry);
   }
 
-  #addToAnswer(parts: SessionMessagePart[], line: JsonObject, key: string, at: Position, length: number): void {
-    const open = this.builder.openMessage(this.#answer);
+  #addToAnswer(parts: SessionMessagePart[], entry: Entry): void {
+    const { key, length } = entry;
+    const open = this.builder.messages.find(this.#answer);
     if (open === undefined) {
-      this.#append("assistant", parts, line, key, at, length);
+      this.#append("assistant", parts, entry);
       this.#answer = key;
     } else {
       addSource(open, "codex", key);
-      this.builder.extend(open, parts, length);
+      this.builder.messages.extend(open, parts, length);
     }
   }
 
-  #append(
-    role: string,
-    parts: SessionMessagePart[],
-    line: JsonObject,
-    key: string,
-    at: Position,
-    length: number,
-  ): void {
-    const createdAt = timeOf(line);
+  #append(role: string, parts: SessionMessagePart[], { line, key, at, length }: Entry): void {
+    const createdAt = findTime(line.timestamp);
     const { model } = this.builder;
     const message: SessionMessage = {
       id: key,
@@ -121,7 +123,8 @@ export class CodexSession {
   }
 
   /** Reads a line that is no item. Gives what a report counts it as; null for what is understood. */
-  #readOther({ type, payload, line }: RolloutLine, key: string, at: Position): string | null {
+  #readOther(entry: Entry): string | null {
+    const { type, payload, line, at } = entry;
     const kind = type === "event_msg" || type === "response_item" ? String(payload.type) : type;
     if (type === "session_meta") return null;
     if (type === "turn_context") {
@@ -129,31 +132,25 @@ export class CodexSession {
       this.builder.describe(metadataOfFolder(payload.cwd));
       return null;
     }
-    if (type === "compacted") return this.#compact(payload, line, key, at);
+    if (type === "compacted") return this.#compact(entry);
     if (type !== "event_msg") return kind;
-    if (kind === "thread_rolled_back") this.#rollBack(payload.num_turns, at);
-    if (kind === "token_count") this.#usage.count(payload.info, timeOf(line));
-    if (kind === "thread_name_updated") this.builder.title(payload.thread_name);
+    if (kind === "thread_rolled_back") {
+      const place = this.#turns.rollBack(payload.num_turns, at, this.#place);
+      if (place !== null) this.#goTo(place);
+    }
+    if (kind === "token_count") this.#usage.count(payload.info, findTime(line.timestamp));
+    if (kind === "thread_name_updated") this.builder.names.give(payload.thread_name);
     return READ.includes(kind) ? null : kind;
   }
 
-  #beginTurn(): void {
-    this.#turns.push(this.#place);
-    if (this.#turns.length >= 2 * TURNS) this.#turns = this.#turns.slice(TURNS);
-  }
-
-  #rollBack(turns: unknown, at: Position): void {
-    if (!Number.isSafeInteger(turns) || Number(turns) < 1) return;
-    const kept = this.#turns.length - Number(turns);
-    const first = this.#turns[0];
-    if (kept < 0 && first !== undefined && first.id !== null)
-      this.builder.skip(at, `it rolls back more than ${TURNS} turns; what follows is attached as if it were fewer`);
-    this.#place = this.#turns[Math.max(0, kept)] ?? this.#place;
-    this.#turns = this.#turns.slice(0, Math.max(0, kept));
+  // What the model says next is a message of its own.
+  #goTo(place: Place): void {
+    this.#place = place;
     this.#answer = undefined;
   }
 
-  #compact({ message, replacement_history: history }: JsonObject, line: JsonObject, key: string, at: Position): null {
+  #compact({ payload, line, key, at }: Entry): null {
+    const { message, replacement_history: history } = payload;
     const last: unknown = Array.isArray(history) ? history.at(-1) : undefined;
     const summary =
       typeof message === "string" && message !== "" ? message : textOf(isJsonObject(last) ? last.content : null);
@@ -164,7 +161,11 @@ export class CodexSession {
         "the compaction has no readable summary, or covers no message; it is kept beside its message only",
       );
     } else {
-      this.#place = this.builder.summarise(key, this.#place, at, { id: key, summary, createdAt: timeOf(line) });
+      this.#place = this.builder.summarise(key, this.#place, at, {
+        id: key,
+        summary,
+        createdAt: findTime(line.timestamp),
+      });
     }
     return null;
   }
@@ -180,10 +181,6 @@ function textOf(content: unknown): string {
   return partsOfContent(content)
     .map(({ text }) => text ?? "")
     .join("\n");
-}
-
-function timeOf({ timestamp }: JsonObject): string | undefined {
-  return (typeof timestamp === "string" ? isoTime(timestamp) : null) ?? undefined;
 }
 
 function parentOf({ forked_from_id: forked, parent_thread_id: caller, source }: JsonObject): string | undefined {

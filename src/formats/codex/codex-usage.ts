@@ -15,6 +15,6 @@ export class UsageOfTurns {
     this.#total = total;
     const { input_tokens, output_tokens }: JsonObject = info.last_token_usage;
     const used = { inputTokens: tokensOf(input_tokens), outputTokens: tokensOf(output_tokens), cost: 0 };
-    this.builder.count(time?.slice(0, 10), this.builder.model ?? "", used, 1);
+    this.builder.usage.add(time?.slice(0, 10), this.builder.model ?? "", used, 1);
   }
 }

@@ -79,9 +79,7 @@ async function findKnown(stored: SessionStore, { messages, compactions }: Parsed
     ...messages.flatMap(({ message, parentId }) => [message.id, parentId]),
     ...compactions.map(({ fromMessageId }) => fromMessageId),
   ];
-  for (const id of new Set(named)) {
-    if (typeof id === "string" && (await stored.message(id)) !== null) known.add(id);
-  }
+  for (const id of new Set(named)) if (typeof id === "string" && (await stored.message(id)) !== null) known.add(id);
   return known;
 }
 

@@ -1,3 +1,4 @@
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { isJsonObject } from "../../model/json-object.js";
 import type { KeptWrite, RecordScope, Store } from "../../storage/contract.js";
 import type { KeptPiece } from "../session-file.js";
@@ -17,7 +18,7 @@ export async function keepPieces(store: Store, sessionId: string, pieces: readon
   };
   for (const { key, source, at, messageId } of pieces) {
     if (!isKey(key) || (await store.records.get(records, key)) !== null) continue;
-    const value = new TextEncoder().encode(JSON.stringify({ line: at.line, messageId, source }));
+    const value = encodeJson({ line: at.line, messageId, source });
     writes.push({ records, key, value });
     if (writes.length >= BATCH) await flush();
   }
@@ -34,7 +35,7 @@ export async function findPlaces(
   for (const id of ids) {
     const record = isKey(id) ? await store.records.get(scopeOf(sessionId), id) : null;
     if (record === null) continue;
-    const piece: unknown = JSON.parse(new TextDecoder().decode(record.value));
+    const piece: unknown = decodeJson(record.value);
     if (isJsonObject(piece) && typeof piece.messageId === "string") places.set(id, piece.messageId);
   }
   return places;

@@ -1,3 +1,4 @@
+import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import type { Store } from "../../storage/contract.js";
 import type { ParsedSession, Usage } from "../session-file.js";
 
@@ -27,12 +28,12 @@ export async function addUsage(store: Store, sessionId: string, { usage, usageRo
     cost: usage.cost - before.cost,
   };
   if (counted !== null && more.inputTokens <= 0 && more.outputTokens <= 0) return;
-  const value = new TextEncoder().encode(JSON.stringify(usage));
+  const value = encodeJson(usage);
   await store.records.set({ sessionId, label: COUNTED.label }, COUNTED.key, value);
   await store.sessions.importUsage(sessionId, more, usageRows);
 }
 
 async function readCounted(store: Store, sessionId: string): Promise<Usage | null> {
   const record = await store.records.get({ sessionId, label: COUNTED.label }, COUNTED.key);
-  return record === null ? null : (JSON.parse(new TextDecoder().decode(record.value)) as Usage);
+  return record === null ? null : (decodeJson(record.value) as Usage);
 }

@@ -5,10 +5,11 @@ import type { Store } from "../../storage/contract.js";
 import { isLangChainMessage } from "../mirror/message.js";
 import { type MirroredMessages, type MirrorPlan, planMirror } from "../mirror/mirror.js";
 import type { CheckpointReader } from "./checkpoint-reader.js";
+import type { EncodedChannels } from "./encode-channels.js";
 import type { Place } from "./keys.js";
 import { countOf } from "./segments.js";
 import type { StoredCheckpoint } from "./stored-checkpoint.js";
-import { type EncodedChannels, segmentsOf } from "./values.js";
+import { segmentsOf } from "./values.js";
 
 /** What is put, and the checkpoint that it follows. */
 export interface Put {

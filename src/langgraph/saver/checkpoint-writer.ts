@@ -7,12 +7,12 @@ import type {
 import type { KeptWrite, Store } from "../../storage/contract.js";
 import { betterView, ChannelMirror, FIRST_VIEW, type View } from "./channel-mirror.js";
 import type { CheckpointReader } from "./checkpoint-reader.js";
+import { encodeChannels } from "./encode-channels.js";
 import { type Configurable, checkpointIdOf, keyOf, type Place, scopeOf } from "./keys.js";
 import { pruneCheckpoints } from "./prune.js";
-import type { KnownValues } from "./segments.js";
+import type { KnownValues } from "./shared-list.js";
 import { packCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.js";
 import { ValueCache } from "./value-cache.js";
-import { encodeChannels } from "./values.js";
 
 export interface WriterOptions {
   readonly keep: number | undefined;
@@ -63,7 +63,8 @@ export class CheckpointWriter {
     const parentId = checkpointIdOf(configurable);
     const parent = parentId === null ? null : await this.reader.find(place, parentId);
     // Also after the session was deleted.
-    if (parent === null) await this.#register(place);
+    if (parent === null)
+      await this.store.sessions.create({ id: place.threadId, name: place.threadId, source: "langgraph" });
     const encoded = await encodeChannels(this.serde, checkpoint, newVersions, parent, parentId, this.#values(place));
     try {
       const mirror = await this.#mirror.plan({ place, parent, checkpoint, metadata }, encoded, view);
@@ -94,10 +95,6 @@ export class CheckpointWriter {
         return record;
       },
     };
-  }
-
-  async #register({ threadId }: Place): Promise<void> {
-    await this.store.sessions.create({ id: threadId, name: threadId, source: "langgraph" });
   }
 
   async #prune(place: Place): Promise<void> {

@@ -89,9 +89,7 @@ export async function readWrites(
 
 function merge(before: readonly StoredWrite[], added: readonly StoredWrite[]): StoredWrite[] {
   const merged = new Map(before.map((write) => [write.index, write]));
-  for (const write of added) {
-    if (write.index < 0 || !merged.has(write.index)) merged.set(write.index, write);
-  }
+  for (const write of added) if (write.index < 0 || !merged.has(write.index)) merged.set(write.index, write);
   return [...merged.values()];
 }
 

@@ -7,21 +7,11 @@ export type Typed = readonly [type: string, bytes: Uint8Array];
 /** A run of a list's elements that stands in one record: the record's key in its namespace, and how many they are. */
 export type Segment = readonly [key: string, count: number];
 
-/** Reads the record of a value; null when it is gone. */
-export type ReadValue = (key: string) => Promise<Uint8Array | null>;
-
-/** The records of values that a list is compared with. */
-export interface KnownValues {
-  readonly read: ReadValue;
-  /** A record that need not be read, because it is at hand; null for any other. */
-  atHand(key: string): Uint8Array | null;
-}
-
 /** So many segments of one size become one of the next size, so a list of n elements has O(log n) segments. */
-const MERGED = 8;
+export const MERGED = 8;
 
 /** Characters of a segment's key that say what is in it: 144 bits of a SHA-256. */
-const DIGEST = 24;
+export const DIGEST = 24;
 
 /** Of so many bytes a digest is made at once; WebCrypto answers from another thread, which takes longer. */
 const FEW_BYTES = 4096;
@@ -41,62 +31,6 @@ export interface SharedList extends SegmentedList {
 /** How a list is written: the segments that stay, and the element with which the new one begins. */
 export interface SegmentPlan extends SegmentedList {
   readonly from: number;
-}
-
-const NONE: SharedList = { segments: [], skip: 0, start: 0, count: 0 };
-
-/** Finds what the elements have of an older list. Elements may have been added behind, and taken off the front. */
-export async function findShared(
-  elements: readonly Typed[],
-  { segments, skip }: SegmentedList,
-  values: KnownValues,
-): Promise<SharedList> {
-  if (skip === 0) {
-    const matched = await matchSegments(elements, segments, values);
-    if (matched.length > 0) return { segments: matched, skip, start: 0, count: countOf(matched) };
-  }
-  const [first] = elements;
-  let before = 0;
-  for (const [index, segment] of segments.slice(0, first === undefined ? 0 : MERGED).entries()) {
-    const record = await values.read(segment[0]);
-    if (record === null) break;
-    const known = elementsOf(record, segment[0]);
-    const at = known.findIndex((element, place) => (index > 0 || place >= skip) && isSame(element, first as Typed));
-    const rest = at === -1 ? [] : known.slice(at);
-    if (rest.length > 0) {
-      if (rest.length > elements.length || !rest.every((element, place) => isSame(element, elements[place] as Typed)))
-        break;
-      const behind = await matchSegments(elements.slice(rest.length), segments.slice(index + 1), values);
-      const matched = [segment, ...behind];
-      return { segments: matched, skip: at, start: before + at - skip, count: countOf(matched) - at };
-    }
-    before += segment[1];
-  }
-  return NONE;
-}
-
-// The segments that the elements begin with.
-async function matchSegments(
-  elements: readonly Typed[],
-  segments: readonly Segment[],
-  values: KnownValues,
-): Promise<Segment[]> {
-  const matched: Segment[] = [];
-  let from = 0;
-  for (const segment of segments) {
-    const [key, count] = segment;
-    if (from + count > elements.length) break;
-    const same = elements.slice(from, from + count);
-    const record = values.atHand(key);
-    const isMatch =
-      record === null
-        ? (await digestOf(packElements(same))) === key.slice(0, DIGEST)
-        : elementsOf(record, key).every((element, place) => isSame(element, same[place] as Typed));
-    if (!isMatch) break;
-    matched.push(segment);
-    from += count;
-  }
-  return matched;
 }
 
 /** Lets the new elements take up the small segments before them, where those are many. */
@@ -129,7 +63,7 @@ export function elementsOf(value: Uint8Array, key: string): Typed[] {
 }
 
 // The types stand once where all are the same, as they nearly always are.
-function packElements(elements: readonly Typed[]): Uint8Array {
+export function packElements(elements: readonly Typed[]): Uint8Array {
   const types = elements.map(([type]) => type);
   const header = types.every((type) => type === types[0]) ? types.slice(0, 1) : types;
   return packFrames(
@@ -138,7 +72,7 @@ function packElements(elements: readonly Typed[]): Uint8Array {
   );
 }
 
-async function digestOf(bytes: Uint8Array): Promise<string> {
+export async function digestOf(bytes: Uint8Array): Promise<string> {
   const digest =
     bytes.length <= FEW_BYTES
       ? sha256Bytes(bytes)
@@ -153,7 +87,7 @@ export function countOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, [, count]) => sum + count, 0);
 }
 
-function isSame([type, bytes]: Typed, [otherType, other]: Typed): boolean {
+export function isSame([type, bytes]: Typed, [otherType, other]: Typed): boolean {
   if (type !== otherType || bytes.length !== other.length) return false;
   // `every` would take five times as long.
   for (let index = 0; index < bytes.length; index += 1) if (bytes[index] !== other[index]) return false;

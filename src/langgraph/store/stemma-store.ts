@@ -2,7 +2,6 @@ import {
   BaseStore,
   type GetOperation,
   type Item,
-  type ListNamespacesOperation,
   type Operation,
   type OperationResults,
   type PutOperation,
@@ -65,7 +64,9 @@ export class StemmaStore extends BaseStore {
   #read(operation: Operation): Promise<Item | null | SearchItem[] | string[][] | undefined> {
     if (isPut(operation)) return Promise.resolve(undefined);
     if ("namespacePrefix" in operation) return this.#search(operation);
-    return "namespace" in operation ? this.#get(operation) : this.#listNamespaces(operation);
+    return "namespace" in operation
+      ? this.#get(operation)
+      : listNamespaces(this.#store.entries, this.#scope, operation);
   }
 
   async #get({ namespace, key }: GetOperation): Promise<Item | null> {
@@ -77,10 +78,6 @@ export class StemmaStore extends BaseStore {
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     validateNamespace(operation.namespacePrefix, ALL);
     return (await findItems(this.#store.entries, this.#scope, operation)).map(searchItemOf);
-  }
-
-  #listNamespaces(operation: ListNamespacesOperation): Promise<string[][]> {
-    return listNamespaces(this.#store.entries, this.#scope, operation);
   }
 
   #writeOf({ namespace, key, value, index }: PutOperation): EntryWrite {

@@ -3,7 +3,8 @@ import { StemmaError } from "../../errors.js";
 import type { SessionMessage, SessionMessagePart } from "../../model/message.js";
 import type { SettledFields } from "../../model/tool-calls.js";
 import type { ContentBlock, SDKMessage } from "../types.js";
-import { CARRIER, fromSDKMessages, settledFields } from "./sdk-message.js";
+import { settledFields } from "./sdk-blocks.js";
+import { CARRIER, fromSDKMessages } from "./sdk-message.js";
 
 /** What `send` takes: a text, blocks, a user's message in the documented shape, or a `UIMessage` of the AI SDK. */
 export type AgentInput = string | ContentBlock[] | SDKMessage | SessionMessage;

@@ -66,9 +66,7 @@ export async function resolveModel(model: AgentModel, settings: ModelSettings = 
   }
   const create = await loadFactory(model, provider.package, provider.create);
   const apiKey = settings.apiKey ?? environment(provider.key);
-  if (apiKey === undefined) {
-    throw unavailable(model, `Set the environment variable ${provider.key} to use ${model}.`);
-  }
+  if (apiKey === undefined) throw unavailable(model, `Set the environment variable ${provider.key} to use ${model}.`);
   return create({ apiKey })(modelId);
 }
 

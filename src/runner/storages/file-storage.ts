@@ -1,18 +1,14 @@
-import type { BigIntStats } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { invalid, reasonOf, StemmaError } from "../../errors.js";
 import { codeOf, files } from "../../files/replace-file.js";
 import type { SessionState, SessionStorage } from "../types.js";
-import { clearDrafts, commitFile, type FileVersion, removeFile, type SharedFile } from "./file-commit.js";
+import { clearDrafts, commitFile, removeFile, type SharedFile } from "./file-commit.js";
+import { type Head, headIn, headOf, ignoreAbsent, isOwn, openState, readHead, versionOf } from "./file-head.js";
 import { assertFileName, invalidId, isFileName } from "./session-id.js";
 import { conflict, newVersion, parseState, writeState } from "./state-json.js";
 import type { VersionedStorage } from "./versioned-storage.js";
 import { type Expected, Versions } from "./versions.js";
 
 const ENDING = ".json";
-/** Bytes in which the version and the id of a state stand. */
-const HEAD = 512;
-
 /**
  * Keeps each session as a readable JSON file, `<directory>/<id>.json`, with mode 0600. A file is written whole or not at all,
  * and is on the disk when `save` resolves. If another program wrote a session after it was loaded or saved here, `save`
@@ -72,7 +68,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   async version(sessionId: string): Promise<string | null> {
     const { path } = this.#file(sessionId);
     const version = await guarded(sessionId, () =>
-      this.#open(path, async (handle) => {
+      openState(path, async (handle) => {
         const stats = await handle.stat({ bigint: true });
         return versionOf((await readHead(handle)).number, stats);
       }),
@@ -94,7 +90,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 });
       const number = newVersion();
       const check = async () => {
-        const current = await this.#head(id);
+        const current = await headIn(file.path);
         this.#assertOwn(id, current);
         if (expected !== undefined && (current?.version ?? null) !== expected) throw conflict(id);
       };
@@ -105,9 +101,9 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
   async #remove(id: string): Promise<void> {
     const file = this.#file(id);
     await guarded(id, async () => {
-      const current = await this.#head(id);
+      const current = await headIn(file.path);
       if (current === null || !isOwn(id, current)) return;
-      await removeFile({ ...file, check: async () => this.#assertOwn(id, await this.#head(id)) });
+      await removeFile({ ...file, check: async () => this.#assertOwn(id, await headIn(file.path)) });
     });
   }
 
@@ -115,7 +111,7 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
     const file = this.#file(id);
     return guarded(id, async () => {
       await clearDrafts(file).catch(ignoreAbsent);
-      return this.#open(file.path, async (handle) => {
+      return openState(file.path, async (handle) => {
         // Before the text: what is written meanwhile makes another version.
         const stats = await handle.stat({ bigint: true });
         const text = await handle.readFile("utf8");
@@ -124,31 +120,6 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
         return state.id === id ? { state, version: versionOf(headOf(text).number, stats) } : null;
       });
     });
-  }
-
-  /** Version and id of the stored session. The id is null where another program wrote what is no state. */
-  #head(id: string): Promise<Head | null> {
-    return this.#open(this.#file(id).path, async (handle) => {
-      const stats = await handle.stat({ bigint: true });
-      const found = await readHead(handle);
-      return { id: found.id ?? (await idWithin(handle, stats)), version: versionOf(found.number, stats) };
-    }).catch((error: unknown) => {
-      // A link may be replaced and removed.
-      if (codeOf(error) === "ELOOP") return { id: null, version: "" };
-      throw error;
-    });
-  }
-
-  async #open<T>(path: string, work: (handle: FileHandle) => Promise<T>): Promise<T | null> {
-    const { constants, open } = await files();
-    // A link could lead out of the directory.
-    const handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)).catch(ignoreAbsent);
-    if (handle === null) return null;
-    try {
-      return await work(handle);
-    } finally {
-      await handle.close();
-    }
   }
 
   #assertOwn(id: string, current: Head | null): void {
@@ -160,46 +131,6 @@ export class FileSessionStorage implements SessionStorage, VersionedStorage {
     assertFileName(id);
     return { path: `${this.#directory}/${id}${ENDING}`, draftPrefix: `${this.#directory}/.${id}.` };
   }
-}
-
-interface Head {
-  readonly id: string | null;
-  readonly version: string;
-}
-
-function isOwn(id: string, head: Head): boolean {
-  return head.id === null || head.id === id;
-}
-
-async function readHead(handle: FileHandle): Promise<{ number: number; id: string | null }> {
-  const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD), 0, HEAD, 0);
-  return headOf(new TextDecoder().decode(buffer.subarray(0, bytesRead)));
-}
-
-function headOf(text: string): { number: number; id: string | null } {
-  const [, number = "0", id = null] = /^\{\s*"version":\s*(\d+),\s*"id":\s*"([^"\\]*)"/.exec(text) ?? [];
-  return { number: Number(number), id };
-}
-
-// Another program may write the fields in any order.
-async function idWithin(handle: FileHandle, { size }: BigIntStats): Promise<string | null> {
-  const { buffer } = await handle.read(new Uint8Array(Number(size)), 0, Number(size), 0);
-  try {
-    const { id } = (JSON.parse(new TextDecoder().decode(buffer)) ?? {}) as { id?: unknown };
-    return typeof id === "string" ? id : null;
-  } catch {
-    return null;
-  }
-}
-
-// The number alone would not show an edit by hand.
-function versionOf(number: number, { size, mtimeNs, ino }: FileVersion): string {
-  return [number, size, mtimeNs, ino].join(".");
-}
-
-function ignoreAbsent(error: unknown): null {
-  if (codeOf(error) === "ENOENT") return null;
-  throw error;
 }
 
 async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { sha256 } from "../../model/sha256.js";
+import { isScope } from "../../storage/session-id.js";
 
 const MAX_LENGTH = 200;
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
@@ -30,4 +31,20 @@ export const isScopeKey = (id: string) => id.startsWith(SCOPE);
 
 export function invalidId(id: string, message: string): StemmaError {
   return new StemmaError("INVALID_SESSION_ID", { sessionId: id }, message);
+}
+
+// Under this id the unnamed session (and with it what sessions share) lies in a storage.
+const UNNAMED = "stemma-unnamed";
+
+/** The id under which a session, or a scope, lies in a storage. Errors: `INVALID_SESSION_ID`. */
+export function keyOf(sessionId: string): string {
+  if (isScope(sessionId)) return scopeKey(sessionId);
+  if (sessionId === UNNAMED || isScopeKey(sessionId))
+    throw invalidId(sessionId, `The id "${sessionId}" is taken; choose another one.`);
+  return sessionId === "" ? UNNAMED : sessionId;
+}
+
+/** The session that lies under a key. */
+export function idOf(key: string): string {
+  return key === UNNAMED ? "" : key;
 }

@@ -3,7 +3,7 @@ import { boundedLines } from "./bounded.js";
 import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
 import { TimeLimit } from "./time-limit.js";
-import { INCOMPLETE } from "./workspace.js";
+import { INCOMPLETE } from "./walk.js";
 
 const MAX_SHOWN = 500;
 

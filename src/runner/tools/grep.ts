@@ -7,7 +7,8 @@ import { type BuiltinSettings, createBuiltinTool } from "./builtin-tool.js";
 import { globPattern } from "./glob-pattern.js";
 import { readFound } from "./text-file.js";
 import { TimeLimit } from "./time-limit.js";
-import { type Entry, INCOMPLETE, type Walk, type Workspace } from "./workspace.js";
+import { type Entry, INCOMPLETE, type Walk } from "./walk.js";
+import type { Workspace } from "./workspace.js";
 
 const MAX_SHOWN = 200;
 /** Lines that match, at most, before the search ends. */

@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { invalid, type StemmaError } from "../../errors.js";
-import type { Entry, Workspace } from "./workspace.js";
+import type { Entry } from "./walk.js";
+import type { Workspace } from "./workspace.js";
 
 /** The largest file that is read, in bytes. */
 const MAX_BYTES = 10_000_000;

@@ -1,31 +1,11 @@
-import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { invalid, type StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { codeOf, files, paths, replaceFile } from "../../files/replace-file.js";
 import { OpenDirectory } from "./open-directory.js";
-
-/** Directories that searches pass over. */
-const SKIPPED = new Set([".git", "node_modules"]);
-/** Entries that a search looks at, at most. */
-const MAX_ENTRIES = 50_000;
-
-export interface Entry {
-  /** Relative to the working directory, with `/`. */
-  readonly path: string;
-  readonly absolute: string;
-}
-
-/** What is written: a file that is there, or one whether it is there or not; then its directories are made. */
-export type Purpose = "write" | "create";
-
-export interface Walk {
-  readonly files: readonly Entry[];
-  /** False when there were more entries than a search looks at. */
-  readonly complete: boolean;
-}
-
-/** What a search says when it did not see everything. */
-export const INCOMPLETE = `\n(Only the first ${MAX_ENTRIES} entries were looked at; name a directory.)`;
+import { isWithin, realPath } from "./real-path.js";
+import type { Purpose } from "./regular-file.js";
+import { attributesOf, locationOf, notAFile, openRegular } from "./regular-file.js";
+import { type Entry, type Walk, walkBelow } from "./walk.js";
 
 /** The directory that the tools are confined to. Nothing outside of it is read or written, whatever paths and links say. */
 export class Workspace {
@@ -109,32 +89,8 @@ export class Workspace {
 
   /** The files below a directory, by name, without following links. What cannot be read is passed over. */
   async walk(directory: string, signal: AbortSignal | undefined): Promise<Walk> {
-    const { join } = await paths();
     const start = await this.relative(directory);
-    const found: Entry[] = [];
-    let seen = 0;
-    const visit = async (at: OpenDirectory, path: string): Promise<boolean> => {
-      // What was moved away while it was read is not shown.
-      for (const entry of await at.entries().catch(() => [])) {
-        signal?.throwIfAborted();
-        seen += 1;
-        if (seen > MAX_ENTRIES) return false;
-        const entryPath = path === "." ? entry.name : `${path}/${entry.name}`;
-        if (entry.isFile()) found.push({ path: entryPath, absolute: join(at.path, entry.name) });
-        else if (entry.isDirectory() && !SKIPPED.has(entry.name)) {
-          const below = await at.enter(entry.name).catch(() => null);
-          if (below === null) continue;
-          try {
-            if (!(await visit(below, entryPath))) return false;
-          } finally {
-            await below.close();
-          }
-        }
-      }
-      return true;
-    };
-    const complete = await this.inDirectory(directory, { path: start }, (at) => visit(at, start));
-    return { files: found, complete };
+    return this.inDirectory(directory, { path: start }, (at) => walkBelow(at, start, signal));
   }
 
   private async inDirectory<T>(
@@ -152,71 +108,5 @@ export class Workspace {
     } finally {
       await directory.close();
     }
-  }
-}
-
-/** What the file that stands there gives to the one that replaces it; nothing for a new one. Errors: `INVALID_ARGUMENT`. */
-async function attributesOf(file: string, path: string, how: Purpose): Promise<{ mode?: number; owner?: Stats }> {
-  try {
-    const before = await openRegular(file, path, "write");
-    try {
-      const stats = await before.stat();
-      return { mode: stats.mode & 0o7777, owner: stats };
-    } finally {
-      await before.close();
-    }
-  } catch (error) {
-    const absent = codeOf((error as { cause?: unknown }).cause) === "ENOENT";
-    if (how === "create" && absent) return {};
-    throw error;
-  }
-}
-
-/** Opens what is a file and no link, device or pipe. Errors: `INVALID_ARGUMENT`. */
-async function openRegular(absolute: string, path: string, access: "read" | "write"): Promise<FileHandle> {
-  const { constants, open } = await files();
-  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
-  // Without O_NONBLOCK a pipe would keep us waiting.
-  const flags = (access === "read" ? O_RDONLY : O_WRONLY) | O_NOFOLLOW | O_NONBLOCK;
-  const file = await open(absolute, flags).catch((cause: unknown) => {
-    throw notAFile(path, codeOf(cause) === "ENOENT" ? "is not there" : "is not a file that can be opened", cause);
-  });
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw notAFile(path, "is not a file");
-}
-
-/** Where an open file lies, free of links; null when that is not known for sure. */
-async function locationOf(file: FileHandle, path: string): Promise<string | null> {
-  const { lstat, readlink, realpath } = await files();
-  // Linux says it of the open file itself.
-  const told = await readlink(`/proc/self/fd/${file.fd}`).catch(() => null);
-  if (told !== null) return told;
-  const [opened, found] = await Promise.all([file.stat(), lstat(path)]);
-  return opened.ino === found.ino && opened.dev === found.dev ? realpath(path) : null;
-}
-
-function notAFile(path: string, why: string, cause?: unknown): StemmaError {
-  return invalid(`${path} ${why}.`, { path }, { cause });
-}
-
-async function isWithin(root: string, path: string): Promise<boolean> {
-  const { isAbsolute, relative, sep } = await paths();
-  const way = relative(root, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-/** Free of links; null when there is nothing. A link that leads nowhere is refused: writing through it could land anywhere. */
-async function realPath(path: string): Promise<string | null> {
-  const { lstat, realpath } = await files();
-  try {
-    return await realpath(path);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOTDIR") throw invalid(`${path} lies below a file.`, { path });
-    if (code !== "ENOENT") throw error;
-    const link = await lstat(path).catch(() => null);
-    if (link === null) return null;
-    throw invalid(`${path} is a link that leads nowhere.`, { path });
   }
 }

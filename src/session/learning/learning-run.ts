@@ -5,17 +5,14 @@ import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
 import type { LearnFunction } from "../../learning/learn.js";
 import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
-import { estimateMessageTokens } from "../../model/tokens.js";
 import type { Store } from "../../storage/contract.js";
 import type { SessionEvents } from "../events.js";
 import type { SessionBackend } from "../provider.js";
 import { answerWithin, LONGEST } from "../time-limit.js";
 import { LearnLog, type LearnState } from "./log.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
-import { unlearnedMessages } from "./unlearned.js";
+import { firstBatch, unlearnedMessages } from "./unlearned.js";
 
-/** The function is given messages of so many estimated tokens at once. */
-const BATCH_TOKENS = 20_000;
 /** What a function failed with so often is passed over. */
 const MAX_FAILURES = 3;
 /** How often edits are applied anew because someone else wrote to a block. */
@@ -141,17 +138,7 @@ export class LearningRun {
   #blocks() {
     const { blocks } = this.parts.options;
     const wanted = blocks === null ? null : new Set(blocks.map(foldLabel));
-    const all = learnableBlocks(this.parts.context.liveBlocks(), this.parts.store);
+    const all = learnableBlocks(this.parts.context.live.all, this.parts.store);
     return wanted === null ? all : all.filter(({ folded }) => wanted.has(folded));
   }
-}
-
-// At least one message, the oldest first.
-function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
-  let tokens = 0;
-  const end = messages.findIndex((message, index) => {
-    tokens += estimateMessageTokens(message);
-    return index > 0 && tokens > BATCH_TOKENS;
-  });
-  return end < 0 ? messages : messages.slice(0, end);
 }

@@ -1,7 +1,8 @@
 import type { LiveBlock } from "../../context/live-block.js";
 import { AgentSearchProvider, placeOfEntries } from "../../context/providers/agent-search.js";
 import { placeOfBlock, StoreContextProvider } from "../../context/providers/store-context.js";
-import { type EditedBlock, entryKeyOf, type LearnedWrite } from "../../learning/apply.js";
+import { entryKeyOf, type LearnedWrite } from "../../learning/apply.js";
+import type { EditedBlock } from "../../learning/edited-text.js";
 import type { LearnBlock, LearnEdit, LearnEntry } from "../../learning/edits.js";
 import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";

@@ -1,6 +1,10 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionMessage } from "../../model/message.js";
+import { estimateMessageTokens } from "../../model/tokens.js";
 import type { SessionBackend } from "../provider.js";
+
+/** The function is given messages of so many estimated tokens at once. */
+const BATCH_TOKENS = 20_000;
 
 /** Of a conversation that nothing was learned from yet, so many messages are looked at, the newest. */
 const MOST = 1000;
@@ -40,4 +44,14 @@ async function ancestorsOf(backend: Pick<SessionBackend, "stream">, ids: readonl
     }
   }
   return ancestors;
+}
+
+/** What the function is given at once: the oldest messages, at least one. */
+export function firstBatch(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  let tokens = 0;
+  const end = messages.findIndex((message, index) => {
+    tokens += estimateMessageTokens(message);
+    return index > 0 && tokens > BATCH_TOKENS;
+  });
+  return end < 0 ? messages : messages.slice(0, end);
 }

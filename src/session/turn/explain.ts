@@ -1,8 +1,8 @@
+import type { LiveBlock } from "../../context/live-block.js";
 import { summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
 import type { StoredCompaction } from "../../storage/contract.js";
-import type { ToolBlock } from "../../tools/access.js";
 import { type ContextSize, type PartSource, partsOf, sizeOf } from "./parts.js";
 import type { PrefixBreak, ToldNote, TurnRecord } from "./record.js";
 import type { RefreshReason } from "./request.js";
@@ -36,7 +36,7 @@ export interface ContextExplanation extends ContextSize {
 export interface ExplainedParts {
   /** The visible history, without what is told behind messages. */
   readonly messages: readonly SessionMessage[];
-  readonly blocks: readonly ToolBlock[];
+  readonly blocks: readonly LiveBlock[];
   readonly compactions: readonly StoredCompaction[];
 }
 
@@ -91,7 +91,7 @@ function reasonOf(
   source: PartSource,
   name: string,
   turn: Pick<TurnRecord, "notes">,
-  blocks: readonly ToolBlock[],
+  blocks: readonly LiveBlock[],
 ): string {
   if (source === "tool") return toolReason(name, blocks);
   if (source === "prompt") return "Stands in the prompt outside its blocks.";
@@ -100,20 +100,20 @@ function reasonOf(
   return `A block of the session, as the prompt froze it.${since}`;
 }
 
-function toolReason(name: string, blocks: readonly ToolBlock[]): string {
-  const labels = (matches: (block: ToolBlock) => boolean) =>
+function toolReason(name: string, blocks: readonly LiveBlock[]): string {
+  const labels = (matches: (block: LiveBlock) => boolean) =>
     blocks
       .filter(matches)
       .map(({ label }) => foldLabel(label))
       .join(", ");
   switch (name) {
     case "set_context":
-      return `The model may write: ${labels(({ writable }) => writable)}.`;
+      return `The model may write: ${labels(({ shape }) => shape.writable)}.`;
     case "load_context":
     case "unload_context":
-      return `The model may load documents of: ${labels(({ isSkill }) => isSkill)}.`;
+      return `The model may load documents of: ${labels(({ shape }) => shape.isSkill)}.`;
     case "search_context":
-      return `The model may search: ${labels(({ isSearchable }) => isSearchable)}.`;
+      return `The model may search: ${labels(({ shape }) => shape.isSearchable)}.`;
     default:
       return "The model may read the messages under a summary.";
   }

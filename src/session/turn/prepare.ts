@@ -1,11 +1,8 @@
 import type { ContextBlock } from "../../context/block.js";
 import { renderPrompt } from "../../context/prompt.js";
-import { StemmaError } from "../../errors.js";
-import { applyCompactions, summaryMessage } from "../../model/compactions.js";
 import { foldLabel } from "../../model/fold-label.js";
-import type { SessionMessage } from "../../model/message.js";
 import { sha256 } from "../../model/sha256.js";
-import type { Store, StoredCompaction } from "../../storage/contract.js";
+import type { Store } from "../../storage/contract.js";
 import type { SessionTools } from "../../tools/tool.js";
 import { type ComposedTurn, recordOf } from "./compose.js";
 import { type ContextExplanation, explainTurn } from "./explain.js";
@@ -14,7 +11,6 @@ import { outlineOf, partsOf } from "./parts.js";
 import { planTurn, summaryIn, type TurnPlan } from "./plan.js";
 import type { Present, TurnSources } from "./present.js";
 import { NOTHING, Recaller } from "./recall.js";
-import type { TurnRecord } from "./record.js";
 import type { PrepareTurnOptions, TurnRequest } from "./request.js";
 
 export interface TurnParts extends TurnSources {
@@ -48,7 +44,7 @@ export async function prepareTurn(parts: TurnParts, memory: TurnMemory, asked: A
   const { context, log } = parts;
   const { now } = asked;
   const { turn, plan, note, system, prompt } = await compose(parts, asked, {
-    render: () => context.refreshPrompt(),
+    render: () => context.prompt.refresh(),
     keep: (digest, made) => log.add(digest, made),
   });
   const record = recordOf(turn, now.state);
@@ -93,18 +89,7 @@ export async function explainNext(parts: TurnParts, asked: Asked): Promise<Conte
   });
   const compactions = await backend.compactions();
   const record = { ...recordOf(turn, now.state), sentAt: null };
-  return explainTurn(record, { messages: now.messages, blocks: context.toolBlocks(), compactions });
-}
-
-/** What a past request was made of. */
-export async function explainPast(
-  { backend, context }: TurnParts,
-  turn: TurnRecord,
-  compactions: readonly StoredCompaction[],
-): Promise<ContextExplanation> {
-  const visible = compactions.filter((compaction) => turn.summaryIds.includes(summaryMessage(compaction).id));
-  const messages = applyCompactions(await pathTo(backend, turn.leafId), visible);
-  return explainTurn(turn, { messages, blocks: context.toolBlocks(), compactions });
+  return explainTurn(record, { messages: now.messages, blocks: context.live.all, compactions });
 }
 
 async function compose(parts: TurnParts, { options, answeredAt, now, tools }: Asked, effects: Effects) {
@@ -143,14 +128,4 @@ async function noteFor(
   if (changed.length === 0 && found.recalled.length === 0) return null;
   const blocks = Object.fromEntries(changed.map(({ label, content }) => [foldLabel(label), content]));
   return { messageId: target.id, update: updateOf(changed, shown), blocks, ...found };
-}
-
-async function pathTo(backend: TurnParts["backend"], leafId: string | null): Promise<SessionMessage[]> {
-  if (leafId === null) return [];
-  try {
-    return (await backend.path({ leafId, summaries: false, onCorrupt: "skip" })).messages;
-  } catch (error) {
-    if (StemmaError.isInstance(error, "MESSAGE_NOT_FOUND")) return [];
-    throw error;
-  }
 }

@@ -36,12 +36,12 @@ export async function readPresent(
   { onCorrupt }: PrepareTurnOptions,
 ): Promise<Present> {
   const [text, blocks, { messages }, state] = await Promise.all([
-    context.knownPrompt(),
-    context.presentBlocks(),
+    context.prompt.known(),
+    context.prompt.presentBlocks(),
     backend.path({ onCorrupt }),
     log.state(),
   ]);
   const frozen = text === null ? null : { text, digest: sha256(text) };
-  const labels = context.toolBlocks().map(({ label }) => label);
+  const labels = context.live.all.map(({ label }) => label);
   return { frozen, blocks, labels, messages, state, notes: await log.notes(frozen?.digest) };
 }

@@ -17,7 +17,7 @@ export class Turns {
   readonly #memory: TurnMemory = { known: null };
 
   constructor(private readonly parts: TurnParts) {
-    parts.context.onToolAnswer((folded, content, isAdded = false) => {
+    parts.context.access.onAnswer((folded, content, isAdded = false) => {
       const { known } = this.#memory;
       known?.set(folded, isAdded ? appendText(known.get(folded) ?? "", content) : content);
     });
@@ -48,7 +48,7 @@ export class Turns {
   async update(): Promise<string | null> {
     const { known } = this.#memory;
     if (known === null) return null;
-    const [blocks, { updateTurn }] = await Promise.all([this.parts.context.presentBlocks(), load()]);
+    const [blocks, { updateTurn }] = await Promise.all([this.parts.context.prompt.presentBlocks(), load()]);
     return updateTurn(this.parts, known, blocks);
   }
 
@@ -62,7 +62,7 @@ export class Turns {
   /** What the latest request for a message was made of; null where nothing is known of it. */
   async explainPast(messageId: string): Promise<ContextExplanation | null> {
     const { backend, log } = this.parts;
-    const reads = [log.turn(messageId), backend.compactions(), load()] as const;
+    const reads = [log.turn(messageId), backend.compactions(), import("./explain-past.js")] as const;
     const [turn, compactions, { explainPast }] = await Promise.all(reads);
     return turn === null ? null : explainPast(this.parts, turn, compactions);
   }

@@ -2,6 +2,7 @@ import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { replaceFile } from "../../../files/replace-file.js";
+import { findJson } from "../../../model/json-object.js";
 
 /** Entries that a chat starts with. */
 const KEPT = 100;
@@ -49,10 +50,6 @@ export class PromptHistory {
 
 // Another program may have written to the file, or died in the middle of a line.
 function parseEntry(line: string): string[] {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return typeof entry === "string" ? [entry] : [];
-  } catch {
-    return [];
-  }
+  const entry = findJson(line);
+  return typeof entry === "string" ? [entry] : [];
 }

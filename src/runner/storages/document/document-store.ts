@@ -35,7 +35,7 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
   const inner = memory();
   const held = new HeldSessions(storage, inner);
   const close = async (): Promise<void> => {
-    held.close();
+    held.memory.close();
     stores.delete(storage);
     await inner.close();
   };
@@ -68,9 +68,9 @@ async function makeStore(storage: SessionStorage): Promise<DocumentStore> {
       backup: refuseBackup("storage"),
       order: held.order,
       reload: (id) => held.reload(id),
-      retain: (id) => held.retain(id),
-      release: (id) => held.release(id),
-      migrate: async () => held.assertOpen(),
+      retain: (id) => held.memory.retain(id),
+      release: (id) => held.memory.release(id),
+      migrate: async () => held.memory.assertOpen(),
       close,
     };
   };

@@ -11,10 +11,10 @@ export function heldSession(held: HeldSessions, session: SessionStore): SessionS
   const rewritten = (message: SessionMessage) => held.rewritten(id, message.id);
   // From the call on: its first page is read then, in the order of the calls.
   const streamed = <T>(open: () => AsyncIterable<T>): AsyncIterable<T> => {
-    held.retain(id);
+    held.memory.retain(id);
     return valuesIn(
       held.read(id, async () => open()),
-      () => held.release(id),
+      () => held.memory.release(id),
     );
   };
   return {

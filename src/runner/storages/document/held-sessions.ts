@@ -1,51 +1,33 @@
-// One class: loads, saves and undoing share what is held of each session.
 import { StemmaError } from "../../../errors.js";
 import { sameJson } from "../../../model/same-json.js";
 import { Queue } from "../../../queue.js";
 import type { Erased, Store } from "../../../storage/contract.js";
 import { isScope } from "../../../storage/session-id.js";
 import type { SessionState, SessionStorage } from "../../types.js";
-import { invalidId, isScopeKey, scopeKey } from "../session-id.js";
+import { idOf, isScopeKey, keyOf } from "../session-id.js";
 import { corruptState } from "../state-json.js";
 import { isVersioned, type Version } from "../versioned-storage.js";
-import { type ConvertedMessage, exportSession, importSession, isEmpty, removeScope } from "./session-snapshot.js";
+import { type Held, SessionMemory } from "./session-memory.js";
+import { exportSession, importSession, isEmpty } from "./session-snapshot.js";
 
-/** A session that lies in memory: its content in the inner store, the rest here. */
-interface Held {
-  /** What was last loaded or saved; storages may have put fields of their own into it. Null until the first save. */
-  readonly state: SessionState | null;
-  /** That of the state, where the storage tells versions apart; undefined when it is not known, or there are none. */
-  readonly version: Version | null | undefined;
-  /** Its messages as the storage is given them, as far as they did not change. */
-  readonly converted: Map<string, ConvertedMessage>;
-}
-
-// Under this id the unnamed session (and with it what sessions share) lies in a storage.
-const UNNAMED = "stemma-unnamed";
 /** How often a call is tried again when another process was faster. */
 const MAX_ATTEMPTS = 50;
-/** Sessions that stay in memory while nobody has them open: the ones that were used last. */
-const MAX_IDLE = 200;
 
 /**
  * The sessions of a four-method storage that lie in an inner store. A write is saved before it resolves; one whose save
  * fails has not happened; one that another process forestalled is done anew on what that one saved.
  */
 export class HeldSessions {
-  /** The one that was used last at the end. */
-  readonly #held = new Map<string, Held>();
-  /** How many have a session open. */
-  readonly #open = new Map<string, number>();
-  /** Calls under way that need every session in memory. */
-  #callsOnAll = 0;
   /** One call after the other for each session, as each may load and save it. */
   readonly order = new Queue();
-  #closed = false;
+  readonly memory: SessionMemory;
 
   constructor(
     private readonly storage: SessionStorage,
     private readonly inner: Store,
-  ) {}
+  ) {
+    this.memory = new SessionMemory(inner, this.order);
+  }
 
   /** Runs a call that only reads the session. */
   read<T>(id: string, call: () => Promise<T>): Promise<T> {
@@ -69,7 +51,7 @@ export class HeldSessions {
         } catch (error) {
           for (const back of undo.reverse()) await back();
           // As the storage has it, so it is.
-          for (const id of written) await this.#forget(id);
+          for (const id of written) await this.memory.forget(id);
           if (!StemmaError.isInstance(error, "SESSION_CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
         }
       }
@@ -82,7 +64,7 @@ export class HeldSessions {
    */
   remove(id: string, isWanted = async (): Promise<boolean> => true): Promise<Erased | null> {
     return this.order.write(id, async () => {
-      this.assertOpen();
+      this.memory.assertOpen();
       await this.#load(id).catch((error: unknown) => {
         if (!StemmaError.isInstance(error, "CORRUPT_STATE")) throw error;
       });
@@ -92,76 +74,47 @@ export class HeldSessions {
         await this.storage.delete(keyOf(id));
         return erased;
       } finally {
-        await this.#forget(id);
+        await this.memory.forget(id);
       }
     });
   }
 
   /** Forgets what is in memory of a session, so that its next use reads it from the storage. */
   reload(id: string): Promise<void> {
-    return this.order.write(id, () => this.#forget(id));
+    return this.order.write(id, () => this.memory.forget(id));
   }
 
   /** Runs a call that reads every session of the storage. */
   async readAll<T>(call: () => Promise<T>): Promise<T> {
-    this.assertOpen();
-    this.#callsOnAll += 1;
-    try {
+    this.memory.assertOpen();
+    return this.memory.whole(async () => {
       for (const key of await this.storage.list()) if (!isScopeKey(key)) await this.read(idOf(key), async () => {});
-      return await call();
-    } finally {
-      this.#callsOnAll -= 1;
-      this.#forgetIdle();
-    }
-  }
-
-  /** Keeps a session in memory until it was released as often. */
-  retain(id: string): void {
-    this.#open.set(id, (this.#open.get(id) ?? 0) + 1);
-  }
-
-  /** Gives the memory of a session back once nobody has it open any more: all of it is in the storage. */
-  async release(id: string): Promise<void> {
-    const left = (this.#open.get(id) ?? 1) - 1;
-    if (left > 0) {
-      this.#open.set(id, left);
-      return;
-    }
-    this.#open.delete(id);
-    await this.#forgetUnused(id);
+      return call();
+    });
   }
 
   /** A message was rewritten. */
   rewritten(sessionId: string, messageId: string): void {
-    this.#held.get(sessionId)?.converted.delete(messageId);
+    this.memory.get(sessionId)?.converted.delete(messageId);
   }
 
   /** Messages were removed (all, when `messageIds` is null): later ones may have their ids. */
   removed(sessionId: string, messageIds: readonly string[] | null): void {
-    const converted = this.#held.get(sessionId)?.converted;
+    const converted = this.memory.get(sessionId)?.converted;
     for (const id of messageIds ?? [...(converted?.keys() ?? [])]) converted?.delete(id);
   }
 
-  assertOpen(): void {
-    if (this.#closed) throw new StemmaError("STORE_CLOSED", {}, "This store was closed; open a new one.");
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#held.clear();
-  }
-
   async #load(id: string): Promise<void> {
-    this.assertOpen();
+    this.memory.assertOpen();
     const key = keyOf(id);
-    const known = this.#held.get(id);
+    const known = this.memory.get(id);
     const { storage } = this;
     let version: Version | null | undefined;
     if (isVersioned(storage)) {
       version = await storage.version(key);
-      if (known !== undefined && known.version === version) return this.#use(id, known);
-      if (known !== undefined) await this.#forget(id);
-    } else if (known !== undefined) return this.#use(id, known);
+      if (known !== undefined && known.version === version) return this.memory.use(id, known);
+      if (known !== undefined) await this.memory.forget(id);
+    } else if (known !== undefined) return this.memory.use(id, known);
     const state = await storage.load(key);
     if (!state) return;
     try {
@@ -169,16 +122,16 @@ export class HeldSessions {
       await importSession(this.inner, id, state);
       // What is written between the two reads makes another version: then it is read again.
       version = this.#versionOf(state) ?? version;
-      this.#use(id, { state, version, converted: new Map() });
+      this.memory.use(id, { state, version, converted: new Map() });
     } catch (error) {
-      await this.#forget(id);
+      await this.memory.forget(id);
       throw StemmaError.isInstance(error, "STORE_CLOSED") ? error : corruptState(key, error);
     }
   }
 
   // Resolves to what takes it back; `undoable` where something is saved after it.
   async #save(id: string, undoable: boolean): Promise<() => Promise<unknown>> {
-    const held: Held = this.#held.get(id) ?? { state: null, version: null, converted: new Map() };
+    const held: Held = this.memory.get(id) ?? { state: null, version: null, converted: new Map() };
     const info = await this.inner.sessions.get(id);
     const nothing = async (): Promise<void> => {};
     const { state, converted } = held;
@@ -188,7 +141,7 @@ export class HeldSessions {
       if (state === null) return nothing;
       if (isScope(id)) {
         await this.storage.delete(keyOf(id));
-        this.#held.delete(id);
+        this.memory.drop(id);
         return nothing;
       }
     }
@@ -201,7 +154,7 @@ export class HeldSessions {
     const before = undoable && state !== null ? structuredClone(state) : null;
     const next: SessionState = Object.assign(state ?? {}, content, { createdAt, updatedAt });
     await this.storage.save(next);
-    this.#use(id, { ...held, state: next, version: this.#versionOf(next) });
+    this.memory.use(id, { ...held, state: next, version: this.#versionOf(next) });
     if (state === null) return () => this.storage.delete(keyOf(id));
     return before === null ? nothing : () => this.storage.save(restore(next, before));
   }
@@ -209,37 +162,6 @@ export class HeldSessions {
   #versionOf(state: SessionState): Version | null | undefined {
     const { storage } = this;
     return isVersioned(storage) ? storage.versionOf?.(state) : undefined;
-  }
-
-  #use(id: string, held: Held): void {
-    this.#held.delete(id);
-    this.#held.set(id, held);
-    this.#forgetIdle();
-  }
-
-  #forgetIdle(): void {
-    if (this.#callsOnAll > 0) return;
-    let surplus = this.#held.size - this.#open.size - MAX_IDLE;
-    for (const id of this.#held.keys()) {
-      if (surplus <= 0) return;
-      if (this.#open.has(id) || this.order.has(id)) continue;
-      surplus -= 1;
-      this.#forgetUnused(id).catch(() => {
-        // The store was closed meanwhile.
-      });
-    }
-  }
-
-  #forgetUnused(id: string): Promise<void> {
-    return this.order.write(id, async () => {
-      if (!this.#open.has(id) && this.#callsOnAll === 0 && !this.#closed) await this.#forget(id);
-    });
-  }
-
-  async #forget(id: string): Promise<void> {
-    this.#held.delete(id);
-    if (isScope(id)) await removeScope(this.inner, id);
-    else await this.inner.sessions.delete(id);
   }
 }
 
@@ -257,16 +179,4 @@ function contentOf(state: SessionState): object {
 function assertTimes({ createdAt, updatedAt }: SessionState): void {
   if (Number.isFinite(createdAt) && Number.isFinite(updatedAt)) return;
   throw new TypeError("createdAt and updatedAt must be numbers of milliseconds.");
-}
-
-/** Errors: `INVALID_SESSION_ID`. */
-function keyOf(sessionId: string): string {
-  if (isScope(sessionId)) return scopeKey(sessionId);
-  if (sessionId === UNNAMED || isScopeKey(sessionId))
-    throw invalidId(sessionId, `The id "${sessionId}" is taken; choose another one.`);
-  return sessionId === "" ? UNNAMED : sessionId;
-}
-
-function idOf(key: string): string {
-  return key === UNNAMED ? "" : key;
 }

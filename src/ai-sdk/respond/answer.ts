@@ -1,0 +1,146 @@
+import { createUIMessageStream, type TextStreamPart, type ToolSet, type UIMessage, type UIMessageChunk } from "ai";
+import { StemmaError } from "../../errors.js";
+import { ToolClock } from "../../model/tool-times.js";
+import { coreOf, type Session } from "../../session/session.js";
+import { hasContent, type Interruption, marked, settled, tidied } from "../message/parts.js";
+import { replay } from "../message/replay.js";
+import { withStoredIds } from "../receive/renamed.js";
+import { leaveAtAnswer } from "../run/recover.js";
+import type { Turn } from "../turn.js";
+import { StepWriter } from "./keep-steps.js";
+import type { Ended, RespondOptions, RunData, StreamResult } from "./options.js";
+import { timed } from "./timed.js";
+import { AnswerUsage } from "./usage.js";
+
+/** How long a model may take to end after its answer was stopped, in milliseconds. */
+const GRACE = 2000;
+
+/** One answer of a model: read, sent to the client, and stored. */
+export class Answer {
+  readonly #steps: StepWriter;
+  readonly #usage: AnswerUsage;
+  readonly #clock = new ToolClock();
+  #latest: UIMessage | null = null;
+  #failure: Error | null = null;
+  #aborted = false;
+  /** What the client was told, and the error behind it: of a tool too, which does not end the answer. */
+  readonly #told = new Map<string, Error | null>();
+
+  constructor(
+    private readonly session: Session,
+    private readonly turn: Turn,
+    private readonly options: RespondOptions,
+  ) {
+    this.#steps = new StepWriter(session, turn.placed.questionId);
+    this.#usage = new AnswerUsage(options.cost);
+  }
+
+  /** Never rejects: what fails is told to the client. */
+  async make(result: StreamResult): Promise<Ended> {
+    const { run, keeper, placed, runs } = this.turn;
+    keeper.begin();
+    const { answerId: messageId, edited } = placed;
+    const data: RunData = { runId: run.id, messageId, edited };
+    this.#push({ type: "data-run", data, transient: true });
+    try {
+      await this.#read(this.#chunks(result));
+      await this.#end();
+    } catch (error) {
+      this.#fail(this.#textOf(error));
+    }
+    await this.#usage.add(coreOf(this.session).store, this.session.id);
+    await runs.release(this.turn, this.#status()).catch(() => {});
+    await this.#steps.settled;
+    return { usage: this.#usage.total, failure: this.#failure };
+  }
+
+  #chunks(result: StreamResult): ReadableStream<UIMessageChunk> {
+    const { base, answerId } = this.turn.placed;
+    return createUIMessageStream({
+      originalMessages: base === null ? [] : [base],
+      generateId: () => answerId,
+      execute: ({ writer }) => {
+        const onError = (error: unknown): string => this.#textOf(error);
+        const messageMetadata = (given: { part: TextStreamPart<ToolSet> }): unknown => {
+          this.#usage.see(given.part);
+          return this.options.messageMetadata?.(given);
+        };
+        const settings = { sendReasoning: true, sendSources: true, onError, messageMetadata };
+        const chunks = withStoredIds(result.toUIMessageStream(settings), this.turn.renamed);
+        writer.merge(timed(chunks, this.#clock));
+      },
+      onError: (error) => this.#textOf(error),
+      onStepFinish: async ({ responseMessage }) => {
+        if (!hasContent(responseMessage) || this.turn.run.brokenOff === "lost") return;
+        await this.#steps.write(this.#clock.on(responseMessage));
+      },
+      onFinish: ({ responseMessage }) => {
+        this.#latest = responseMessage;
+      },
+    });
+  }
+
+  async #read(stream: ReadableStream<UIMessageChunk>): Promise<void> {
+    const { run, placed } = this.turn;
+    const reader = stream.getReader();
+    const leave = (): void => void setTimeout(() => reader.cancel().catch(() => {}), GRACE);
+    run.signal.addEventListener("abort", leave);
+    if (run.signal.aborted) leave();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const chunk = read.value;
+      if (chunk.type === "error") this.#fail(chunk.errorText);
+      else if (chunk.type === "abort") this.#aborted = true;
+      else this.#push(chunk);
+      if (chunk.type === "start" && placed.base !== null)
+        for (const part of replay(placed.base)) this.#push(part, true);
+    }
+    run.signal.removeEventListener("abort", leave);
+    // A model that does not hear of a stop sends no such chunk.
+    this.#aborted ||= run.brokenOff !== null;
+    if (this.#aborted) this.#mark("aborted", { type: "abort" });
+  }
+
+  /** Stores the answer as it ended. */
+  async #end(): Promise<void> {
+    const { keeper, placed } = this.turn;
+    if (!(await keeper.holds())) return;
+    const answer = this.#latest;
+    if (answer !== null && hasContent(answer)) await this.#steps.write(this.#clock.on(this.#final(answer)));
+    else if (this.#failure === null && !this.#aborted) this.#fail("The model gave no answer.");
+    await leaveAtAnswer(this.session, placed);
+  }
+
+  #final(answer: UIMessage): UIMessage {
+    if (this.#aborted) return marked(settled(tidied(answer)), "aborted");
+    return this.#failure === null ? answer : marked(tidied(answer), "error");
+  }
+
+  #status(): "completed" | "stopped" | "failed" {
+    if (this.#aborted) return "stopped";
+    return this.#failure === null ? "completed" : "failed";
+  }
+
+  #fail(errorText: string): void {
+    this.#failure ??= this.#told.get(errorText) ?? new StemmaError("MODEL_FAILED", {}, errorText);
+    this.#mark("error", { type: "error", errorText });
+  }
+
+  // The client's copy of the message is marked as the stored one is.
+  #mark(interrupted: Interruption, chunk: UIMessageChunk): void {
+    this.#push({ type: "message-metadata", messageMetadata: { interrupted } });
+    this.#push(chunk);
+  }
+
+  #push(chunk: UIMessageChunk, isBase = false): void {
+    this.turn.run.push(chunk, isBase);
+    this.turn.keeper.push(chunk);
+  }
+
+  #textOf(error: unknown): string {
+    // The AI SDK reports once more, as an error of its own, what it was given the text of.
+    if (error instanceof Error && this.#told.has(error.message)) return error.message;
+    const text = this.options.onError?.(error) ?? "An error occurred.";
+    this.#told.set(text, error instanceof Error ? error : null);
+    return text;
+  }
+}

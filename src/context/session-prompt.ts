@@ -1,0 +1,139 @@
+import { foldLabel } from "../model/fold-label.js";
+import { type AskedBlock, all, answers, ask } from "./asked-blocks.js";
+import type { ContextBlock } from "./block.js";
+import type { BlockSet } from "./block-set.js";
+import { FrozenPrompt, type PromptOrder, type TimeLimit } from "./frozen-prompt.js";
+import type { LiveBlock } from "./live-block.js";
+import { parsePrompt, renderBlock, renderPrompt } from "./prompt.js";
+import { PromptEstimate } from "./prompt-estimate.js";
+import type { PromptStore } from "./prompt-keeper.js";
+
+const REMINDER = "These context blocks have changed since the system prompt was written. They now read:";
+
+export interface PromptOptions {
+  /** Keeps the frozen prompt; null keeps it in memory. */
+  readonly promptStore: PromptStore | null;
+  /** What other objects for the same session order their prompts with. */
+  readonly promptOrder?: PromptOrder | undefined;
+}
+
+/** The system prompt of one session: rendered from its blocks, then the same until it is rendered anew. */
+export class SessionPrompt {
+  #frozen: FrozenPrompt;
+  #estimate = new PromptEstimate();
+  /** The blocks as the prompt was last rendered from them. */
+  rendered: readonly ContextBlock[] = [];
+
+  constructor(
+    private readonly blocks: BlockSet,
+    private readonly options: PromptOptions,
+  ) {
+    this.#frozen = new FrozenPrompt(options.promptStore, options.promptOrder);
+  }
+
+  /** Begins anew, as if nothing had been frozen. What is being rendered is not frozen any more. */
+  reset(): void {
+    this.#frozen.revoke();
+    this.#frozen = new FrozenPrompt(this.options.promptStore, this.options.promptOrder);
+    this.#estimate = new PromptEstimate();
+    this.rendered = [];
+  }
+
+  /** The frozen prompt. The first call, of whatever process, reads the blocks, renders them and stores the result. */
+  async freeze(): Promise<string> {
+    // A frozen prompt spares reading from the host's providers; ours are read in any case, as the model may have written
+    // them since.
+    const blocks = this.#frozen.known === null ? ask(this.blocks.all) : null;
+    const { prompt, rendered } = await this.#frozen.freeze(() => this.#render(blocks));
+    if (!rendered && blocks !== null) await adopt(prompt, blocks);
+    return prompt;
+  }
+
+  /** Reads every block anew, renders the prompt and stores it as the frozen one. */
+  refresh(): Promise<string> {
+    const live = this.blocks.all;
+    const blocks = this.#calling(live, () => all(live.map((block) => block.read())));
+    // Told in its turn, below.
+    blocks.catch(() => {});
+    return this.#frozen.refresh(async () => {
+      this.rendered = await blocks;
+      return renderPrompt(this.rendered);
+    });
+  }
+
+  /**
+   * Renders the prompt anew when `cleared` is done, if one is frozen or it dropped one. Where a provider fails or exceeds
+   * `limit`, nothing is frozen any more.
+   */
+  renew(cleared: Promise<boolean>, limit: TimeLimit): Promise<void> {
+    const mayBeFrozen = this.#frozen.known !== null || this.#frozen.isKept;
+    const blocks = mayBeFrozen ? ask(this.blocks.all) : null;
+    return this.#frozen.renew(cleared, () => this.#render(blocks, true), limit);
+  }
+
+  /**
+   * What changed, since the prompt was frozen, in the blocks with `whenChanged: "remind"`: a text for the end of the
+   * latest user message. Null when nothing did, or nothing is frozen.
+   */
+  async reminder(): Promise<string | null> {
+    const asked = ask(this.blocks.all.filter(({ config }) => config.whenChanged === "remind"));
+    const frozen = await this.#frozen.read();
+    const blocks = frozen === null ? [] : await this.#answers(asked, true);
+    await this.blocks.settle();
+    if (frozen === null) return null;
+    const shown = contentsIn(frozen);
+    const changed = blocks.filter((block) => block.content !== (shown.get(foldLabel(block.label)) ?? ""));
+    return changed.length === 0 ? null : [REMINDER, ...changed.map(renderBlock)].join("\n\n");
+  }
+
+  /** The frozen prompt, read from where it is kept when this process has not seen it yet. */
+  async known(): Promise<string | null> {
+    return this.#frozen.known ?? this.#frozen.read();
+  }
+
+  /** The prompt for an estimate: the frozen one, or what the blocks would make of it. Never fails. */
+  async estimated(): Promise<string> {
+    return (await this.#frozen.seen()) ?? this.#estimate.prompt(this.blocks.all);
+  }
+
+  /** The same where nobody has to be asked for it; null otherwise. */
+  get atHand(): string | null {
+    return this.#frozen.atHand;
+  }
+
+  /** The blocks for an estimate, but for those whose provider fails. */
+  estimatedBlocks(): Promise<ContextBlock[]> {
+    return this.#estimate.blocks(this.blocks.all);
+  }
+
+  /** The blocks as they are now, read anew, but for those whose provider fails. */
+  async presentBlocks(): Promise<ContextBlock[]> {
+    const asked = ask(this.blocks.all);
+    const found = await Promise.allSettled(asked.map((one) => this.#answers([one], true)));
+    return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  }
+
+  async #render(asked: readonly AskedBlock[] | null, anew = false): Promise<string> {
+    return renderPrompt(await this.#answers(asked ?? ask(this.blocks.all), anew));
+  }
+
+  #answers(asked: readonly AskedBlock[], anew: boolean): Promise<ContextBlock[]> {
+    return this.#calling(
+      asked.map(({ block }) => block),
+      () => answers(asked, anew),
+    );
+  }
+
+  #calling<T>(blocks: readonly LiveBlock[], call: () => Promise<T>): Promise<T> {
+    return blocks.every(({ turns }) => turns.isOwn) ? call() : this.#frozen.calling(call);
+  }
+}
+
+// What the host's providers hold is taken as the prompt shows it.
+async function adopt(prompt: string, asked: readonly AskedBlock[]): Promise<void> {
+  const shown = contentsIn(prompt);
+  for (const { block } of asked) if (!block.turns.isOwn) block.assume(shown.get(block.folded) ?? "");
+  await all(asked.flatMap(({ content }) => content ?? []));
+}
+
+const contentsIn = (prompt: string) => new Map(parsePrompt(prompt).map(({ label, content }) => [label, content]));
