@@ -77,8 +77,8 @@ const projects = [
   { name: "engines", ...engines, isolate: true },
 ];
 
-/** The longest of the quick files, by far. */
-const LONG = ["test/postgres/conformance.test.ts", "test/store/sqlite.test.ts"];
+/** The longest of the quick files, by far, and one whose size does not tell how long it takes. */
+const LONG = ["test/postgres/conformance.test.ts", "test/store/sqlite.test.ts", "test/langgraph/validation.test.ts"];
 
 /**
  * Isolated files begin first, since a process that others share ends when one of them is next. Then the longest, so that none of
