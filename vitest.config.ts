@@ -34,7 +34,7 @@ const QUICK = [
   "test/claude/{agent-sdk,continued,memory-files,session-store}.test.ts",
   "test/cli/{backup,copy}.test.ts",
   "test/formats/{archives,find-and-watch,formats,pieces}.test.ts",
-  "test/langgraph/{saver,store}.test.ts",
+  "test/langgraph/{saver,store,validation}.test.ts",
   "test/mcp/{hostile,http,imported-projects,install,resources,scope,stdio,tools}.test.ts",
   "test/postgres/documents.test.ts",
   "test/studio/{command,mounted,routes}.test.ts",
@@ -62,8 +62,6 @@ const SLOW = {
     "test/repair/repair.test.ts",
     "test/store/{faults,flips,fuzz,large,random-queries}.test.ts",
   ],
-  // Suites of other packages, which take what vitest gives from the global object.
-  validation: ["test/langgraph/validation.test.ts"],
 };
 
 // Whatever no other project names.
@@ -79,15 +77,18 @@ const projects = [
   { name: "engines", ...engines, isolate: true },
 ];
 
-/** The longest of the quick files, by far. */
-const LONG = ["test/postgres/conformance.test.ts", "test/store/sqlite.test.ts"];
+/** The longest of the quick files, by far, and one whose size does not tell how long it takes. */
+const LONG = ["test/postgres/conformance.test.ts", "test/store/sqlite.test.ts", "test/langgraph/validation.test.ts"];
 
-/** They begin first, so that none of them runs on alone at the end. Without an earlier run, vitest goes by the size of files. */
+/**
+ * Isolated files begin first, since a process that others share ends when one of them is next. Then the longest, so that none of
+ * them runs on alone at the end. Without an earlier run, vitest goes by the size of files.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONG.some((path) => moduleId.endsWith(path));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const place = ({ project, moduleId }: TestSpecification) =>
+      project.config.isolate ? 0 : LONG.some((path) => moduleId.endsWith(path)) ? 1 : 2;
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
   }
 }
 
@@ -110,7 +111,6 @@ export default defineConfig({
         include,
         exclude,
         isolate,
-        globals: name === "validation",
         // A machine of CI may do much else.
         testTimeout: process.env.CI ? 180_000 : 60_000,
         // The summary of the run names each test that needed it.

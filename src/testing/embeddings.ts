@@ -2,19 +2,14 @@
 import { copyStore } from "../copy/copy-store.js";
 import { exportStore } from "../copy/export-store.js";
 import { jsonl } from "../copy/jsonl.js";
-import type { EmbeddableStore, EmbeddedStore, Embedder, EmbedFunction } from "../storage/embeddings/contract.js";
+import type { EmbeddableStore, Embedder, EmbedFunction } from "../storage/embeddings/contract.js";
 import { expect, expectError } from "./assert.js";
 import { hashingEmbedder } from "./hashing-embedder.js";
 import { collect, forkedTree, idsOf, message, numbered } from "./samples.js";
 import { defineTopic } from "./topic.js";
-import { Workspace } from "./workspace.js";
 
 const NEEDS = ["search", "embeddings"] as const;
 const DURABLE = ["search", "embeddings", "durable"] as const;
-
-interface EmbeddedWorkspace extends Workspace {
-  readonly store: EmbeddedStore;
-}
 
 /** An embedder that counts the texts it is given, and fails while it is told to. */
 function watched(options: Partial<Embedder> = {}) {
@@ -53,10 +48,6 @@ async function arbitraryVectors(texts: string[]): Promise<number[][]> {
   });
 }
 
-async function embed({ target, store }: Workspace, embedder: Embedder): Promise<EmbeddedWorkspace> {
-  return (await Workspace.open(target, (store as EmbeddableStore).withEmbedder(embedder))) as EmbeddedWorkspace;
-}
-
 /** Search by vectors, beside words. */
 export const embeddings = defineTopic("embeddings", (it) => {
   it("ranks as without an embedder until something is embedded", NEEDS, async (workspace) => {
@@ -65,7 +56,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     );
     const { watch, embedder } = watched();
     watch.failing = true;
-    const { session, manager } = await embed(workspace, embedder);
+    const { session, manager } = workspace.embed(embedder);
     expect(await session.search("zebra x")).toEqual(await workspace.session.search("zebra x"));
     expect(await manager.search("zebra x", { limit: 7 })).toEqual(
       await workspace.manager.search("zebra x", { limit: 7 }),
@@ -73,7 +64,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
   });
 
   it("finds by meaning only a user's messages for the user", NEEDS, async (workspace) => {
-    const { store, manager } = await embed(workspace, watched().embedder);
+    const { store, manager } = workspace.embed(watched().embedder);
     for (const userId of ["ada", "bob"]) {
       await manager.forUser(userId).appendAll(`chat of ${userId}`, [message("a", "elephants"), message("b", "other")]);
     }
@@ -89,7 +80,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("finds what is alike though it shares no word, once it is embedded", NEEDS, async (workspace) => {
     const { embedder } = watched();
-    const { session, manager, store } = await embed(workspace, embedder);
+    const { session, manager, store } = workspace.embed(embedder);
     // Through the other store, which does not wake the work.
     await workspace.session.appendAll([
       message("a", "a lovely restaurant downtown"),
@@ -112,7 +103,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("puts first what both words and vectors find", NEEDS, async (workspace) => {
     const { embedder } = watched();
-    const { session, store } = await embed(workspace, embedder);
+    const { session, store } = workspace.embed(embedder);
     await session.appendAll([
       message("v", "photographs"),
       message("w", "a photography course, and much else beside"),
@@ -126,7 +117,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("leaves first what words find where vectors tell nothing apart", NEEDS, async (workspace) => {
     const embedder = { id: "arbitrary", dimensions: 64, embed: arbitraryVectors };
-    const { session, store } = await embed(workspace, embedder);
+    const { session, store } = workspace.embed(embedder);
     const ids = numbered("m", 200);
     await session.appendAll(ids.map((id) => message(id, `zebra ${id}`)));
     await store.embeddings.flush();
@@ -136,7 +127,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
   });
 
   it("explains with `explain` which place a result has by words, and which by meaning", NEEDS, async (workspace) => {
-    const { session, store } = await embed(workspace, watched().embedder);
+    const { session, store } = workspace.embed(watched().embedder);
     await session.appendAll([message("v", "photographs"), message("w", "a photography course")]);
     await store.embeddings.flush();
     const hits = await store.search("photography course", { limit: 10, explain: true });
@@ -153,16 +144,16 @@ export const embeddings = defineTopic("embeddings", (it) => {
   it("weighs the two as it is told", NEEDS, async (workspace) => {
     const plain = workspace.session;
     await plain.appendAll([message("a", "restaurant"), message("b", "restaurants and more words of other things")]);
-    const words = await embed(workspace, watched({ weights: { vectors: 0 } }).embedder);
+    const words = workspace.embed(watched({ weights: { vectors: 0 } }).embedder);
     await words.store.embeddings.flush();
     expect(idsOf(await words.session.search("restaurnat"))).toEqual([]);
     expect(idsOf(await words.session.search("other things"))).toEqual(idsOf(await plain.search("other things")));
-    const vectors = await embed(workspace, watched({ weights: { words: 0 } }).embedder);
+    const vectors = workspace.embed(watched({ weights: { words: 0 } }).embedder);
     expect(idsOf(await vectors.session.search("restaurnat"))).toEqual(["a", "b"]);
   });
 
   it("narrows what vectors find as it does what words find", NEEDS, async (workspace) => {
-    const { session, manager, sessionOf, store } = await embed(workspace, watched().embedder);
+    const { session, manager, sessionOf, store } = workspace.embed(watched().embedder);
     await forkedTree(session);
     await sessionOf("other").appendMessage({
       ...message("x", "text of x", "tool"),
@@ -182,7 +173,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
   });
 
   it("gives pages that neither repeat nor leave out a result", NEEDS, async (workspace) => {
-    const { session, store } = await embed(workspace, watched().embedder);
+    const { session, store } = workspace.embed(watched().embedder);
     const words = ["zebra", "zebras", "zebraa", "zebbra"];
     await session.appendAll(
       numbered("m", 700).map((id, index) => message(id, `${words[index % 4]}${" x".repeat(index % 7)}`)),
@@ -206,7 +197,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("embeds a message anew when it is edited, and finds none that was deleted", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session, manager, sessionOf, store } = await embed(workspace, embedder);
+    const { session, manager, sessionOf, store } = workspace.embed(embedder);
     await session.appendAll([message("a", "restaurant"), message("b", "restaurants"), message("c", "weather")]);
     await sessionOf("gone").appendMessage(message("d", "restaurante"));
     await store.embeddings.flush();
@@ -238,7 +229,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
       await change();
       return vectors;
     };
-    const { session, sessionOf, manager, store } = await embed(workspace, { ...embedder, embed: slow } as Embedder);
+    const { session, sessionOf, manager, store } = workspace.embed({ ...embedder, embed: slow } as Embedder);
     const found = async (query: string) => idsOf(await manager.search(query, { limit: 200 })).sort();
     const [ids, others] = [numbered("m", 80), numbered("o", 30)];
     const [first, edited, deleted] = [others[0], ids[40], ids[60]] as [string, string, string];
@@ -267,7 +258,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
   });
 
   it("keeps right what is changed through a store without the embedder", NEEDS, async (workspace) => {
-    const { session, store } = await embed(workspace, watched().embedder);
+    const { session, store } = workspace.embed(watched().embedder);
     await session.appendAll([message("a", "restaurant"), message("b", "restaurants")]);
     await store.embeddings.flush();
     await workspace.session.updateMessage(message("a", "umbrella"));
@@ -281,7 +272,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("takes the vectors along into a fork, without asking the embedder again", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session, manager, sessionOf, store } = await embed(workspace, embedder);
+    const { session, manager, sessionOf, store } = workspace.embed(embedder);
     await session.appendAll([message("a", "restaurant"), message("b", "weather"), message("c", "umbrella")]);
     await store.embeddings.flush();
     const count = watch.texts.length;
@@ -299,7 +290,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
     NEEDS,
     async (workspace) => {
       const { watch, embedder } = watched();
-      const { sessionOf, store } = await embed(workspace, embedder);
+      const { sessionOf, store } = workspace.embed(embedder);
       for (const id of ["one", "two"]) {
         await sessionOf(id).appendAll([message("a", "restaurant"), message("b", ""), message("c", `umbrella ${id}`)]);
       }
@@ -322,7 +313,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("appends and searches by words while the embedder fails, and says so", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session, store } = await embed(workspace, embedder);
+    const { session, store } = workspace.embed(embedder);
     await session.appendMessage(message("a", "restaurant"));
     await store.embeddings.flush();
     watch.failing = true;
@@ -340,7 +331,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("embeds the others when the embedder refuses one text, which goes on waiting", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session, store } = await embed(workspace, embedder);
+    const { session, store } = workspace.embed(embedder);
     watch.refuses = (text) => text.includes("poison");
     await session.appendAll([message("a", "restaurant"), message("b", "poison"), message("c", "restaurants")]);
     await expectError(store.embeddings.flush(), "EMBEDDER_FAILED");
@@ -354,13 +345,13 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("refuses vectors that are none", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session, store } = await embed(workspace, embedder);
+    const { session, store } = workspace.embed(embedder);
     await session.appendMessage(message("a", "restaurant"));
     await store.embeddings.flush();
     expect(watch.texts.length).toBe(1);
     for (const vector of [[], [1], new Array(64).fill(Number.NaN), "x"]) {
       const id = `${JSON.stringify(vector)}`;
-      const wrong = await embed(workspace, {
+      const wrong = workspace.embed({
         ...watched().embedder,
         embed: async () => [vector] as number[][],
         id,
@@ -376,11 +367,11 @@ export const embeddings = defineTopic("embeddings", (it) => {
     "embeds everything anew with another model, and never compares vectors of different ones",
     NEEDS,
     async (workspace) => {
-      const old = await embed(workspace, watched().embedder);
+      const old = workspace.embed(watched().embedder);
       await old.session.appendAll(numbered("m", 100).map((id) => message(id, `restaurant ${id}`)));
       await old.store.embeddings.flush();
       const { watch, embedder } = watched({ id: "another" });
-      const next = await embed(workspace, embedder);
+      const next = workspace.embed(embedder);
       expect(await next.store.embeddings.backlog()).toBe(100);
       expect(idsOf(await old.session.search("restaurnat")).length).toBe(20);
       expect(idsOf(await next.session.search("restaurnat"))).toEqual([]);
@@ -398,7 +389,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("begins by itself after an append", NEEDS, async (workspace) => {
     const { watch, embedder } = watched();
-    const { session } = await embed(workspace, embedder);
+    const { session } = workspace.embed(embedder);
     await session.appendMessage(message("a", "restaurant"));
     for (let waits = 0; waits < 200 && watch.texts.length === 0; waits += 1) {
       await new Promise((resolve) => setTimeout(resolve, 25));
@@ -408,14 +399,14 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("goes on where it stopped, and embeds what others appended", DURABLE, async (workspace) => {
     const { watch, embedder } = watched();
-    const first = await embed(workspace, embedder);
+    const first = workspace.embed(embedder);
     await first.session.appendMessage(message("a", "restaurant"));
     await first.store.embeddings.flush();
     await first.session.appendMessage(message("b", "restaurants"));
     await first.store.close();
     const other = await workspace.connect();
     await other.session.appendMessage(message("c", "restaurante"));
-    const again = await embed(await workspace.connect(), embedder);
+    const again = (await workspace.connect()).embed(embedder);
     await again.store.embeddings.flush();
     expect(idsOf(await again.session.search("restaurnat")).sort()).toEqual(["a", "b", "c"]);
     expect(watch.texts.filter((text) => text !== "restaurnat")).toEqual(["restaurant", "restaurants", "restaurante"]);
@@ -423,8 +414,8 @@ export const embeddings = defineTopic("embeddings", (it) => {
 
   it("ends with each message embedded when two work at once", DURABLE, async (workspace) => {
     const [one, two] = [watched({ batchSize: 8 }), watched({ batchSize: 8 })];
-    const first = await embed(workspace, one.embedder);
-    const second = await embed(await workspace.connect(), two.embedder);
+    const first = workspace.embed(one.embedder);
+    const second = (await workspace.connect()).embed(two.embedder);
     await Promise.all(
       [first, second].map(({ sessionOf }, index) =>
         sessionOf(`s${index}`).appendAll(numbered("m", 40).map((id) => message(id, `restaurant ${id}`))),
@@ -444,7 +435,7 @@ export const embeddings = defineTopic("embeddings", (it) => {
       begin = resolve;
     });
     let aborted = false;
-    const { session, store } = await embed(workspace, {
+    const { session, store } = workspace.embed({
       id: "slow",
       dimensions: 3,
       embed: (_texts, { signal }) => {

@@ -1,11 +1,16 @@
 import { SessionManager } from "../manager/session-manager.js";
 import { Session } from "../session/session.js";
 import type { Store } from "../storage/contract.js";
+import type { EmbeddableStore, EmbeddedStore, Embedder } from "../storage/embeddings/contract.js";
 import { ConformanceError } from "./assert.js";
 import type { StoreTarget } from "./target.js";
 
 /** The session that most cases write to. */
 export const MAIN = "main";
+
+export interface EmbeddedWorkspace extends Workspace {
+  readonly store: EmbeddedStore;
+}
 
 /** What a case works with: a store, and sessions on it. */
 export class Workspace {
@@ -51,13 +56,20 @@ export class Workspace {
     return this.connect();
   };
 
+  /** The same store, searched by meaning too. Needs `embeddings`. */
+  readonly embed = (embedder: Embedder): EmbeddedWorkspace => {
+    const embedded = (this.store as EmbeddableStore).withEmbedder(embedder);
+    return new Workspace(this.target, embedded, this.#opened) as EmbeddedWorkspace;
+  };
+
   /** Makes a message of `MAIN` unreadable. Needs `corrupt`. */
   readonly corrupt = async (messageId: string): Promise<void> => {
     await this.target.corrupt?.(this.store, MAIN, messageId);
   };
 
   async close(): Promise<void> {
-    for (const store of this.#opened) await store.close();
+    // What an embedder is at work on is closed after it.
+    for (const store of [...this.#opened].reverse()) await store.close();
   }
 
   async #reopen(): Promise<Store> {

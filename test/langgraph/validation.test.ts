@@ -1,12 +1,17 @@
 import { deltaChannelHistoryTests, validate } from "@langchain/langgraph-checkpoint-validation";
 import pg from "pg";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Store } from "../../src/index.js";
 import { StemmaSaver } from "../../src/langgraph.js";
 import { postgres } from "../../src/postgres.js";
 import { sqlite } from "../../src/sqlite.js";
 import { describeServer } from "../postgres/server.js";
 import { openDatabase } from "../store/databases.js";
+
+// The suite takes them from the global object, which other files share.
+const globals = { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test };
+Object.assign(globalThis, globals);
+afterAll(() => Object.keys(globals).forEach((name) => void Reflect.deleteProperty(globalThis, name)));
 
 /** Runs LangGraph's own suite. Each of its checkpointers is a user's, so none sees the threads of another. */
 function describeSaver(name: string, store: () => Store): void {

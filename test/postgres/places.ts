@@ -9,16 +9,17 @@ export class Places<Place> {
   readonly #openStores = new Map<Place, number>();
   readonly #free: Place[] = [];
 
-  /** `empty` gives false for a place that cannot be used again. */
   constructor(
     private readonly make: () => Place,
-    private readonly empty: (place: Place) => Promise<boolean>,
+    private readonly empty: (place: Place) => Promise<void>,
   ) {}
 
   /** One that holds nothing, and that no other case uses. */
   async take(): Promise<Place> {
     const place = this.#free.pop();
-    return place !== undefined && (await this.empty(place)) ? place : this.make();
+    if (place === undefined) return this.make();
+    await this.empty(place);
+    return place;
   }
 
   /** Notes that a store is open in a place. Once all stores of a place are closed, another case gets it. */

@@ -32,7 +32,7 @@ export function postgresTarget(
     damaging = (sql) => sql,
   }: TargetOptions = {},
 ): StoreTarget {
-  const schemas = new Places(nextSchema, (schema) => emptyTables(database(), schema));
+  const schemas = new Places(nextSchema, (schema) => emptySchema(database(), schema));
   const open = (source: PostgresSource, schema: string) => schemas.hold(openStore(source, schema), schema);
   return {
     name,
@@ -53,15 +53,20 @@ export function postgresTarget(
   };
 }
 
-// False for one that cannot be used again: what an embedder's first use makes is to be made anew, and the embedder may still be at work on its connection.
-async function emptyTables({ query }: TestDatabase, schema: string): Promise<boolean> {
+async function emptySchema({ query }: TestDatabase, schema: string): Promise<void> {
   const tables = await tablesOf(query, schema);
-  if (tables.includes("assistant_embedder")) return false;
-  const emptied = tables.filter((name) => name !== "assistant_schema");
-  if (emptied.length === 0) return true;
+  // What an embedder's first use makes is to be made anew.
+  if (tables.includes("assistant_embedder")) {
+    await query(`DROP TABLE ${schema}.assistant_vectors, ${schema}.assistant_embedder`);
+    await query(`DROP FUNCTION ${schema}.assistant_vector_signs`);
+    await query(`ALTER TABLE ${schema}.assistant_schema DROP COLUMN vectors`);
+  }
+  const emptied = tables.filter(
+    (name) => !["assistant_schema", "assistant_vectors", "assistant_embedder"].includes(name),
+  );
+  if (emptied.length === 0) return;
   // One statement, so that it is one round trip.
   await query(`DO $$ BEGIN ${emptied.map((name) => `DELETE FROM ${schema}.${name};`).join(" ")} END $$`);
-  return true;
 }
 
 async function tablesOf(query: TestDatabase["query"], schema: string): Promise<string[]> {

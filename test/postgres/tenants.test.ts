@@ -49,7 +49,6 @@ describeOwnServer("row-level security", (server) => {
     const remove = async ({ name }: Tenant) => {
       const all = TENANT_TABLES.map((table) => `DELETE FROM ${table} WHERE tenant = '${name}';`);
       await owner.query(`DO $$ BEGIN ${all.join(" ")} END $$`);
-      return true;
     };
     const places = new Places(openTenant, remove);
     let owner: OpenDatabase;

@@ -56,12 +56,13 @@ export function createProvider() {
   } satisfies SessionProvider;
 }
 
-/** The same methods, each answering after as many milliseconds as `delay` says. */
+/** The same methods, each answering after as many milliseconds as `delay` says, or in the next turn of the event loop. */
 export function delayed(provider: ReturnType<typeof createProvider>, delay: () => number): SessionProvider {
   const slow = Object.entries(provider).map(([name, method]) => [
     name,
     async (...values: unknown[]) => {
-      await new Promise((done) => setTimeout(done, delay()));
+      const milliseconds = delay();
+      await new Promise((done) => (milliseconds > 0 ? setTimeout(done, milliseconds) : setImmediate(done)));
       return (method as (...values: unknown[]) => unknown)(...values);
     },
   ]);

@@ -1,5 +1,6 @@
-import { rmSync } from "node:fs";
-import { afterAll } from "vitest";
+import { copyFileSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import { sqlite } from "../../src/sqlite.js";
 import { describeStore } from "../describe-store.js";
 import { makeFastFolder } from "../helpers/fast-folder.js";
@@ -7,15 +8,28 @@ import { openDatabase } from "./databases.js";
 import { failingClient, fileTarget } from "./file-target.js";
 
 const folder = makeFastFolder();
+const migrated = join(folder, "migrated.db");
 
+beforeAll(async () => {
+  const store = sqlite(migrated);
+  await store.migrate();
+  await store.close();
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (path: string, before?: (statement: string) => void) =>
+  before === undefined
+    ? // Not `full`: no power is cut here, and the disk of a test machine is slow.
+      sqlite(path, { synchronous: "normal" })
+    : sqlite(failingClient(openDatabase(path), before));
 
 describeStore(
   "sqlite",
-  fileTarget("SQLite", folder, openDatabase, (path, before) =>
-    before === undefined
-      ? // Not `full`: no power is cut here, and the disk of a test machine is slow.
-        sqlite(path, { synchronous: "normal" })
-      : sqlite(failingClient(openDatabase(path), before)),
-  ),
+  fileTarget("SQLite", folder, openDatabase, (path, before) => {
+    // To make the tables takes longer than most cases do.
+    if (!existsSync(path)) copyFileSync(migrated, path);
+    return open(path, before);
+  }),
 );
+
+describeStore("sqlite", fileTarget("SQLite, on new files", folder, openDatabase, open), { topics: ["migrations"] });

@@ -1,13 +1,16 @@
 import { Markdown } from "@mariozechner/pi-tui/dist/components/markdown.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRunWithin } from "../../../runner/tools/run-within.js";
+import { createRunWithin, type RunWithin } from "../../../runner/tools/run-within.js";
 import { styleFor } from "../../style.js";
 import { Answer } from "./answer.js";
 import { markdownTheme } from "./theme.js";
 
 const style = styleFor(false);
 const runWithin = await createRunWithin();
+
+/** Gives up ten times as early, for what has no end anyway. */
+const runBriefly: RunWithin = (milliseconds, work) => runWithin(milliseconds / 10, work);
 
 /** Blocks as models write them, each followed by a blank line. */
 const BLOCKS = [
@@ -62,13 +65,21 @@ describe("an answer", () => {
 
   it.each([
     // Each takes the reader of Markdown minutes.
-    ["links that are begun", "[a](".repeat(5_000)],
-    ["links that are begun, in an answer with other parts", `${"A paragraph.\n\n".repeat(300)}${"[a](".repeat(5_000)}`],
+    ["links that are begun", "[a](".repeat(5_000), runBriefly],
+    [
+      "links that are begun, in an answer with other parts",
+      `${"A paragraph.\n\n".repeat(300)}${"[a](".repeat(5_000)}`,
+      runBriefly,
+    ],
     // It would overflow the stack.
-    ["quotes in quotes", `${"> ".repeat(20_000)}deep`],
-    ["lists in lists", Array.from({ length: 3_000 }, (_, depth) => `${" ".repeat(2 * depth)}- deep`).join("\n")],
-  ])("shows what cannot be read as Markdown as it was written: %s", (_, text) => {
-    const answer = new Answer(style, runWithin);
+    ["quotes in quotes", `${"> ".repeat(20_000)}deep`, runWithin],
+    [
+      "lists in lists",
+      Array.from({ length: 3_000 }, (_, depth) => `${" ".repeat(2 * depth)}- deep`).join("\n"),
+      runWithin,
+    ],
+  ])("shows what cannot be read as Markdown as it was written: %s", (_, text, run) => {
+    const answer = new Answer(style, run);
     const start = performance.now();
     answer.add(text);
     const lines = answer.render(80);
