@@ -3,7 +3,7 @@ import { addTerm, type CheckDialect, type EngineFault } from "../check/dialect.j
 import type { SearchIndex } from "../engine/dialect.js";
 import { all, first, type Operation, pause, run, tuples } from "../engine/operation.js";
 import { rowAfter } from "../operations/damage.js";
-import { createSearchTables, dropSearchTables } from "./search.js";
+import { emptySearchTables } from "./search.js";
 
 const TABLES: Record<SearchIndex, string> = { messages: "assistant_fts", entries: "cf_agents_search_fts" };
 
@@ -83,10 +83,7 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       yield* run(`INSERT INTO ${TRIAL} (${TRIAL}) VALUES ('delete-all')`);
       return found;
     },
-    *emptyIndex() {
-      yield* dropSearchTables();
-      yield* createSearchTables();
-    },
+    emptyIndex: emptySearchTables,
   };
 }
 

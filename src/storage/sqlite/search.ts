@@ -231,10 +231,16 @@ export function* mergeSearchTable(table: string, begins: boolean): Operation<boo
   return after - before > 1;
 }
 
-export function* dropSearchTables(): Operation<void> {
+/** False in a database that was never open with search. */
+export function* hasSearchTables(): Operation<boolean> {
+  return (yield* first("SELECT 1 FROM sqlite_master WHERE name = ?", TABLES.messages)) !== undefined;
+}
+
+/** Makes the tables anew: other programs that have the database open go on with them. Whoever does so marks every message to be indexed. */
+export function* emptySearchTables(): Operation<void> {
   for (const table of Object.values(TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
-  // Who makes the tables anew indexes every message.
   yield* run("DELETE FROM assistant_unindexed");
+  yield* createSearchTables();
 }
 
 // Everything is quoted, so that nothing is an operator.

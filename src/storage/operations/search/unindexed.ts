@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../../model/codec.js";
 import type { Dialect, IndexedDocument, SearchDialect } from "../../engine/dialect.js";
-import { column, first, type Operation, oneNumber, run, tuples } from "../../engine/operation.js";
+import { column, first, type Operation, OR_KEEP, oneNumber, run, tuples } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
 import { rowsOf } from "../../engine/session-rows.js";
 import { sessionOf } from "../row-id.js";
@@ -30,7 +30,7 @@ export function* indexWritten(
     return yield* addMessages(search, written);
   }
   for (const { rowId, document } of written) {
-    if (document !== "") yield* run("INSERT INTO assistant_unindexed (n) VALUES (?)", rowId);
+    if (document !== "") yield* run(`INSERT INTO assistant_unindexed (n) VALUES (?)${OR_KEEP}`, rowId);
   }
 }
 
