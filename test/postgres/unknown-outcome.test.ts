@@ -11,7 +11,7 @@ describeServer("a write whose connection is lost when the server has committed i
   let pool: pg.Pool;
   let store: Store;
   /** Says how an attempt ends; it is done all the same where that is "lost". */
-  let end: (attempt: number) => "lost" | "refused" | "well";
+  let end: (attempt: number) => "lost" | "refused" | "ended" | "well";
   let attempts: number;
 
   const ending =
@@ -21,6 +21,8 @@ describeServer("a write whose connection is lost when the server has committed i
       attempts += 1;
       const how = end(attempts);
       if (how === "refused") throw Object.assign(new Error("sorry, too many clients already"), { code: "53300" });
+      // The server had just ended a connection that was idle for long.
+      if (how === "ended") throw Object.assign(new Error("terminating connection"), { code: "57P05" });
       const result = await query(config);
       if (how === "lost") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
       return result;
@@ -50,6 +52,18 @@ describeServer("a write whose connection is lost when the server has committed i
     end = (attempt) => (attempt === 1 ? "lost" : "well");
     await append("a");
     expect(await idsOf("a")).toEqual(["first", "second"]);
+  });
+
+  it("is sent again where it met the end of an idle connection", async () => {
+    end = (attempt) => (attempt === 1 ? "ended" : "well");
+    await Promise.all([append("a"), append("b")]);
+    end = (attempt) => (attempt === 1 ? "ended" : "well");
+    attempts = 0;
+    await store.session("a").appendSibling("second", textMessage("third"));
+    expect([await idsOf("a"), await idsOf("b")]).toEqual([
+      ["first", "third"],
+      ["first", "second"],
+    ]);
   });
 
   it("fails as one of which nobody knows where no other attempt is let in", async () => {
