@@ -24,6 +24,28 @@ describe("a queue", () => {
     expect(begun.slice(3)).toEqual(["waits", "waits for that"]);
   });
 
+  it("tells when what was given so far is over, whatever comes later", async () => {
+    const queue = new Queue();
+    const over: string[] = [];
+    const work = (name: string, turns: number) => async () => {
+      for (let left = turns; left > 0; left -= 1) await turn();
+      over.push(name);
+    };
+    const given = [
+      queue.write("a", work("first", 2)),
+      queue.write("a", work("waits", 2)),
+      queue.read("b", work("read", 1)),
+    ];
+    const settled = queue.settled().then(() => over.push("settled"));
+    const later = queue.write("a", work("later", 0));
+    await settled;
+    expect(over.slice(0, 3)).toEqual(["read", "first", "waits"]);
+    expect(over).toContain("settled");
+    await Promise.all([...given, later]);
+    await queue.settled();
+    expect(queue.size).toBe(0);
+  });
+
   it("forgets keys that nobody holds, whatever became of the works", async () => {
     const queue = new Queue();
     const fails = async () => {

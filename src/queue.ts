@@ -56,6 +56,11 @@ export class Queue {
     });
   }
 
+  /** Waits until the works that were given so far are over. */
+  async settled(): Promise<void> {
+    await Promise.all(Array.from(this.#lanes.keys(), (key) => this.write(key, async () => {})));
+  }
+
   #run<T>(key: string, writes: boolean, work: () => Promise<T>): Promise<T> {
     const turn = this.#enter(key, writes);
     return finish(turn === null ? work : () => turn.then(work), () => this.#leave(key));

@@ -106,7 +106,7 @@ export interface Store {
   readonly order?: Queue | undefined;
   /** Creates or upgrades the tables. Also run by the first call that needs them. Idempotent. */
   migrate(): Promise<void>;
-  /** Releases the connection. Every later call fails with `STORE_CLOSED`. Idempotent. */
+  /** Releases the connection, once the calls that were made before are over. Every later call fails with `STORE_CLOSED`. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -65,6 +65,14 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
     const work = isAtOnce ? atOnce : read;
     return sessionId === undefined ? turns.hold({ read: sessionIds }, work) : turns.read(sessionId, work);
   };
+  // An engine that is done with a call before the next one is made closes at once.
+  const close =
+    connection.kind === "sync"
+      ? runner.close
+      : async () => {
+          await order.settled();
+          await runner.close();
+        };
   const storeOf = (userId?: string): Store => {
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
@@ -156,7 +164,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       order,
       observeStatements: runner.observe,
       migrate: runner.ready,
-      close: runner.close,
+      close,
     };
   };
   const store = storeOf();

@@ -196,6 +196,25 @@ describe("messages that are not indexed", () => {
     expect(ids(await open().session.search("apple"))).toEqual(["a", "b"]);
   });
 
+  it("do not stand in the way of others that have their rows, where a program without search deleted them", async () => {
+    const { session, store, noted } = open();
+    await session.appendAll([textMessage("a", "an apple"), textMessage("b", "an apple")]);
+    await open({ search: false }).store.sessions.delete("chat");
+    expect(noted()).toBe(2);
+    await SessionManager.create(store).append("another chat", textMessage("c", "a cherry"));
+    expect(ids(await Session.create(store).forSession("another chat").search("cherry"))).toEqual(["c"]);
+  });
+
+  it("have an index to go to, where a program without search rewrote the database", async () => {
+    const { session, noted } = open();
+    await session.appendAll([textMessage("a", "an apple"), textMessage("b", "an apple")]);
+    await open({ search: false }).store.scrub?.();
+    expect(noted()).toBe(0);
+    await session.appendMessage(textMessage("c", "an apple"));
+    expect(ids(await session.search("apple"))).toEqual(["c"]);
+    expect(ids(await open().session.search("apple"))).toEqual(["a", "b", "c"]);
+  });
+
   it("stay noted when a search cannot index them, and the search says why", async () => {
     let fails = false;
     const database = openDatabase();

@@ -1,3 +1,4 @@
+import { type Deferred, defer } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
 import { once } from "../../once.js";
 import type { AsyncConnection, Connection, SyncConnection, TransactionMode } from "./connection.js";
@@ -24,6 +25,7 @@ export interface Runner {
   writeSingle<T>(operation: () => Operation<T>): Promise<T>;
   /** Runs `prepare` if it has not run yet. */
   ready(): Promise<void>;
+  /** Refuses further calls, and waits for those that are under way. */
   close(): Promise<void>;
   /** Further statements run on what `wrap` makes of the connection. */
   observe(wrap: <C extends Connection>(connection: C) => C): void;
@@ -117,8 +119,19 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
     isReady = true;
   });
   const ready = (): Promise<void> => (isClosed ? Promise.reject(closed(name)) : prepareOnce());
+  let running = 0;
+  let ended: Deferred | null = null;
+  const end = (): void => {
+    running -= 1;
+    if (running === 0) ended?.resolve();
+  };
   // Nothing is waited for that is there: each call of an append costs as much as some of its work.
-  const whenReady = <T>(work: () => Promise<T>): Promise<T> => (isReady && !isClosed ? work() : ready().then(work));
+  const whenReady = <T>(work: () => Promise<T>): Promise<T> => {
+    running += 1;
+    const done = isReady && !isClosed ? work() : ready().then(work);
+    done.then(end, end);
+    return done;
+  };
   const call = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
     whenReady(() => transact(mode, operation));
   const single = <T>(operation: () => Operation<T>): Promise<T> =>
@@ -131,10 +144,15 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
     },
     single,
     writeSingle: single,
-    ready,
+    ready: () => whenReady(async () => {}),
     close: async () => {
       if (isClosed) return;
       isClosed = true;
+      // A pool that was ended never answers who waits for one of its connections.
+      if (running > 0) {
+        ended = defer();
+        await ended.promise;
+      }
       await connection.close();
     },
     observe: (wrap) => {

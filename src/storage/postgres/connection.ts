@@ -3,7 +3,7 @@ import type { AsyncConnection, TransactionMode } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { readRows } from "./column-types.js";
 import type { PostgresDriver, PostgresQuery } from "./driver.js";
-import { failureOf, postgresError } from "./error.js";
+import { afterLost, failureOf, postgresError } from "./error.js";
 import { gathering } from "./gathered.js";
 import { qualify } from "./names.js";
 
@@ -55,11 +55,18 @@ export function connectPostgres(
     }
   };
 
-  const alone = (statement: Statement): Promise<Row[]> => {
+  const gathered = gathering((statement) => run(driver.query, statement));
+  const single = (statement: Statement): Promise<Row[]> => {
+    let isShared = driver.isPool && mayGather() && statement.together !== undefined;
     // A statement alone is isolated as the host's connections are by default; where that lets it meet others in a
     // conflict, it is tried again with an isolation that makes it wait for them.
     let isAlone = true;
     const attempt = async () => {
+      if (isShared) {
+        isShared = false;
+        const rows = await gathered(statement);
+        if (rows !== null) return rows;
+      }
       try {
         return isAlone ? await run(driver.query, statement) : await transact("idempotent", (query) => query(statement));
       } catch (error) {
@@ -67,14 +74,12 @@ export function connectPostgres(
         throw error;
       }
     };
-    return persist(driver, attempt, () => true);
+    return persist(driver, attempt, { mayRepeat: () => true, mayHaveWritten: () => true });
   };
-  const gathered = gathering(alone, (statement) => run(driver.query, statement));
 
   return {
     kind: "async",
-    query: (statement) =>
-      driver.isPool && mayGather() && statement.together !== undefined ? gathered(statement) : alone(statement),
+    query: single,
     transaction: (mode, work) => {
       // Once the end of the transaction was asked for, only the server knows whether it was committed.
       let ending = false;
@@ -86,7 +91,10 @@ export function connectPostgres(
           return result;
         });
       };
-      return persist(driver, attempt, () => mode !== "write" || !ending);
+      return persist(driver, attempt, {
+        mayRepeat: () => mode !== "write" || !ending,
+        mayHaveWritten: () => mode !== "read" && ending,
+      });
     },
     close,
   };
@@ -94,14 +102,27 @@ export function connectPostgres(
 
 type Query = (statement: Statement) => Promise<Row[]>;
 
-async function persist<T>(driver: PostgresDriver, attempt: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+/** What may be said of an attempt whose connection was lost. */
+interface Attempted {
+  readonly mayRepeat: () => boolean;
+  readonly mayHaveWritten: () => boolean;
+}
+
+async function persist<T>(
+  driver: PostgresDriver,
+  attempt: () => Promise<T>,
+  { mayRepeat, mayHaveWritten }: Attempted,
+): Promise<T> {
+  let isUnknown = false;
   for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
       const failure = failureOf(error);
-      const again = failure === "conflict" || (failure === "lost" && driver.reconnects && mayRepeat());
-      if (!again || attempts === MAX_ATTEMPTS) throw error;
+      const isLost = failure === "lost" || failure === "unreached";
+      const again = failure === "conflict" || (isLost && driver.reconnects && mayRepeat());
+      if (!again || attempts === MAX_ATTEMPTS) throw isUnknown ? afterLost(error) : error;
+      isUnknown ||= failure === "lost" && mayHaveWritten();
     }
     // Those that met in a conflict come back at different times.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempts));

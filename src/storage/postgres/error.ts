@@ -4,9 +4,10 @@ import { owned } from "../operations/owners.js";
 
 /**
  * What a failure says about the statement or transaction that it ended: `conflict`: undone, and another attempt may succeed;
- * `lost`: the connection is gone, and only the server knows; `refused`: undone, and would be again.
+ * `lost`: the connection is gone, and only the server knows; `unreached`: there was no connection to send it on; `refused`:
+ * undone, and would be again.
  */
-export type Failure = "conflict" | "lost" | "refused";
+export type Failure = "conflict" | "lost" | "unreached" | "refused";
 
 const CONFLICTS = new Set([
   "40001", // serialization_failure
@@ -20,9 +21,11 @@ const CONFLICTS = new Set([
 const LOST = new Set([
   "57P01", // admin_shutdown, and pg_terminate_backend
   "57P02", // crash_shutdown
-  "57P03", // cannot_connect_now
+  // The server had waited for too long, just when a statement was sent.
+  "57P05", // idle_session_timeout
+  "25P03", // idle_in_transaction_session_timeout
   ...["ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT"],
-  ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"],
+  ...["CONNECTION_CLOSED", "CONNECTION_DESTROYED"],
 ]);
 
 /** Codes of a connection that could not be made. */
@@ -34,9 +37,16 @@ export const UNREACHABLE: ReadonlySet<string> = new Set([
   "ENETUNREACH",
 ]);
 
+const NOT_CONNECTED = new Set([
+  ...UNREACHABLE,
+  "57P03", // cannot_connect_now
+  "CONNECT_TIMEOUT",
+]);
+const NOT_CONNECTED_MESSAGE = /connect timeout|timeout exceeded when trying to connect/i;
+
 // The last one is of Citus, of a worker whose connection ended while it committed: it has no SQLSTATE of its own.
 const LOST_MESSAGE =
-  /connection (?:terminated|ended|closed|error)|not queryable|connect timeout|timeout exceeded when trying to connect|could not commit transaction for shard/i;
+  /connection (?:terminated|ended|closed|error)|not queryable|could not commit transaction for shard/i;
 const CLOSED_MESSAGE = /after calling end on the pool|CONNECTION_ENDED|client was closed|PGlite is clos/i;
 
 export function failureOf(error: unknown): Failure {
@@ -44,8 +54,21 @@ export function failureOf(error: unknown): Failure {
   const { code, message } = partsOf(error);
   if (CONFLICTS.has(code)) return "conflict";
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) return "refused";
-  if (LOST.has(code) || UNREACHABLE.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return "lost";
+  if (NOT_CONNECTED.has(code) || NOT_CONNECTED_MESSAGE.test(message)) return "unreached";
+  if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return "lost";
   return "refused";
+}
+
+const NO_ANSWERS: readonly ErrorCode[] = ["STORE_FAILED", "STORE_LOCKED", "STORE_CLOSED", "MESSAGE_TOO_LARGE"];
+
+/**
+ * The error of a call of which an attempt was lost, and the last one failed. What the data answered holds for both. But whoever
+ * was not let in did not learn what became of the lost one.
+ */
+export function afterLost(error: unknown): unknown {
+  if (!StemmaError.isInstance(error) || !NO_ANSWERS.includes(error.code)) return error;
+  const message = `The connection to the database was lost, and another attempt failed: ${error.message} Look before writing it again: a write may have been stored.`;
+  return new StemmaError("CONNECTION_LOST", error.details, message, { cause: error.cause });
 }
 
 /** True for an error that says that a table, a column or a function is not there. */
@@ -65,7 +88,7 @@ export function postgresError(error: unknown): unknown {
   if (CLOSED_MESSAGE.test(`${code} ${message}`)) {
     return fail("STORE_CLOSED", "The connection of this store was closed; open a new one.");
   }
-  if (failureOf(error) === "lost") {
+  if (["lost", "unreached"].includes(failureOf(error))) {
     // A call that is tried again may have been stored by a connection that was there before.
     const what = UNREACHABLE.has(code)
       ? `The database does not answer (${message}): check its address, and that it runs. If it answered before, look`

@@ -8,28 +8,29 @@ const statement = (value: number): Statement => ({
   together: { sql: "all", given: [value] },
 });
 
-/** Answers every statement with what it was given, and notes what ran. */
+/** Answers every statement with what it was given, and notes what ran. What is to run alone is null. */
 function answering(results?: (given: number[]) => (string | null)[] | Error) {
   const ran: string[] = [];
   const run = async ({ sql, values }: Statement): Promise<Row[]> => {
     ran.push(`${sql} ${values[0]}`);
-    if (sql === "one") return [{ result: `alone ${values[0]}` }];
     const given = (JSON.parse(String(values[0])) as number[][]).flat();
     const found = results?.(given) ?? given.map((value) => `together ${value}`);
     if (found instanceof Error) throw found;
     return [{ results: JSON.stringify(found) }];
   };
-  const gathered = gathering(run, run);
+  const gathered = gathering(run);
   const all = async (...values: number[]) =>
-    (await Promise.all(values.map((value) => gathered(statement(value))))).map(([row]) => row?.result);
+    (await Promise.all(values.map((value) => gathered(statement(value))))).map((rows) =>
+      rows === null ? null : rows[0]?.result,
+    );
   return { ran, all, gathered };
 }
 
-it("runs by itself what nothing else is handed over with", async () => {
+it("leaves alone what nothing else is handed over with", async () => {
   const { ran, all } = answering();
-  expect(await all(1)).toEqual(["alone 1"]);
-  expect(await all(2)).toEqual(["alone 2"]);
-  expect(ran).toEqual(["one 1", "one 2"]);
+  expect(await all(1)).toEqual([null]);
+  expect(await all(2)).toEqual([null]);
+  expect(ran).toEqual([]);
 });
 
 it("runs what is handed over in one turn as few statements of about the same size", async () => {
@@ -39,20 +40,17 @@ it("runs what is handed over in one turn as few statements of about the same siz
   expect(ran.map((text) => text.split(",").length)).toEqual([2, 3, 2, 3]);
 });
 
-it("runs by itself what has no result, and everything where the statement of all failed", async () => {
+it("leaves alone what has no result, and everything where the statement of all failed", async () => {
   const some = answering((given) => given.map((value) => (value === 2 ? null : "done")));
-  expect(await some.all(1, 2, 3)).toEqual(["done", "alone 2", "done"]);
+  expect(await some.all(1, 2, 3)).toEqual(["done", null, "done"]);
   const none = answering(() => new Error("refused"));
-  expect(await none.all(1, 2)).toEqual(["alone 1", "alone 2"]);
-  expect(none.ran).toEqual(["all [[1],[2]]", "one 1", "one 2"]);
+  expect(await none.all(1, 2)).toEqual([null, null]);
+  expect(none.ran).toEqual(["all [[1],[2]]"]);
 });
 
-it("tells each of its own failure", async () => {
-  const fail = async ({ sql, values }: Statement): Promise<Row[]> => {
-    if (sql === "all" || values[0] === 2) throw new Error(`${sql} failed`);
-    return [{ result: "done" }];
-  };
-  const gathered = gathering(fail, fail);
-  const settled = await Promise.allSettled([1, 2, 3].map((value) => gathered(statement(value))));
-  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+it("tells each where the connection was lost, and nobody knows what was done", async () => {
+  const lost = answering(() => Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+  const settled = await Promise.allSettled([1, 2].map((value) => lost.gathered(statement(value))));
+  expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(lost.ran).toEqual(["all [[1],[2]]"]);
 });

@@ -1,10 +1,12 @@
 import type { Row, Statement, Together } from "../engine/operation.js";
+import { failureOf } from "./error.js";
 
 type Run = (statement: Statement) => Promise<Row[]>;
 
 interface Waiting {
   readonly statement: Statement;
-  readonly resolve: (rows: Row[] | Promise<Row[]>) => void;
+  readonly resolve: (rows: Row[] | null) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Most of what there is to save is saved by three. More would wait for each other, and leave processes of the server idle. */
@@ -14,15 +16,20 @@ const endOfTurn = globalThis.setImmediate ?? ((work: () => void) => setTimeout(w
 
 /**
  * Runs what is handed over in one turn of the event loop as one statement, see `Statement.together`: many clients share a round
- * trip and a commit, and nobody waits for a clock. What fails so has done nothing, and each runs alone, with an end of its own.
+ * trip and a commit, and nobody waits for a clock. Gives null for what is to run alone. Where the statement of all failed, it has
+ * done nothing, and each runs alone, with an end of its own. Rejects where the connection was lost, and nobody knows.
  */
-export function gathering(alone: Run, runOnce: Run): Run {
+export function gathering(run: Run): (statement: Statement) => Promise<Row[] | null> {
   let waiting: Waiting[] = [];
-  const run = async (some: readonly Waiting[]): Promise<void> => {
-    const found = some.length > 1 ? await runTogether(some, runOnce) : [];
-    for (const [index, { statement, resolve }] of some.entries()) {
-      const result = found[index] ?? null;
-      resolve(result === null ? alone(statement) : [{ result }]);
+  const runSome = async (some: readonly Waiting[]): Promise<void> => {
+    try {
+      const found = some.length > 1 ? await runTogether(some, run) : [];
+      for (const [index, { resolve }] of some.entries()) {
+        const result = found[index] ?? null;
+        resolve(result === null ? null : [{ result }]);
+      }
+    } catch (error) {
+      for (const { reject } of some) reject(error);
     }
   };
   const runAll = (): void => {
@@ -30,12 +37,12 @@ export function gathering(alone: Run, runOnce: Run): Run {
     waiting = [];
     const calls = Math.ceil(all.length / AT_ONCE);
     const startOf = (call: number) => Math.floor((call * all.length) / calls);
-    for (let call = 0; call < calls; call += 1) void run(all.slice(startOf(call), startOf(call + 1)));
+    for (let call = 0; call < calls; call += 1) void runSome(all.slice(startOf(call), startOf(call + 1)));
   };
   return (statement) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       if (waiting.length === 0) endOfTurn(runAll);
-      waiting.push({ statement, resolve });
+      waiting.push({ statement, resolve, reject });
     });
 }
 
@@ -46,7 +53,8 @@ async function runTogether(some: readonly Waiting[], run: Run): Promise<readonly
   try {
     const [row] = await run({ sql, values: [given], isFrequent: true });
     return JSON.parse((row as { results: string }).results);
-  } catch {
+  } catch (error) {
+    if (failureOf(error) === "lost") throw error;
     return [];
   }
 }

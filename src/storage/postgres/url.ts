@@ -42,7 +42,8 @@ function findClient(): Open {
   try {
     const connect = load("postgres") as (url: string, options: object) => PostgresSource & { end(): Promise<void> };
     return (url, prepare) => {
-      const sql = connect(url, { prepare });
+      // It would ask each new connection for types of arrays, which we read as text. Nobody catches what comes of a connection that ends then.
+      const sql = connect(url, { prepare, fetch_types: false });
       return { source: sql, end: () => sql.end() };
     };
   } catch (error) {

@@ -3,7 +3,7 @@ import { first, type Operation, pause, run } from "../engine/operation.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 import { checkLengths, type IndexEntries, probeTerm, readEntries, sumEntries } from "./index-entries.js";
 import { findFaults } from "./integrity.js";
-import { createSearchTables, dropSearchTables } from "./search-tables.js";
+import { emptySearchTables } from "./search-tables.js";
 
 // What the documents would be indexed as stands in an index of its own for a while, made as the real one is.
 const TRIAL = "assistant_check_fts";
@@ -62,9 +62,6 @@ export function sqliteCheck({ schema, integrity }: { schema: "temp" | "main"; in
       yield* run(`INSERT INTO ${TRIAL} (${TRIAL}) VALUES ('delete-all')`);
       return found;
     },
-    *emptyIndex() {
-      yield* dropSearchTables();
-      yield* createSearchTables();
-    },
+    emptyIndex: emptySearchTables,
   };
 }

@@ -4,7 +4,7 @@ import { type Migration, runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
 import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
-import { createSearchTables, dropSearchTables } from "./search-tables.js";
+import { emptySearchTables } from "./search-tables.js";
 
 const READ_STATE = `SELECT max(version) AS version, min(indexed) AS indexed, ${READ_MARKS} FROM assistant_schema`;
 
@@ -51,8 +51,7 @@ function* keepIndex(sql: Dialect): Operation<boolean> {
   }
   if (isIndexed(state)) return true;
   if (state.indexed === 0) {
-    yield* dropSearchTables();
-    yield* createSearchTables();
+    yield* emptySearchTables();
     yield* markAllUnindexed(sql);
     yield* markIndexed(1);
   }

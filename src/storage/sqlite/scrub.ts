@@ -4,7 +4,7 @@ import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, run } from "../engine/operation.js";
 import type { Runner } from "../engine/runner.js";
 import type { Waiting } from "./client.js";
-import { dropSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search-tables.js";
+import { emptySearchTables, hasSearchTables, mergeSearchTable, SEARCH_TABLES } from "./search-tables.js";
 
 /** How long it waits for other connections, in milliseconds: a reader that stays would hold up the whole process. */
 const WAIT = 200;
@@ -12,7 +12,11 @@ const WAIT = 200;
 // Makes the search index anew without the terms of what was deleted, which it keeps until its parts are merged.
 async function scrubIndex(runner: Runner, sql: Dialect): Promise<void> {
   // An index that nobody keeps up to date is made anew before it is used again.
-  if (sql.search === null) return runner.write(dropSearchTables);
+  if (sql.search === null) {
+    return runner.write(function* () {
+      if (yield* hasSearchTables()) yield* emptySearchTables();
+    });
+  }
   for (const table of SEARCH_TABLES) {
     for (let begins = true; await runner.write(() => mergeSearchTable(table, begins)); begins = false) {
       // Others are served between two steps.

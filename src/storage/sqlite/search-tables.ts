@@ -1,4 +1,4 @@
-import { column, type Operation, run } from "../engine/operation.js";
+import { column, first, type Operation, run } from "../engine/operation.js";
 import { INDEX_TABLES } from "../engine/search-dialect.js";
 
 /** Several drivers bind numbers as REAL, with which FTS5 cannot narrow a range of row ids. */
@@ -40,9 +40,14 @@ export function* mergeSearchTable(table: string, begins: boolean): Operation<boo
   return after - before > 1;
 }
 
-/** Removes the tables of both indexes. */
-export function* dropSearchTables(): Operation<void> {
+/** False in a database that was never open with search. */
+export function* hasSearchTables(): Operation<boolean> {
+  return (yield* first("SELECT 1 FROM sqlite_master WHERE name = ?", INDEX_TABLES.messages)) !== undefined;
+}
+
+/** Makes the tables anew: other programs that have the database open go on with them. Whoever does so marks every message to be indexed. */
+export function* emptySearchTables(): Operation<void> {
   for (const table of Object.values(INDEX_TABLES)) yield* run(`DROP TABLE IF EXISTS ${table}`);
-  // Who makes the tables anew indexes every message.
   yield* run("DELETE FROM assistant_unindexed");
+  yield* createSearchTables();
 }

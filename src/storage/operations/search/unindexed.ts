@@ -1,6 +1,6 @@
 import type { EncodedMessage } from "../../../model/codec.js";
 import type { Dialect } from "../../engine/dialect.js";
-import { column, first, type Operation, oneNumber, run, runEach, tuples } from "../../engine/operation.js";
+import { column, first, type Operation, OR_KEEP, oneNumber, run, runEach, tuples } from "../../engine/operation.js";
 import type { CatchUp } from "../../engine/runner.js";
 import type { IndexedDocument, SearchDialect } from "../../engine/search-dialect.js";
 import { rowsOf } from "../../engine/session-rows.js";
@@ -31,7 +31,7 @@ export function* indexWritten(
     return yield* addMessages(search, written);
   }
   const rows = written.flatMap(({ rowId, document }) => (document === "" ? [] : [[rowId]]));
-  yield* runEach("INSERT INTO assistant_unindexed (n) VALUES (?)", rows);
+  yield* runEach(`INSERT INTO assistant_unindexed (n) VALUES (?)${OR_KEEP}`, rows);
 }
 
 /** Indexes a message anew, or notes it, after a change. */
