@@ -4,8 +4,9 @@ import { first, type Operation, pause, tuples } from "../engine/operation.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
 import { rowAfter } from "../operations/damage.js";
 
-/** How many entries of an index are read at once. */
+/** How many entries of an index are read at once, and how many at most of a word that stands in it more often. */
 const ENTRIES = 10_000;
+const MOST_ENTRIES = 500_000;
 /** How many lengths of documents. */
 const LENGTHS = 5_000;
 
@@ -19,7 +20,7 @@ export interface IndexEntries {
 // As lists in JSON: the driver takes far longer for a row of its own than the engine. From a term on, behind some of its own.
 const ENTRIES_OF = (vocabulary: string) =>
   `SELECT json_group_array(term), json_group_array(doc), json_group_array("offset")
-   FROM (SELECT term, doc, "offset" FROM ${vocabulary} WHERE term >= ? LIMIT ${ENTRIES} OFFSET ?)`;
+   FROM (SELECT term, doc, "offset" FROM ${vocabulary} WHERE term >= ? LIMIT ? OFFSET ?)`;
 
 /** Reads an index page by page, in the order of its terms. */
 export function* readEntries(
@@ -28,14 +29,16 @@ export function* readEntries(
   between?: (last: string) => Operation<void>,
 ): Operation<void> {
   for (let from = "", passed = 0; ; ) {
-    const [lists = []] = yield* tuples<string[]>(ENTRIES_OF(vocabulary), from, passed);
+    // Entries of one word are found only by passing those before them. So each page is as long as what it passes.
+    const limit = Math.min(Math.max(ENTRIES, passed), MOST_ENTRIES);
+    const [lists = []] = yield* tuples<string[]>(ENTRIES_OF(vocabulary), from, limit, passed);
     const [terms = [], docs = [], offsets = []] = lists.map((list) => JSON.parse(list));
     const last = terms.at(-1);
     if (last === undefined) return;
     if (last < from && passed > 0) throw damagedIndex("gives its terms in no order");
     note({ terms, docs, offsets });
     if (between !== undefined) yield* between(last);
-    if (terms.length < ENTRIES) return;
+    if (terms.length < limit) return;
     const own = terms.length - terms.indexOf(last);
     passed = last === from ? passed + own : own;
     from = last;
