@@ -8,8 +8,8 @@ import type { Row } from "./storage/engine/operation.js";
 import { openSqlStore } from "./storage/sql-store.js";
 import { MAX_TEXT_BYTES } from "./storage/sqlite/agent-sql.js";
 import { sqliteCheck } from "./storage/sqlite/check.js";
-import { tellingErrors } from "./storage/sqlite/client.js";
 import { sqliteDialect } from "./storage/sqlite/dialect.js";
+import { tellingErrors } from "./storage/sqlite/error.js";
 import { isPrepared } from "./storage/sqlite/schema.js";
 import { sqliteVectors } from "./storage/sqlite/vectors.js";
 

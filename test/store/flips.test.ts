@@ -8,7 +8,7 @@ import { StemmaError } from "../../src/errors.js";
 import { Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import type { CheckReport, Store } from "../../src/storage/contract.js";
-import { sqliteError } from "../../src/storage/sqlite/client.js";
+import { sqliteError } from "../../src/storage/sqlite/error.js";
 import { openDatabase } from "./databases.js";
 
 // Damage to a database of every kind of row: a bit of the file, or a value of a row. Whatever it is, a read or a check notices it, or

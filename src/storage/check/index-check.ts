@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import { INDEX_TABLES, type SearchIndex } from "../engine/search-dialect.js";
-import { markAllUnindexed, reindexSome } from "../operations/search/index-rows.js";
+import { markAllUnindexed, reindexSome } from "../operations/search/reindex.js";
 import { findSessionRows } from "../operations/session-head.js";
 import type { CheckRun } from "./check-run.js";
 import type { IndexWindow } from "./dialect.js";

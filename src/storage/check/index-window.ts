@@ -4,7 +4,7 @@ import type { SearchIndex } from "../engine/search-dialect.js";
 import type { SessionRows } from "../engine/session-rows.js";
 import { assertOrder } from "../operations/damage.js";
 import { ceilingOf, floorOf } from "../operations/row-id.js";
-import { messagesBetween, type ReadTo } from "../operations/search/index-rows.js";
+import { messagesBetween, type ReadTo } from "../operations/search/messages-between.js";
 import type { IndexWindow } from "./dialect.js";
 
 /** How many documents are compared with one look at the whole index, and with one at rows that are found by their sessions. */

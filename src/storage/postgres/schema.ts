@@ -1,7 +1,7 @@
 import type { Dialect } from "../engine/dialect.js";
 import { assertKnown, recordVersion } from "../engine/migrations.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
-import { type Marks, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
+import { type Marks, READ_MARKS, reindexSome } from "../operations/search/reindex.js";
 import { assertMayMigrate, createSchema, migrateNext, type PostgresMigration, statementsOf } from "./migration.js";
 import { POSTGRES_MIGRATIONS } from "./migrations/index.js";
 import { qualify } from "./names.js";

@@ -4,8 +4,8 @@ import type { Store } from "../contract.js";
 import type { SyncConnection } from "../engine/connection.js";
 import type { Row, SqlValue, Statement } from "../engine/operation.js";
 import { sqlStore } from "../sql-store.js";
-import { tellingErrors } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
+import { tellingErrors } from "./error.js";
 import { type SqlHost, transactionOf } from "./sql-host.js";
 
 /** A row of a Durable Object holds 2 MB; this leaves room for its other columns. */

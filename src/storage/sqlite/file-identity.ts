@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { type SqliteClient, storeReplaced } from "./client.js";
+import type { SqliteClient } from "./client.js";
+import { storeReplaced } from "./error.js";
 import { type Identity, identityOf, isStill, watchFolder } from "./files-in-place.js";
 
 /** Throws `STORE_REPLACED` when the files that a connection writes to are no longer those at their path. */

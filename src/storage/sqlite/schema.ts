@@ -2,7 +2,7 @@ import type { SyncConnection } from "../engine/connection.js";
 import type { Dialect } from "../engine/dialect.js";
 import { type Migration, runNextMigration } from "../engine/migrations.js";
 import { first, type Operation, oneNumber, run } from "../engine/operation.js";
-import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/index-rows.js";
+import { type Marks, markAllUnindexed, READ_MARKS, reindexSome } from "../operations/search/reindex.js";
 import { SQLITE_MIGRATIONS } from "./migrations/index.js";
 import { emptySearchTables } from "./search-tables.js";
 
