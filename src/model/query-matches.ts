@@ -14,9 +14,6 @@ export interface Match {
 /** Characters of a long text in which every word is looked at; beyond them only the first place that may match. */
 const LOOKED_AT = 100_000;
 
-/** Characters behind such a place in which the words are looked at. */
-const WITHIN = 240;
-
 /** What of a query is marked, and the words of a text of nothing but ASCII of which one may be a form of a term: forms differ at the end. */
 interface Marked {
   readonly terms: ReadonlySet<string>;
@@ -36,15 +33,18 @@ const markedOf = perObject((query: SearchQuery): Marked => {
   return { terms, runs, plain: new RegExp(`(?<![\\dA-Za-z])[${first.join("")}][\\dA-Za-z]*`, "gi") };
 });
 
-/** The matches of a text, in order, none overlapping another. */
-export function findMatches(text: string, query: SearchQuery): Match[] {
+/**
+ * The matches of a text, in order, none overlapping another. Where the beginning of a long text has none, only `length` characters
+ * are looked at: those from the first place on that may match.
+ */
+export function findMatches(text: string, query: SearchQuery, length: number): Match[] {
   const marked = markedOf(query);
   const { terms, runs } = marked;
   if (terms.size === 0 && runs.size === 0) return [];
   const matches = matchesWithin(text, 0, LOOKED_AT, marked);
   if (matches.length > 0 || text.length <= LOOKED_AT) return matches;
   const far = farMatch(text, terms, runs);
-  return far === null ? [] : matchesWithin(text, far, far + WITHIN, marked);
+  return far === null ? [] : matchesWithin(text, far, far + length, marked);
 }
 
 function matchesWithin(text: string, from: number, to: number, { terms, runs, plain }: Marked): Match[] {

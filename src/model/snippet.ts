@@ -19,7 +19,7 @@ export function excerpt(
   length: number,
   [open, close]: readonly [string, string] = ["", ""],
 ): string {
-  const matches = findMatches(text, query);
+  const matches = findMatches(text, query, length);
   const [start, end] = text.length <= length ? [0, text.length] : bestWindow(text, matches, length);
   let shown = start > 0 ? "…" : "";
   let at = start;

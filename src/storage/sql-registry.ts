@@ -27,6 +27,7 @@ export function sqlRegistry(
         return yield* operation();
       }),
     );
+  const single = <T>(operation: () => Operation<T>): Promise<T> => turns.hold({}, () => runner.single(operation));
   const ownedBy = (session: NewSession): NewSession => {
     if (userId === undefined) return session;
     if (session.userId !== undefined && session.userId !== userId) throw owned(session.id);
@@ -40,11 +41,10 @@ export function sqlRegistry(
       return turns.write(session.id, () => runner.write(() => sessions.createSession(sql, own), "idempotent"));
     },
     get: (id) => turns.read(id, () => runner.single(() => sessions.readSession(sql, id, userId))),
-    list: (request) => runner.single(() => listSessions(sql, [request, { userId }], request)),
-    count: () => runner.single(() => sessions.countSessions(userId)),
+    list: (request) => single(() => listSessions(sql, [request, { userId }], request)),
+    count: () => single(() => sessions.countSessions(userId)),
     // What is no session's is not one user's business.
-    unregistered: async (options = {}) =>
-      userId === undefined ? runner.single(() => listUnregistered(sql, options)) : [],
+    unregistered: async (options = {}) => (userId === undefined ? single(() => listUnregistered(sql, options)) : []),
     update: (id, change) => write([id], () => sessions.updateSession(sql, id, change, userId)),
     restore: (id, dates) => write([id], () => sessions.restoreSession(sql, id, dates, userId)),
     delete: (id) => write([id], () => deleteSession(sql, id, userId)),
@@ -66,12 +66,12 @@ export function sqlRegistry(
     usage: async (request) => {
       if (isOfAnother(request)) return [];
       const { readUsage } = await import("./operations/usage-sums.js");
-      return runner.single(() => readUsage({ ...request, userId: request.userId ?? userId }));
+      return single(() => readUsage({ ...request, userId: request.userId ?? userId }));
     },
     compactionSums: async (request) => {
       if (isOfAnother(request)) return [];
       const { sumCompactions } = await import("./operations/compaction-sums.js");
-      return runner.single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
+      return single(() => sumCompactions(sql, { ...request, userId: request.userId ?? userId }));
     },
     fork: (id, atMessageId, next) => write([id, next.id], () => fork.forkSession(sql, id, atMessageId, next, userId)),
     split: async (id, opening, next) => {

@@ -1,10 +1,11 @@
 import { parseQuery, type SearchQuery } from "../model/query.js";
+import { once } from "../once.js";
 import { Queue } from "../queue.js";
 import { confined, confining } from "./confine.js";
 import type { MemoryScope, Residue, ScrubOptions, SearchHit, SearchRequest, Store } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
-import { createRunner, type Runner } from "./engine/runner.js";
+import { closed, createRunner, type Runner } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
@@ -55,7 +56,7 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
   const { durable, transactions, isPrepared, scrub, order = new Queue() } = options;
   const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
-  const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order);
+  const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order, () => closed(sql.name));
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     const { sessionId, sessionIds = [] } = request;
     const read = () => runner.read(() => searchMessages(sql, query, request, rank), catchUp(sql));
@@ -69,10 +70,10 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
   const close =
     connection.kind === "sync"
       ? runner.close
-      : async () => {
-          await order.settled();
+      : once(async () => {
+          await turns.end();
           await runner.close();
-        };
+        });
   const storeOf = (userId?: string): Store => {
     const searchText = (query: string, request: SearchRequest) =>
       search(parseQuery(query), userId === undefined ? request : { ...request, userId });
@@ -104,7 +105,9 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         owners: async (kind, listOptions = {}) => {
           // Which keys there are is not one user's business.
           if (userId !== undefined && kind === "key") return [];
-          return runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId }));
+          return turns.hold({}, () =>
+            runner.single(() => lists.listOwners(sql, kind, { ...listOptions, only: userId })),
+          );
         },
         importVersions: (key, found) =>
           writeKept(key.kind, key, (owned) => versions.importVersions(sql, blocks.blockVersionKey(owned), found)),
@@ -163,7 +166,7 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
       },
       order,
       observeStatements: runner.observe,
-      migrate: runner.ready,
+      migrate: () => turns.hold({}, runner.ready),
       close,
     };
   };

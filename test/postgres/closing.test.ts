@@ -36,6 +36,21 @@ describeServer("a store that is closed", (server) => {
     expect(updated).toMatchObject({ status: "rejected", reason: { code: "MESSAGE_NOT_FOUND" } });
   });
 
+  it("refuses what is called meanwhile, and is closed for whoever waits for it", async () => {
+    const store = postgres(await server.createDatabase());
+    const appended = store.session("a").append([textMessage("1")]);
+    const closings = [store.close(), store.close()];
+    const late = [store.session("a").append([textMessage("2")]), store.sessions.count(), store.migrate()];
+    for (const call of late) await expect(call).rejects.toMatchObject({ code: "STORE_CLOSED" });
+    let isAppended = false;
+    void appended.then(() => {
+      isAppended = true;
+    });
+    await closings[1];
+    expect(isAppended).toBe(true);
+    await closings[0];
+  });
+
   it("leaves a client of the program's own to other stores", async () => {
     const pool = new pg.Pool({ connectionString: await server.createDatabase() });
     const [one, other] = [postgres(pool), postgres(pool)];

@@ -161,6 +161,7 @@ function asyncRunner(given: AsyncConnection, name: string, { prepare, isPrepared
   };
 }
 
-function closed(name: string): StemmaError {
+/** The error of a call on a store that was closed. */
+export function closed(name: string): StemmaError {
   return new StemmaError("STORE_CLOSED", { store: name }, `This ${name} store was closed; open a new one.`);
 }

@@ -1,3 +1,4 @@
+import type { StemmaError } from "../../errors.js";
 import type { Locks, Queue } from "../../queue.js";
 
 type Run = <T>(sessionId: string, work: () => Promise<T>) => Promise<T>;
@@ -16,24 +17,33 @@ export interface Turns {
   readonly write: Run;
   readonly readPart: RunPart;
   readonly writePart: RunPart;
-  /** For calls that concern several sessions. */
+  /** For calls that concern several sessions, or none in particular. */
   hold<T>(sessions: Locks, work: () => Promise<T>): Promise<T>;
+  /** Refuses further calls, and waits for those that were made before. */
+  end(): Promise<void>;
 }
 
-/** Each call waits for those before it of the same session. */
-export function turnsOf(order: Queue): Turns {
-  const read: Run = (sessionId, work) => order.read(sessionId, work);
-  const write: Run = (sessionId, work) => order.write(sessionId, work);
+/** Each call waits for those before it of the same session. Those that come after the end fail with what `closed` makes. */
+export function turnsOf(order: Queue, closed: () => StemmaError): Turns {
+  let isEnded = false;
+  const hold = <T>(sessions: Locks, work: () => Promise<T>): Promise<T> =>
+    isEnded ? Promise.reject(closed()) : order.hold(sessions, work);
+  const read: Run = (sessionId, work) => (isEnded ? Promise.reject(closed()) : order.read(sessionId, work));
+  const write: Run = (sessionId, work) => (isEnded ? Promise.reject(closed()) : order.write(sessionId, work));
   // What all sessions share is kept for the unnamed one; its parts do not wait for each other.
   const nameOf = ({ kind, label }: Part) => `${kind}\0${label}`;
   return {
     read,
     write,
     readPart: (part, work) =>
-      part.sessionId === "" ? order.hold({ read: ["", nameOf(part)] }, work) : read(part.sessionId, work),
+      part.sessionId === "" ? hold({ read: ["", nameOf(part)] }, work) : read(part.sessionId, work),
     writePart: (part, work) =>
-      part.sessionId === "" ? order.hold({ read: [""], write: [nameOf(part)] }, work) : write(part.sessionId, work),
-    hold: (sessions, work) => order.hold(sessions, work),
+      part.sessionId === "" ? hold({ read: [""], write: [nameOf(part)] }, work) : write(part.sessionId, work),
+    hold,
+    end: () => {
+      isEnded = true;
+      return order.settled();
+    },
   };
 }
 
@@ -44,4 +54,5 @@ export const NO_WAIT: Turns = {
   readPart: (_part, work) => work(),
   writePart: (_part, work) => work(),
   hold: (_sessions, work) => work(),
+  end: async () => {},
 };

@@ -6,7 +6,7 @@ import { isoNow } from "./clock.js";
 import { makeRow } from "./register.js";
 
 /**
- * Dates a session that something beside its messages is about to be undatedUntil for, and registers one that has no row yet. The
+ * Dates a session that something beside its messages is about to be written for, and registers one that has no row yet. The
  * unnamed one waits for its first message. It comes before that write: whoever locks a session's row does so first. A scope
  * is no session.
  */
