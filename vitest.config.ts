@@ -36,7 +36,7 @@ const QUICK = [
   "test/formats/{archives,find-and-watch,formats,pieces}.test.ts",
   "test/langgraph/{saver,store,validation}.test.ts",
   "test/mcp/{hostile,http,imported-projects,install,resources,scope,stdio,tools}.test.ts",
-  "test/postgres/documents.test.ts",
+  "test/postgres/{documents,spread-search}.test.ts",
   "test/studio/{command,mounted,routes}.test.ts",
   "test/telemetry/{agents,instrument}.test.ts",
   "test/store/approval.test.ts",

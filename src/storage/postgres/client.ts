@@ -1,4 +1,3 @@
-// Longer than 300 lines: it is one list, of the clients of Postgres that there are, each made a driver.
 import { StemmaError } from "../../errors.js";
 import type { PostgresDriver } from "./driver.js";
 import { type BareConnection, bareDriver } from "./drivers/bare-connection.js";
