@@ -1,9 +1,9 @@
+import { scoreIn } from "../../model/bm25.js";
 import { messagesOf, nearMessages } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { Operation, SqlValue } from "../engine/operation.js";
 import type { FoundMatches, FoundRow, RowRange } from "../engine/search-dialect.js";
 import { arrayLiteral } from "./array-literal.js";
-import { scoreIn } from "./bm25.js";
 import { type FoundRows, numberSessions } from "./numbered-rows.js";
 
 /** What the first row of `MATCHES` holds. */

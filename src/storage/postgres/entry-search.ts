@@ -1,8 +1,9 @@
+import { type ScopeSize, scoreIn } from "../../model/bm25.js";
 import type { Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
-import { quotasOf, type ScopeSize, scoreIn } from "./bm25.js";
 import { timesOfPhrase } from "./phrase.js";
+import { quotasOf } from "./quotas.js";
 
 /** How many entries are counted, and their lengths averaged; so many of those that hold a sequence are read: the newest. */
 const SAMPLED = 10_000;

@@ -1,7 +1,7 @@
+import type { ScopeSize } from "../../model/bm25.js";
 import type { TermSequences } from "../../model/terms.js";
 import { all, type Condition, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { arrayLiteral } from "./array-literal.js";
-import type { ScopeSize } from "./bm25.js";
 import type { FoundRows } from "./numbered-rows.js";
 import { timesOfPhrase } from "./phrase.js";
 

@@ -1,11 +1,12 @@
+import { scoreIn } from "../../model/bm25.js";
 import { messagesOf, nearMessages, needOthers, neighboursOf } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { Condition, Operation } from "../engine/operation.js";
 import type { FoundMatches, RowRange, SequenceMatches } from "../engine/search-dialect.js";
 import { SPAN, sessionOf } from "../operations/row-id.js";
-import { quotasOf, scoreIn } from "./bm25.js";
 import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
 import { PHRASES } from "./phrase.js";
+import { quotasOf } from "./quotas.js";
 import { MANY } from "./search-function.js";
 import { countHolding, holdingOf, type NewestRow, newestHolding, sizeOf } from "./spread-queries.js";
 

@@ -1,7 +1,8 @@
-import { messagesOf, nearMessages } from "../../model/rank.js";
+import { messagesOf, NEAR, nearMessages } from "../../model/rank.js";
 import { first, type Operation } from "../engine/operation.js";
 import type { RowRange, SequenceMatches } from "../engine/search-dialect.js";
-import { INTEGER } from "./search-tables.js";
+import { type Commonness, scoreByLength } from "./common-words.js";
+import { ascending, baseOf, MATCH_BEHIND, matchesIn, matchQuery } from "./rows-in-range.js";
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
 export const MANY = 2_000;
@@ -10,6 +11,8 @@ export const MANY = 2_000;
 export interface Counted extends SequenceMatches {
   /** What the index is asked for. */
   readonly match: string;
+  /** Null where it is no more work to count all that hold it. */
+  readonly commonness: Commonness | null;
   documents: number;
   /** The oldest of those that were counted, by how much it is above `baseOf`. */
   oldest: number;
@@ -22,22 +25,31 @@ export interface Counted extends SequenceMatches {
 }
 
 /** The matches of what the index is asked for, before either. */
-export function countable(match: string): Counted {
-  const documents = Number.POSITIVE_INFINITY;
-  return { match, documents, oldest: 0, newest: null, complete: false, numbers: [], scores: [], others: [] };
+export function countable(match: string, commonness: Commonness | null): Counted {
+  const counted = { documents: Number.POSITIVE_INFINITY, oldest: 0, newest: null, complete: false };
+  return { match, commonness, ...counted, numbers: [], scores: [], others: [] };
 }
 
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
 export function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
+  const { match, commonness } = matches;
+  if (commonness !== null) {
+    // Of those that are not counted to the end, the last one tells how far back they go.
+    const last = yield* first<{ n: number }>(...matchesIn(MATCH_BEHIND, match, range, limit - 1));
+    if (last !== undefined) return void Object.assign(matches, { documents: limit, oldest: last.n });
+  }
   const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
-    COUNT[scopeOf(range)],
-    ...someWithin(matches.match, range),
-    limit,
+    ...matchesIn(COUNT, match, range, limit),
   );
   matches.documents = row?.count ?? 0;
   matches.oldest = row?.oldest ?? 0;
   matches.newest = row?.newest ?? null;
 }
+
+const COUNT = matchQuery(
+  "DESC",
+  `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
+);
 
 /** Of those that were not counted to the end, the rarer goes further back. */
 export function rarestFirst(a: Counted, b: Counted): number {
@@ -49,47 +61,14 @@ const SCALE = 1e9;
 
 /** Scores the newest matches of a sequence. */
 export function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operation<void> {
-  const row = yield* first<{ numbers: string; scores: string }>(
-    SCORE[scopeOf(range)],
-    ...someWithin(matches.match, range),
-    limit,
-  );
+  const { match, commonness } = matches;
+  if (commonness !== null) return void Object.assign(matches, yield* scoreByLength(match, range, limit, commonness));
+  const row = yield* first<{ numbers: string; scores: string }>(...matchesIn(SCORE, match, range, limit));
   matches.numbers = ascending(row?.numbers, baseOf(range));
   matches.scores = ascending(row?.scores, 0, SCALE);
 }
 
-/** Numbers that came as JSON, newest first and above a base. */
-function ascending(newestFirst: string | null = null, base = 0, scale = 1): number[] {
-  const found: number[] = JSON.parse(newestFirst ?? "[]").reverse();
-  for (let index = 0; index < found.length; index += 1) found[index] = base + (found[index] as number) / scale;
-  return found;
-}
-
-type Scope = "all" | "range";
-const scopeOf = (range: RowRange): Scope => (range === null ? "all" : "range");
-const baseOf = (range: RowRange) => range?.lo ?? 0;
-const someWithin = (match: string, range: RowRange) =>
-  range === null ? [match] : [range.lo, match, range.lo, range.hi];
-
-// Some matches among all rows, and in a range of them, from one end. One row of JSON is handed over sooner than hundreds of rows.
-// Whole numbers are written and read faster, and small ones fastest: the rows of a range are numbered from its first one.
-function some(order: "ASC" | "DESC", columns: string, ...values: string[]): Record<Scope, string> {
-  const select = (n: string, where: string) =>
-    `SELECT ${columns} FROM (SELECT ${[`${n} AS n`, ...values].join(", ")} FROM assistant_fts
-       WHERE assistant_fts MATCH ?${where} ORDER BY rowid ${order} LIMIT ${INTEGER})`;
-  return {
-    all: select("rowid", ""),
-    range: select(`rowid - ${INTEGER}`, ` AND rowid BETWEEN ${INTEGER} AND ${INTEGER}`),
-  };
-}
-
-const OLDEST = some("ASC", "json_group_array(n) AS numbers");
-const NEWEST = some("DESC", "json_group_array(n) AS numbers");
-const COUNT = some(
-  "DESC",
-  `count(*) AS count, min(n) AS oldest, CASE WHEN count(*) < ${MANY} THEN json_group_array(n) END AS newest`,
-);
-const SCORE = some(
+const SCORE = matchQuery(
   "DESC",
   "json_group_array(n) AS numbers, json_group_array(score) AS scores",
   `CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score`,
@@ -105,9 +84,20 @@ export function* findOthers(range: RowRange, found: readonly Counted[]): Operati
     const others =
       matches.documents < MANY
         ? ascending(matches.newest, baseOf(range))
-        : yield* holdingBoth(matches, rare.length > 0 ? rare : scored.filter((other) => other !== matches), range);
+        : yield* holdingBoth(
+            matches,
+            rare.length > 0 ? rare : scored.filter((other) => other !== matches),
+            nearRange(range, messages),
+          );
     matches.others = nearMessages(others, messages);
   }
+}
+
+/** The rows of a range that are, or stand near, one of the messages, or between two of them. */
+function nearRange(range: RowRange, messages: Float64Array): RowRange {
+  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const [first = lo, last = hi] = [messages[0], messages.at(-1)];
+  return { lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR), sessionId };
 }
 
 // The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest
@@ -116,7 +106,10 @@ function* holdingBoth({ match }: Counted, others: readonly Counted[], range: Row
   const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
   const most = others.reduce((sum, { documents }) => sum + documents, 0);
   const query = most < MANY ? OLDEST : NEWEST;
-  const row = yield* first<{ numbers: string }>(query[scopeOf(range)], ...someWithin(both, range), MANY);
+  const row = yield* first<{ numbers: string }>(...matchesIn(query, both, range, MANY));
   const numbers = ascending(row?.numbers, baseOf(range));
   return query === OLDEST ? numbers.reverse() : numbers;
 }
+
+const OLDEST = matchQuery("ASC", "json_group_array(n) AS numbers");
+const NEWEST = matchQuery("DESC", "json_group_array(n) AS numbers");

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { documentTerms } from "../../model/terms.js";
 import { utf8Length } from "../../model/text.js";
 import type { Operation, Statement } from "../engine/operation.js";
@@ -49,12 +49,13 @@ it("a term takes at most three bytes for each unit of its length", () => {
   expect(wrong).toEqual([]);
 });
 
-/** An index of documents whose first row is `first`. Gives how it answers. */
-function indexOf(documents: readonly string[], first: number) {
+/** An index of documents whose first row is `first`. Gives how it answers, and what FTS5 itself does. */
+function openIndex(documents: readonly string[], first: number) {
   const db = new Database(":memory:");
-  const answer = ({ sql, values, rows = [values] }: Statement) => {
+  const answer = ({ sql, values, rows = [values], as }: Statement) => {
     const statement = db.prepare(sql);
-    return statement.reader ? statement.all(...values) : rows.map((row) => statement.run(...row));
+    if (!statement.reader) return rows.map((row) => statement.run(...row));
+    return statement.pluck(as === "column").all(...values);
   };
   const drive = <T>(operation: Operation<T>): T => {
     let step = operation.next();
@@ -64,12 +65,22 @@ function indexOf(documents: readonly string[], first: number) {
   drive(createSearchTables());
   const { add, matches } = sqliteSearch(900_000_000, false);
   drive(add("messages", inRows(documents, first)));
-  return (words: readonly string[], range: RowRange) => {
+  const ask = (words: readonly string[], range: RowRange, limit = 250) => {
     const sequences = words.map((word) => [word]);
-    const found = drive(matches(sequences, range, 250)).sequences;
+    const found = drive(matches(sequences, range, limit)).sequences;
     return found.map(({ numbers, scores, others, complete }) => ({ numbers, scores, others, complete }));
   };
+  const bm25 = db.prepare<[string, number], { n: number; score: number }>(
+    "SELECT rowid AS n, -bm25(assistant_fts) AS score FROM assistant_fts WHERE assistant_fts MATCH ? AND rowid >= ?",
+  );
+  return {
+    ask,
+    bm25: (word: string, from: number) => bm25.all(word, from),
+    add: (rows: IndexedDocument[]) => drive(add("messages", rows)),
+  };
 }
+
+const indexOf = (documents: readonly string[], first: number) => openIndex(documents, first).ask;
 
 it("gives the rows of a range, however large their numbers, as it gives all rows", () => {
   const lo = 5_000 * 2 ** 28;
@@ -100,4 +111,65 @@ it("tells matches of a word that every message holds from each other", () => {
   const scores = ask(["word"], null)[0]?.scores ?? [];
   expect(new Set(scores).size).toBe(5);
   expect(scores).toEqual([...scores].sort((a, b) => b - a));
+});
+
+describe("a word that tens of thousands of messages hold", () => {
+  // In three of seven, once. Some are so long that their length takes two bytes.
+  const texts = Array.from({ length: 63_000 }, (_, row) =>
+    [
+      row % 7 < 3 ? "common" : `odd${row}`,
+      row % 3_000 === 0 ? "rare" : "",
+      " filler".repeat(row % 100 === 0 ? 200 : row % 5),
+    ].join(" "),
+  );
+  const lo = 7 * 2 ** 28;
+  const range = { lo, hi: lo + 2 ** 28 - 1, sessionId: "s" };
+  const index = openIndex(texts, lo);
+
+  it("is scored as bm25() scores it", () => {
+    for (const within of [null, range]) {
+      const [found] = index.ask(["common"], within);
+      const expected = index.bm25("common", found?.numbers[0] ?? 0);
+      expect(found?.numbers).toEqual(expected.map(({ n }) => n));
+      expect(found?.numbers).toHaveLength(250);
+      for (const [at, { score }] of expected.entries()) expect(found?.scores[at]).toBeCloseTo(score, 12);
+      expect(found?.complete).toBe(false);
+    }
+  });
+
+  it("is found beside a rare one, and as far as a search goes", () => {
+    for (const within of [null, range]) {
+      const [rare, common] = index.ask(["rare", "common"], within);
+      expect(rare?.numbers).toEqual(texts.flatMap((text, row) => (text.includes("rare") ? [lo + row] : [])));
+      expect(common?.others).toEqual(
+        texts.flatMap((text, row) => (text.includes("rare") && text.includes("common") ? [lo + row] : [])),
+      );
+      for (const words of [["common"], ["rare", "common"]]) {
+        const all = index.ask(words, within, 31_250).at(-1);
+        expect(all).toMatchObject({ complete: true, others: [] });
+        expect(all?.numbers).toHaveLength(27_000);
+      }
+    }
+  });
+
+  it("is scored in a range that has few of its matches", () => {
+    const few = { ...range, hi: lo + 50 };
+    const [rare, common] = index.ask(["rare", "common"], few);
+    expect([rare?.complete, common?.complete]).toEqual([true, true]);
+    expect(common?.numbers).toHaveLength(23);
+    expect(index.ask(["common"], few)[0]).toMatchObject({ complete: true, numbers: common?.numbers });
+  });
+
+  it("is counted anew when the store has grown by a tenth", () => {
+    const before = index.ask(["common"], null)[0]?.scores.at(-1) as number;
+    index.add(
+      inRows(
+        Array.from({ length: 7_000 }, (_, row) => `other${row}${" filler".repeat(150)}`),
+        lo + texts.length,
+      ),
+    );
+    const expected = index.bm25("common", lo + texts.length - 10).at(-1)?.score as number;
+    expect(expected).toBeGreaterThan(1.2 * before);
+    expect(index.ask(["common"], null)[0]?.scores.at(-1)).toBeCloseTo(expected, 12);
+  });
 });

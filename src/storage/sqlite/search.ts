@@ -10,6 +10,7 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/search-dialect.js";
+import { type FindCommonness, wordCounts } from "./common-words.js";
 import { fitTerms } from "./fit-terms.js";
 import { countable, countMatches, findOthers, MANY, rarestFirst, scoreNewest } from "./match-queries.js";
 import { INTEGER } from "./search-tables.js";
@@ -45,11 +46,21 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     if (first !== undefined && last !== undefined) yield* remove(index, null, first.rowId, last.rowId);
     yield* add(index, documents);
   }
+  const findCommonness = wordCounts();
+  const matches = (sequences: TermSequences, range: RowRange, limit: number) =>
+    findMatches(sequences, range, limit, findCommonness);
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
 }
 
-export function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
-  const found = sequences.map((sequence) => countable(quote(sequence)));
+function* findMatches(
+  sequences: TermSequences,
+  range: RowRange,
+  limit: number,
+  findCommonness: FindCommonness,
+): Operation<FoundMatches> {
+  const wanted = sequences.map(quote);
+  const commonness = yield* findCommonness(wanted);
+  const found = wanted.map((match, index) => countable(match, commonness[index] ?? null));
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
   let left = limit;

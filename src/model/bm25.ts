@@ -1,5 +1,3 @@
-import { FEWEST, RAREST } from "../../model/rank.js";
-
 /** How large the scope of a search is: how many documents it has, and how many terms these have on average. */
 export interface ScopeSize {
   readonly documents: number;
@@ -13,19 +11,4 @@ export interface ScopeSize {
 export function scoreIn(scope: ScopeSize, holding: number): (times: number, length: number) => number {
   const rarity = Math.max(Math.log((scope.documents - holding + 0.5) / (holding + 0.5)), 0.000001);
   return (times, length) => (rarity * times * 2.2) / (times + 1.2 * (0.25 + (0.75 * length) / scope.length));
-}
-
-/** How many of the newest matches of each sequence are scored, by how many there are: see `SearchDialect.matches`. */
-export function quotasOf(counts: readonly number[], limit: number): number[] {
-  const rarestFirst = [...counts.keys()].sort((a, b) => (counts[a] as number) - (counts[b] as number) || a - b);
-  const quotas = counts.map(() => 0);
-  let taken = 0;
-  let rank = 0;
-  for (const index of rarestFirst) {
-    if (counts[index] === 0) continue;
-    rank += 1;
-    quotas[index] = Math.max(limit - taken, rank <= RAREST ? FEWEST : 0);
-    taken += counts[index] as number;
-  }
-  return quotas;
 }
