@@ -54,5 +54,8 @@ function labelOf({ sql, values }) {
   const match = values.find((value) => typeof value === "string");
   if (sql.includes("count(*)")) return `count ${match}`;
   if (sql.includes("bm25")) return `score ${match}`;
+  if (sql.includes("hex(sz)")) return `score ${match} by length`;
+  if (sql.includes("hex(block)")) return "look how large the index is";
+  if (sql.includes("OFFSET")) return `look whether many hold ${match}`;
   return sql.includes("MATCH") ? `find ${match}` : "look for branches";
 }

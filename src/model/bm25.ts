@@ -4,11 +4,22 @@ export interface ScopeSize {
   readonly length: number;
 }
 
-/**
- * BM25 with the constants of FTS5, of a sequence of terms that `holding` documents of the scope hold: the score of a
- * document of `length` terms in which the sequence stands so many times.
- */
-export function scoreIn(scope: ScopeSize, holding: number): (times: number, length: number) => number {
-  const rarity = Math.max(Math.log((scope.documents - holding + 0.5) / (holding + 0.5)), 0.000001);
-  return (times, length) => (rarity * times * 2.2) / (times + 1.2 * (0.25 + (0.75 * length) / scope.length));
+// The constants of FTS5.
+const K1 = 1.2;
+const B = 0.75;
+const LEAST_RARITY = 0.000001;
+
+/** How much a match of a sequence of terms tells that `holding` of all documents hold. */
+export function rarityOf(documents: number, holding: number): number {
+  return Math.max(Math.log((documents - holding + 0.5) / (holding + 0.5)), LEAST_RARITY);
+}
+
+/** BM25 of a sequence of such a rarity: the score of a document of `length` terms in which it stands so many times. */
+export function scoreBy(rarity: number, meanLength: number): (times: number, length: number) => number {
+  return (times, length) => (rarity * times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / meanLength));
+}
+
+/** The same of a sequence that `holding` documents of the scope hold. */
+export function scoreIn({ documents, length }: ScopeSize, holding: number): (times: number, length: number) => number {
+  return scoreBy(rarityOf(documents, holding), length);
 }

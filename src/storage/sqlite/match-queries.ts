@@ -1,7 +1,6 @@
 import { messagesOf, NEAR, nearMessages } from "../../model/rank.js";
 import { first, type Operation } from "../engine/operation.js";
 import type { RowRange, SequenceMatches } from "../engine/search-dialect.js";
-import { type Commonness, scoreByLength } from "./common-words.js";
 import { ascending, baseOf, MATCH_BEHIND, matchesIn, matchQuery } from "./rows-in-range.js";
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
@@ -11,8 +10,8 @@ export const MANY = 2_000;
 export interface Counted extends SequenceMatches {
   /** What the index is asked for. */
   readonly match: string;
-  /** Null where it is no more work to count all that hold it. */
-  readonly commonness: Commonness | null;
+  /** So many messages hold it that those of the range are not listed where they need not be. */
+  readonly isCommon: boolean;
   documents: number;
   /** The oldest of those that were counted, by how much it is above `baseOf`. */
   oldest: number;
@@ -25,15 +24,15 @@ export interface Counted extends SequenceMatches {
 }
 
 /** The matches of what the index is asked for, before either. */
-export function countable(match: string, commonness: Commonness | null): Counted {
+export function countable(match: string, isCommon: boolean): Counted {
   const counted = { documents: Number.POSITIVE_INFINITY, oldest: 0, newest: null, complete: false };
-  return { match, commonness, ...counted, numbers: [], scores: [], others: [] };
+  return { match, isCommon, ...counted, numbers: [], scores: [], others: [] };
 }
 
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
 export function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
-  const { match, commonness } = matches;
-  if (commonness !== null) {
+  const { match, isCommon } = matches;
+  if (isCommon) {
     // Of those that are not counted to the end, the last one tells how far back they go.
     const last = yield* first<{ n: number }>(...matchesIn(MATCH_BEHIND, match, range, limit - 1));
     if (last !== undefined) return void Object.assign(matches, { documents: limit, oldest: last.n });
@@ -55,24 +54,6 @@ const COUNT = matchQuery(
 export function rarestFirst(a: Counted, b: Counted): number {
   return a.documents - b.documents || a.oldest - b.oldest;
 }
-
-/** Scores are handed over as whole numbers of billionths. */
-const SCALE = 1e9;
-
-/** Scores the newest matches of a sequence. */
-export function* scoreNewest(matches: Counted, range: RowRange, limit: number): Operation<void> {
-  const { match, commonness } = matches;
-  if (commonness !== null) return void Object.assign(matches, yield* scoreByLength(match, range, limit, commonness));
-  const row = yield* first<{ numbers: string; scores: string }>(...matchesIn(SCORE, match, range, limit));
-  matches.numbers = ascending(row?.numbers, baseOf(range));
-  matches.scores = ascending(row?.scores, 0, SCALE);
-}
-
-const SCORE = matchQuery(
-  "DESC",
-  "json_group_array(n) AS numbers, json_group_array(score) AS scores",
-  `CAST(-${SCALE} * bm25(assistant_fts) AS INTEGER) AS score`,
-);
 
 /** Finds the others of each sequence whose matches are not all scored: see `SearchDialect.matches`. */
 export function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void> {

@@ -132,8 +132,9 @@ describe("a word that tens of thousands of messages hold", () => {
       const expected = index.bm25("common", found?.numbers[0] ?? 0);
       expect(found?.numbers).toEqual(expected.map(({ n }) => n));
       expect(found?.numbers).toHaveLength(250);
-      for (const [at, { score }] of expected.entries()) expect(found?.scores[at]).toBeCloseTo(score, 12);
+      for (const [at, { score }] of expected.entries()) expect(found?.scores[at]).toBeCloseTo(score, 7);
       expect(found?.complete).toBe(false);
+      expect(index.ask(["common"], within)).toEqual([found]);
     }
   });
 
@@ -160,7 +161,7 @@ describe("a word that tens of thousands of messages hold", () => {
     expect(index.ask(["common"], few)[0]).toMatchObject({ complete: true, numbers: common?.numbers });
   });
 
-  it("is counted anew when the store has grown by a tenth", () => {
+  it("is measured anew when the store has grown by a tenth", () => {
     const before = index.ask(["common"], null)[0]?.scores.at(-1) as number;
     index.add(
       inRows(
@@ -170,6 +171,6 @@ describe("a word that tens of thousands of messages hold", () => {
     );
     const expected = index.bm25("common", lo + texts.length - 10).at(-1)?.score as number;
     expect(expected).toBeGreaterThan(1.2 * before);
-    expect(index.ask(["common"], null)[0]?.scores.at(-1)).toBeCloseTo(expected, 12);
+    expect(index.ask(["common"], null)[0]?.scores.at(-1)).toBeCloseTo(expected, 7);
   });
 });

@@ -10,10 +10,12 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/search-dialect.js";
-import { type FindCommonness, wordCounts } from "./common-words.js";
 import { fitTerms } from "./fit-terms.js";
-import { countable, countMatches, findOthers, MANY, rarestFirst, scoreNewest } from "./match-queries.js";
+import { sizeOfIndex } from "./index-size.js";
+import { countable, countMatches, findOthers, MANY, rarestFirst } from "./match-queries.js";
+import { type KnownIndex, scoreNewest } from "./score-newest.js";
 import { INTEGER } from "./search-tables.js";
+import { isCommon, WordRarities } from "./word-rarities.js";
 
 const ADD: Record<SearchIndex, string> = {
   messages: `INSERT INTO ${INDEX_TABLES.messages} (rowid, terms) VALUES (?, ?)`,
@@ -46,9 +48,10 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
     if (first !== undefined && last !== undefined) yield* remove(index, null, first.rowId, last.rowId);
     yield* add(index, documents);
   }
-  const findCommonness = wordCounts();
-  const matches = (sequences: TermSequences, range: RowRange, limit: number) =>
-    findMatches(sequences, range, limit, findCommonness);
+  const rarities = new WordRarities();
+  function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
+    return yield* findMatches(sequences, range, limit, { size: yield* sizeOfIndex(), rarities });
+  }
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
 }
 
@@ -56,17 +59,19 @@ function* findMatches(
   sequences: TermSequences,
   range: RowRange,
   limit: number,
-  findCommonness: FindCommonness,
+  index: KnownIndex,
 ): Operation<FoundMatches> {
-  const wanted = sequences.map(quote);
-  const commonness = yield* findCommonness(wanted);
-  const found = wanted.map((match, index) => countable(match, commonness[index] ?? null));
+  const { documents } = index.size;
+  const found = sequences.map((sequence) => {
+    const match = quote(sequence);
+    return countable(match, isCommon(index.rarities.find(match, documents) ?? Number.POSITIVE_INFINITY, documents));
+  });
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));
   let left = limit;
   for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
     const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
-    if (take > 0) yield* scoreNewest(matches, range, take);
+    if (take > 0) Object.assign(matches, yield* scoreNewest(matches.match, range, take, index));
     const scored = matches.numbers.length;
     matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
     left -= take;

@@ -1,0 +1,27 @@
+import type { ScopeSize } from "../../model/bm25.js";
+import { column, type Operation } from "../engine/operation.js";
+import { INDEX_TABLES } from "../engine/search-dialect.js";
+
+/** How large the index of messages is. FTS5 keeps how many documents it has, and how many terms these have together. */
+export function* sizeOfIndex(): Operation<ScopeSize> {
+  const [sums = ""] = yield* column<string>(`SELECT hex(block) FROM ${INDEX_TABLES.messages}_data WHERE id = 1`);
+  const [documents = 0, terms = 0] = numbersOf(sums);
+  return { documents, length: terms / Math.max(1, documents) };
+}
+
+/** SQL for how many terms the row at hand has, to be read by `numbersOf`. */
+export const LENGTH = `(SELECT hex(sz) FROM ${INDEX_TABLES.messages}_docsize WHERE id = ${INDEX_TABLES.messages}.rowid)`;
+
+/** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
+export function numbersOf(hex: string): number[] {
+  const numbers: number[] = [];
+  let number = 0;
+  for (let at = 0; at < hex.length; at += 2) {
+    const byte = Number.parseInt(hex.slice(at, at + 2), 16);
+    number = number * 128 + (byte & 127);
+    if (byte > 127) continue;
+    numbers.push(number);
+    number = 0;
+  }
+  return numbers;
+}
