@@ -7,7 +7,9 @@ export interface ScopeSize {
 // The constants of FTS5.
 const K1 = 1.2;
 const B = 0.75;
-const LEAST_RARITY = 0.000001;
+
+/** That of a sequence that most documents hold. */
+export const LEAST_RARITY = 0.000001;
 
 /** How much a match of a sequence of terms tells that `holding` of all documents hold. */
 export function rarityOf(documents: number, holding: number): number {

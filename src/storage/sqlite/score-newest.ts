@@ -1,4 +1,4 @@
-import { type ScopeSize, scoreBy } from "../../model/bm25.js";
+import { LEAST_RARITY, type ScopeSize, scoreBy } from "../../model/bm25.js";
 import { first, type Operation } from "../engine/operation.js";
 import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
 import { LENGTH, numbersOf } from "./index-size.js";
@@ -41,7 +41,8 @@ function rarityBy(scores: readonly number[], lengths: readonly number[], meanLen
   let rarity = Number.POSITIVE_INFINITY;
   for (const [index, score] of scores.entries())
     rarity = Math.min(rarity, score / scoreOf(1, lengths[index] as number));
-  return rarity;
+  // The score of a very long message may be less than what is handed over.
+  return Math.max(rarity, LEAST_RARITY);
 }
 
 interface Scored {

@@ -174,3 +174,16 @@ describe("a word that tens of thousands of messages hold", () => {
     expect(index.ask(["common"], null)[0]?.scores.at(-1)).toBeCloseTo(expected, 7);
   });
 });
+
+it("tells matches of a word that every one of many messages holds from each other, also beside a very long one", () => {
+  const texts = Array.from(
+    { length: 26_000 },
+    (_, row) => `common${" other".repeat(row === 25_990 ? 400_000 : row % 5)}`,
+  );
+  const index = openIndex(texts, 1);
+  for (const _ of ["the first time", "again"]) {
+    const scores = index.ask(["common"], null)[0]?.scores ?? [];
+    expect(new Set(scores).size).toBe(6);
+    expect(Math.min(...scores)).toBeGreaterThan(0);
+  }
+});

@@ -6,6 +6,8 @@ const COMMON = 25_000;
 /** What is known of a word holds while the number of all messages changes by less than this share of it. */
 const TOLERANCE = 0.1;
 const MAX_WORDS = 10_000;
+/** A word is shorter. A quoted phrase that is longer is not remembered. */
+const MAX_LENGTH = 200;
 
 /**
  * What a store has learned of how rare words are, each by what the index is asked for: searches ask for the same common ones
@@ -23,6 +25,7 @@ export class WordRarities {
   }
 
   learn(match: string, documents: number, rarity: number): void {
+    if (match.length > MAX_LENGTH) return;
     if (this.#known.size >= MAX_WORDS) this.#known.clear();
     this.#known.set(match, { rarity, documents });
   }
