@@ -16,6 +16,7 @@ export default class Database {
     const path = typeof source === "string" ? source : fileOf(source);
     const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as { DatabaseSync: DatabaseSyncClass };
     this.#database = new DatabaseSync(path, { readOnly: options.readonly ?? false });
+    this.exec("PRAGMA busy_timeout = 5000");
   }
 
   get inTransaction(): boolean {
@@ -90,8 +91,8 @@ class Statement {
     return this.statement.columns().length > 0;
   }
 
-  pluck(): this {
-    this.#plucks = true;
+  pluck(plucks = true): this {
+    this.#plucks = plucks;
     return this;
   }
 
@@ -101,7 +102,23 @@ class Statement {
   }
 
   all(...values: unknown[]): unknown[] {
-    return this.statement.all(...values).map((row) => this.#shape(row));
+    return this.#rows(values).map((row) => this.#shape(row));
+  }
+
+  // The native module gives a whole number beyond 2^53 as the nearest number.
+  #rows(values: unknown[]): object[] {
+    try {
+      return this.statement.all(...values);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ERR_OUT_OF_RANGE") throw error;
+    }
+    this.statement.setReadBigInts(true);
+    const rows = this.statement.all(...values);
+    this.statement.setReadBigInts(false);
+    for (const row of rows as Record<string, unknown>[]) {
+      for (const [name, value] of Object.entries(row)) if (typeof value === "bigint") row[name] = Number(value);
+    }
+    return rows;
   }
 
   get(...values: unknown[]): unknown {

@@ -146,16 +146,38 @@ function executorOf(statement: PreparedStatement, form: Form, sql: string): Exec
   if (form === "column") {
     const plucked = statement.pluck?.();
     if (plucked !== undefined) return (values) => plucked.all(...values);
-    return (values) => statement.all(...values).map((row) => Object.values(row)[0]);
+    return (values) => allOf(statement, values).map((row) => Object.values(row)[0]);
   }
   if (form === "tuples") {
     if (statement.values !== undefined) return (values) => statement.values?.(...values);
     const raw = statement.raw?.();
     if (raw !== undefined) return (values) => raw.all(...values);
-    return (values) => statement.all(...values).map((row) => Object.values(row));
+    return (values) => allOf(statement, values).map((row) => Object.values(row));
   }
-  if (READS.test(sql)) return (values) => statement.all(...values);
+  if (READS.test(sql)) return (values) => allOf(statement, values);
   // FTS5 numbers what it notes of deletions beyond 2^53, and Node 26 refuses to give such a last row id as a number.
   statement.setReadBigInts?.(true);
   return (values) => statement.run(...values);
+}
+
+// node:sqlite refuses to give a whole number beyond 2^53, of which every other module gives the nearest number. None but a damaged
+// row has one: then it is read once more.
+function allOf(statement: PreparedStatement, values: readonly unknown[]): Row[] {
+  try {
+    return statement.all(...values);
+  } catch (error) {
+    if (statement.setReadBigInts === undefined || (error as { code?: unknown }).code !== "ERR_OUT_OF_RANGE")
+      throw error;
+  }
+  statement.setReadBigInts(true);
+  try {
+    return statement.all(...values).map(withNumbers);
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function withNumbers(row: Row): Row {
+  const entries = Object.entries(row);
+  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]));
 }
