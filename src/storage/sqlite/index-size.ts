@@ -9,8 +9,8 @@ export function* sizeOfIndex(): Operation<ScopeSize> {
   return { documents, length: terms / Math.max(1, documents) };
 }
 
-/** SQL for how many terms the row at hand has, to be read by `numbersOf`. */
-export const LENGTH = `(SELECT hex(sz) FROM ${INDEX_TABLES.messages}_docsize WHERE id = ${INDEX_TABLES.messages}.rowid)`;
+/** SQL for how many terms the row at hand has, to be read by `numbersOf`; nothing where that is damaged. */
+export const LENGTH = `coalesce((SELECT hex(sz) FROM ${INDEX_TABLES.messages}_docsize WHERE id = ${INDEX_TABLES.messages}.rowid), '')`;
 
 /** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
 export function numbersOf(hex: string): number[] {

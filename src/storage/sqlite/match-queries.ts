@@ -10,7 +10,7 @@ export const MANY = 2_000;
 export interface Counted extends SequenceMatches {
   /** What the index is asked for. */
   readonly match: string;
-  /** So many messages hold it that those of the range are not listed where they need not be. */
+  /** See `isCommon`. */
   readonly isCommon: boolean;
   documents: number;
   /** The oldest of those that were counted, by how much it is above `baseOf`. */

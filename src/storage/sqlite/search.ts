@@ -64,7 +64,7 @@ function* findMatches(
   const { documents } = index.size;
   const found = sequences.map((sequence) => {
     const match = quote(sequence);
-    return countable(match, isCommon(index.rarities.find(match, documents) ?? Number.POSITIVE_INFINITY, documents));
+    return countable(match, isCommon(index.rarities.find(match, documents), documents));
   });
   // A single sequence is scored as far as it goes, however many matches it has.
   if (found.length > 1) for (const matches of found) yield* countMatches(matches, range, Math.max(MANY, limit + 1));

@@ -31,6 +31,6 @@ export class WordRarities {
   }
 }
 
-/** True of words that so many messages hold that these are not counted for each search. */
-export const isCommon = (rarity: number, documents: number) =>
-  documents >= COMMON && rarity <= rarityOf(documents, COMMON);
+/** True of words of which is known that so many messages hold them that these are not counted for each search. */
+export const isCommon = (rarity: number | undefined, documents: number) =>
+  rarity !== undefined && rarity <= rarityOf(documents, COMMON);
