@@ -2,45 +2,10 @@
 import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
 import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
-
-/** How many documents are counted, and their lengths averaged, in a session or a small table: of more the newest. */
-const SAMPLED = 1_000;
-
-/** In so few a word is looked for where they are counted. */
-const SMALL = 250;
-
-/** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
-const FEW = 5_000;
-
-/** A sequence that so many messages hold is in too many of them to look for it beside each match. */
-export const MANY = 2_000;
-
-/** From so many matches, or more, is estimated how many rows hold what very many do. */
-const ESTIMATED_FROM = 50;
-
-/** A table of fewer pages is small. */
-const FEW_PAGES = 32;
-
-/** Rows whose numbers are in one part of so many, or in parts side by side, may stand near each other. */
-const PART = 4 * NEAR;
-
-/**
- * So many rows, which stand all over the table, tell how many there are, and which words surely are in more of them than
- * `most`, by this factor. Each is the second one of its page: the first is longer than most, since it had no room on the page before.
- */
-const PROBED = 64;
-const SURELY = 1.5;
-
-/** So many are looked at where those hold a word, but in too few of them to tell. To read these takes less than to look the word up. */
-const PROBED_AGAIN = 256;
+import { ESTIMATED_FROM, FEW, FIRST, MANY, PART, UNSORTED } from "./search-limits.js";
+import { BY_INDEX, FOUND, lookAtNewest, type Scope, timesOfWord, WHOLE, WITHIN_SESSION } from "./search-scopes.js";
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
-
-/** What a row takes. A table that was just filled has no statistics. Long terms stand outside their rows. */
-const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
-
-/** Rows of a sequence that others may stand beside are given as they are, where they are no more. */
-const UNSORTED = 1_000;
 
 // Of the rows found, as far as they are of sessions that have several branches, and of which there are several. Most sessions have
 // one branch, so first is looked for all of them at once.
@@ -51,20 +16,6 @@ const FIND_BRANCHES = `forked := ARRAY(SELECT DISTINCT b.session_id FROM assista
         FROM unnest(forked) AS s (session_id) JOIN unnest(found_n, found_in) AS d (n, session_id) ON d.session_id = s.session_id
         CROSS JOIN LATERAL (SELECT m.n, m.session_id, m.branch FROM assistant_messages m WHERE m.session_id = d.session_id AND m.n = d.n OFFSET 0) AS m);
     END IF;`;
-
-/** Where rows all over the table stand (`ctid`). */
-const PROBES = `ARRAY(SELECT format('(%s,2)', pages * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
-
-/** Of one word the matches, and how often it stands in each. */
-const OF_WORD = (
-  where: string,
-  held: string,
-) => `count(*)${where}, array_agg(d.n)${where}, array_agg(d.session_id)${where}, array_agg(d.length)${where}, array_agg(d.times)${where}
-      INTO ${held}held, found_n, found_in, lengths, times`;
-
-const timesOfWord = (word: string) => `cardinality(array_positions(d.terms, ${word}))`;
-
-const TIMES_OF_WORD = timesOfWord("p_word");
 
 /**
  * What is asked for the sequence at hand, by how often it stands in a row and by whether it does. A word has a statement of its own:
@@ -82,6 +33,29 @@ const KEEP_FOUND = `starts[i] := cardinality(all_n) + 1;
       all_in := all_in || found_in;
       all_at := all_at || found_at;
       ends[i] := cardinality(all_n);`;
+
+const keepPhrases = (
+  own: string,
+) => `SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, ${FOUND}
+          FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at) AND ${TIMES_OF_PHRASE} > 0;`;
+
+// Where a sequence is in fewer rows, these are all. Otherwise the place of the last of them tells how many there are.
+const lookAtFirst = (
+  own: string,
+) => `SELECT count(*), (array_agg(d.at))[${FIRST}], array_agg(d.n) FILTER (WHERE d.is_own),
+        array_agg(d.session_id) FILTER (WHERE d.is_own), array_agg(d.at) FILTER (WHERE d.is_own) INTO held, last, ${FOUND} FROM (
+        SELECT * FROM (${BY_INDEX(own)}) AS d LIMIT ${FIRST}) AS d;
+      IF held = ${FIRST} THEN
+        guesses[i] := held * pages / (1 + (last::TEXT::POINT)[0]);
+        CONTINUE;
+      END IF;
+      held := coalesce(cardinality(found_n), 0);
+      IF word IS NULL AND held > 0 THEN
+        ${keepPhrases(own)}
+      END IF;
+      is_known[i] := TRUE;
+      documents[i] := held;
+      ${KEEP_FOUND}`;
 
 /**
  * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
@@ -101,9 +75,7 @@ const KEEP_FOUND = `starts[i] := cardinality(all_n) + 1;
  */
 const matches = (
   name: string,
-  session: string,
-  own: string,
-  size: string,
+  { session, own, size, probe, mayGuess, isSettled, decide, look, depth }: Scope,
 ) => `CREATE OR REPLACE FUNCTION ${name}(${session}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_word TEXT, p_limit BIGINT, p_shown BIGINT)
 RETURNS TABLE (matches TEXT, ${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
@@ -152,13 +124,16 @@ DECLARE
   words TEXT[];
   wanted TEXT[];
   word TEXT;
-  is_few CONSTANT BOOLEAN := p_lo IS NOT NULL AND total <= ${FEW};
+  is_few BOOLEAN := p_lo IS NOT NULL AND total <= ${FEW};
   newest CONSTANT BIGINT := ceil(2 * p_limit * total / most);
+  depth BIGINT;
   i INTEGER;
   is_known BOOLEAN[] := array_fill(FALSE, ARRAY[amount]);
   is_often BOOLEAN[] := is_known;
   is_surely BOOLEAN[] := is_known;
   is_doubtful BOOLEAN[] := array_fill(TRUE, ARRAY[amount]);
+  guesses FLOAT8[] := array_fill(0::FLOAT8, ARRAY[amount]);
+  last TID;
   documents BIGINT[] := array_fill(0::BIGINT, ARRAY[amount]);
   starts BIGINT[] := documents;
   ends BIGINT[] := documents;
@@ -186,21 +161,15 @@ BEGIN
     wanted := sequences[i];
     words[i] := CASE cardinality(wanted) WHEN 1 THEN wanted[1] END;
   END LOOP;
-  IF probes > 0 AND total > ${SURELY} * most THEN
-    -- Of one word these were looked at.
-    is_surely[1] := amount = 1 AND holding * total > ${SURELY} * most * probed;
-    is_doubtful[1] := amount > 1 OR (holding > 0 AND NOT is_surely[1]);
-    FOREACH probes IN ARRAY CASE amount WHEN 1 THEN ARRAY[${PROBED_AGAIN}] ELSE ARRAY[probes, ${PROBED_AGAIN}] END LOOP
-      EXIT WHEN TRUE <> ALL (is_doubtful);
-      probes := least(pages, probes);
-      WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PROBES})),
-      looked AS MATERIALIZED (
-        SELECT s.i, s.is_surely, CASE WHEN s.is_doubtful THEN (SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) ELSE 0 END AS holding,
-          ${SURELY} * most * (SELECT count(*) FROM probe) AS sure
-        FROM unnest(words, is_surely, is_doubtful) WITH ORDINALITY AS s (word, is_surely, is_doubtful, i))
-      SELECT array_agg(l.is_surely OR l.holding * total > l.sure ORDER BY l.i), array_agg(l.holding > 0 AND l.holding * total <= l.sure ORDER BY l.i)
-        INTO is_surely, is_doubtful FROM looked l;
+${probe}
+  IF ${mayGuess} THEN
+    FOR i IN 1 .. amount LOOP
+      wanted := sequences[i];
+      word := words[i];
+      CONTINUE WHEN is_surely[i] OR ${isSettled};
+      ${lookAtFirst(own)}
     END LOOP;
+    ${decide}
   END IF;
 
   IF is_few THEN
@@ -230,14 +199,10 @@ BEGIN
       wanted := sequences[i];
       word := words[i];
       places := CASE WHEN word IS NULL THEN greatest(most, ${PHRASES}) ELSE most END;
-      SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, found_n, found_in, found_at FROM (
-        SELECT d.n, d.session_id, d.at FROM (
-          SELECT d.n, d.session_id, d.ctid AS at FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0) AS d
-        WHERE ${own}d.n BETWEEN lo AND hi LIMIT places) AS d;
+      ${look}
       is_often[i] := held = places;
       IF word IS NULL THEN
-        SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found_n, found_in, found_at
-          FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at) AND ${TIMES_OF_PHRASE} > 0;
+        ${keepPhrases(own)}
       END IF;
       is_known[i] := NOT is_often[i];
       documents[i] := held;
@@ -251,20 +216,15 @@ BEGIN
       wanted := sequences[i];
       word := words[i];
       places := CASE WHEN word IS NULL THEN ${PHRASES} ELSE greatest(${ESTIMATED_FROM}, greatest(p_limit, ${FEWEST}) - rarer) END;
-      SELECT count(*), max(d.place), array_agg(d.n), array_agg(d.session_id), array_agg(d.at)
-        INTO held, place, found_n, found_in, found_at FROM (
-        SELECT d.n, d.session_id, d.at, d.place FROM (
-          SELECT d.n, d.session_id, d.at, d.holds, row_number() OVER (ORDER BY d.n DESC) AS place FROM (
-            SELECT d.n, d.session_id, d.ctid AS at, CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END AS holds
-            FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT newest) AS d) AS d
-        WHERE d.holds LIMIT places) AS d;
+      depth := ${depth};
+      ${lookAtNewest(own)}
       IF is_surely[i] AND held < places THEN
         is_surely[i] := FALSE;
         CONTINUE;
       END IF;
       is_known[i] := TRUE;
+      documents[i] := greatest(CASE WHEN is_often[i] THEN most ELSE ${MANY} END, round((total * held / CASE WHEN held < places THEN depth ELSE place END)::NUMERIC));
       is_often[i] := TRUE;
-      documents[i] := greatest(most, round((total * held / CASE WHEN held < places THEN newest ELSE place END)::NUMERIC));
       IF word IS NULL OR held < places THEN
         SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.ctid) INTO held, found_n, found_in, found_at
           FROM assistant_fts d WHERE ${own}d.ctid = ANY (found_at || all_at[starts[i] : ends[i]]) AND (word IS NOT NULL OR ${TIMES_OF_PHRASE} > 0);
@@ -361,61 +321,5 @@ BEGIN
 END;
 END $$`;
 
-const OWN = "d.session_id = p_session AND ";
-
-const MOST = `greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / cardinality(p_sequences::TEXT[]) * total)))`;
-
-// Up to so many rows are looked at one after the other. Where these are few and all, the word is looked for in them.
-const sample = (
-  own: string,
-  rows: string,
-) => `is_small := p_word IS NOT NULL AND NOT EXISTS (SELECT FROM assistant_fts d
-      WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) OFFSET ${SMALL});
-    SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
-      SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN is_small THEN ${TIMES_OF_WORD} END AS times
-      FROM assistant_fts d WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
-    IF total = 0 THEN RETURN; END IF;
-    IF NOT is_small THEN held := NULL; END IF;
-    IF total = ${SAMPLED} THEN
-      bytes := coalesce(bytes, pg_relation_size('assistant_fts'::regclass));
-      -- In a schema that Citus keeps on one server the table is an empty shell, wherever the function runs.
-      IF bytes = 0 AND to_regproc('citus_relation_size') IS NOT NULL THEN
-        EXECUTE 'SELECT citus_relation_size($1)' INTO bytes USING 'assistant_fts'::regclass;
-      END IF;
-      total := greatest(total, floor(0.5 + ${rows}));
-    END IF;
-    most := ${MOST};`;
-
-const SIZE = `  IF p_lo IS NULL THEN
-    bytes := pg_relation_size('assistant_fts'::regclass);
-    pages := bytes / current_setting('block_size')::BIGINT;
-    probes := least(pages, ${PROBED});
-    IF probes >= ${FEW_PAGES} THEN
-      SELECT count(*), avg(d.length), avg(${WIDTH}), count(*) FILTER (WHERE p_word = ANY (d.terms)) INTO probed, mean, width, holding
-        FROM assistant_fts d WHERE d.ctid = ANY (${PROBES});
-    END IF;
-  END IF;
-  -- Some of them may be deleted, or of another tenant.
-  IF probed > 0 AND probed * 4 >= probes THEN
-    total := floor(0.5 + bytes / width * probed / probes);
-    most := ${MOST};
-    IF p_word IS NOT NULL AND holding * total <= ${SURELY} * most * probed THEN
-      SELECT ${OF_WORD("", "")} FROM (
-        SELECT d.n, d.session_id, d.length, ${TIMES_OF_WORD} AS times FROM (
-          SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE d.terms @> ARRAY[p_word] OFFSET 0) AS d
-        LIMIT p_limit + 1) AS d;
-    END IF;
-  ELSE
-    probes := 0;
-    ${sample("", "bytes / width")}
-  END IF;`;
-
-// Rows of a session have numbers that follow each other.
-const SIZE_OF_SESSION = `    ${sample(
-  OWN,
-  `least(bytes / width, highest - (
-        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN p_lo AND p_hi ORDER BY d.n LIMIT 1))`,
-)}`;
-
-export const MATCHES = matches("assistant_matches", "", "", SIZE);
-export const MATCHES_IN = matches("assistant_matches_in", "p_session TEXT, ", OWN, SIZE_OF_SESSION);
+export const MATCHES = matches("assistant_matches", WHOLE);
+export const MATCHES_IN = matches("assistant_matches_in", WITHIN_SESSION);

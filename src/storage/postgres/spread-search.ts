@@ -7,7 +7,7 @@ import { SPAN, sessionOf } from "../operations/row-id.js";
 import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
 import { PHRASES } from "./phrase.js";
 import { quotasOf } from "./quotas.js";
-import { MANY } from "./search-function.js";
+import { MANY } from "./search-limits.js";
 import { countHolding, holdingOf, type NewestRow, newestHolding, sizeOf } from "./spread-queries.js";
 
 /**

@@ -21,6 +21,7 @@ import { searchLess } from "./019-search-less.js";
 import { appendTogether } from "./020-appends-together.js";
 import { searchAtOnce } from "./021-search-at-once.js";
 import { searchSooner } from "./022-search-sooner.js";
+import { searchByGuesses } from "./023-search-by-guesses.js";
 
 /** The versions of the tables, from the first on. Only ever appended to. */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
@@ -46,4 +47,5 @@ export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   appendTogether,
   searchAtOnce,
   searchSooner,
+  searchByGuesses,
 ];

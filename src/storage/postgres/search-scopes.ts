@@ -1,0 +1,208 @@
+import {
+  ESTIMATED_FROM,
+  FEW_PAGES,
+  LARGE,
+  MANY,
+  ONCE,
+  PROBED,
+  PROBED_AGAIN,
+  ROWS_IN_ORDER,
+  SAMPLED,
+  SMALL,
+  SURELY,
+} from "./search-limits.js";
+
+/** What the two functions do each in its own way. */
+export interface Scope {
+  /** An argument. */
+  readonly session: string;
+  /** Of a row `d`, that it is the session's. */
+  readonly own: string;
+  /** Finds `total`, `mean`, `width` and `most`, and all of one rare word. */
+  readonly size: string;
+  /** Finds which words surely are in more rows than `most`. */
+  readonly probe: string;
+  /** Whether to guess how many rows of the table hold a sequence, before all of them are read. */
+  readonly mayGuess: string;
+  /** True of a sequence of which that is not needed. */
+  readonly isSettled: string;
+  /** Makes use of what was guessed. */
+  readonly decide: string;
+  /** Finds the rows of a sequence, `places` at most. */
+  readonly look: string;
+  /** How many of the newest rows are looked at, one after the other, for the sequence at hand. */
+  readonly depth: string;
+}
+
+export const FOUND = "found_n, found_in, found_at";
+
+export const timesOfWord = (word: string) => `cardinality(array_positions(d.terms, ${word}))`;
+
+/** To be read by the index, in which order so ever. */
+export const BY_INDEX = (own: string) => `SELECT d.n, d.session_id, d.ctid AS at, ${own}d.n BETWEEN lo AND hi AS is_own
+        FROM assistant_fts d WHERE d.terms @> wanted OFFSET 0`;
+
+const lookByIndex = (
+  own: string,
+) => `SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, ${FOUND} FROM (
+        SELECT d.n, d.session_id, d.at FROM (${BY_INDEX(own)}) AS d WHERE d.is_own LIMIT places) AS d;`;
+
+export const lookAtNewest = (
+  own: string,
+) => `SELECT count(*), max(d.place), array_agg(d.n), array_agg(d.session_id), array_agg(d.at)
+        INTO held, place, ${FOUND} FROM (
+        SELECT d.n, d.session_id, d.at, d.place FROM (
+          SELECT d.n, d.session_id, d.at, d.holds, row_number() OVER (ORDER BY d.n DESC) AS place FROM (
+            SELECT d.n, d.session_id, d.ctid AS at, CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END AS holds
+            FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT depth) AS d) AS d
+        WHERE d.holds LIMIT places) AS d;`;
+
+const TIMES_OF_WORD = timesOfWord("p_word");
+
+/** What a row takes. A table that was just filled has no statistics. Long terms stand outside their rows. */
+const WIDTH = "44 + least(pg_column_size(d.terms), 2000)";
+
+/** Where rows all over the table stand (`ctid`). */
+const PROBES = `ARRAY(SELECT format('(%s,2)', pages * k / probes)::TID FROM generate_series(0, probes - 1) AS k)`;
+
+/** Of one word the matches, and how often it stands in each. */
+const OF_WORD = (
+  where: string,
+  held: string,
+) => `count(*)${where}, array_agg(d.n)${where}, array_agg(d.session_id)${where}, array_agg(d.length)${where}, array_agg(d.times)${where}
+      INTO ${held}held, found_n, found_in, lengths, times`;
+
+const OWN = "d.session_id = p_session AND ";
+
+const MOST = `greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / cardinality(p_sequences::TEXT[]) * total)))`;
+
+// Up to so many rows are looked at one after the other. Where these are few and all, the word is looked for in them.
+const sample = (
+  own: string,
+  rows: string,
+) => `is_small := p_word IS NOT NULL AND NOT EXISTS (SELECT FROM assistant_fts d
+      WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) OFFSET ${SMALL});
+    SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
+      SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN is_small THEN ${TIMES_OF_WORD} END AS times
+      FROM assistant_fts d WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
+    IF total = 0 THEN RETURN; END IF;
+    IF NOT is_small THEN held := NULL; END IF;
+    IF total = ${SAMPLED} THEN
+      bytes := coalesce(bytes, pg_relation_size('assistant_fts'::regclass));
+      -- In a schema that Citus keeps on one server the table is an empty shell, wherever the function runs.
+      IF bytes = 0 AND to_regproc('citus_relation_size') IS NOT NULL THEN
+        EXECUTE 'SELECT citus_relation_size($1)' INTO bytes USING 'assistant_fts'::regclass;
+      END IF;
+      total := greatest(total, floor(0.5 + ${rows}));
+    END IF;
+    most := ${MOST};`;
+
+const SIZE = `  IF p_lo IS NULL THEN
+    bytes := pg_relation_size('assistant_fts'::regclass);
+    pages := bytes / current_setting('block_size')::BIGINT;
+    probes := least(pages, ${PROBED});
+    IF probes >= ${FEW_PAGES} THEN
+      SELECT count(*), avg(d.length), avg(${WIDTH}), count(*) FILTER (WHERE p_word = ANY (d.terms)) INTO probed, mean, width, holding
+        FROM assistant_fts d WHERE d.ctid = ANY (${PROBES});
+    END IF;
+  END IF;
+  -- Some of them may be deleted, or of another tenant.
+  IF probed > 0 AND probed * 4 >= probes THEN
+    total := floor(0.5 + bytes / width * probed / probes);
+    most := ${MOST};
+    IF p_word IS NOT NULL AND holding * total <= ${SURELY} * most * probed THEN
+      SELECT ${OF_WORD("", "")} FROM (
+        SELECT d.n, d.session_id, d.length, ${TIMES_OF_WORD} AS times FROM (
+          SELECT d.n, d.session_id, d.length, d.terms FROM assistant_fts d WHERE d.terms @> ARRAY[p_word] OFFSET 0) AS d
+        LIMIT p_limit + 1) AS d;
+    END IF;
+  ELSE
+    probes := 0;
+    ${sample("", "bytes / width")}
+  END IF;`;
+
+// Rows of a session have numbers that follow each other.
+const SIZE_OF_SESSION = `    ${sample(
+  OWN,
+  `least(bytes / width, highest - (
+        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN p_lo AND p_hi ORDER BY d.n LIMIT 1))`,
+)}`;
+
+const PROBE = `  IF probes > 0 AND total > ${SURELY} * most THEN
+    -- Of one word these were looked at.
+    is_surely[1] := amount = 1 AND holding * total > ${SURELY} * most * probed;
+    is_doubtful[1] := amount > 1 OR (holding > 0 AND NOT is_surely[1]);
+    FOREACH probes IN ARRAY CASE amount WHEN 1 THEN ARRAY[${PROBED_AGAIN}] ELSE ARRAY[probes, ${PROBED_AGAIN}] END LOOP
+      EXIT WHEN TRUE <> ALL (is_doubtful);
+      probes := least(pages, probes);
+      WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PROBES})),
+      looked AS MATERIALIZED (
+        SELECT s.i, s.is_surely, CASE WHEN s.is_doubtful THEN (SELECT count(*) FROM probe p WHERE s.word = ANY (p.terms)) ELSE 0 END AS holding,
+          ${SURELY} * most * (SELECT count(*) FROM probe) AS sure
+        FROM unnest(words, is_surely, is_doubtful) WITH ORDINALITY AS s (word, is_surely, is_doubtful, i))
+      SELECT array_agg(l.is_surely OR l.holding * total > l.sure ORDER BY l.i), array_agg(l.holding > 0 AND l.holding * total <= l.sure ORDER BY l.i)
+        INTO is_surely, is_doubtful FROM looked l;
+    END LOOP;
+  END IF;`;
+
+// A word in so many rows that enough of them are found sooner among the newest rows is looked for like one that is in very many.
+const DECIDE = `rarer := (SELECT coalesce(sum(d.documents + d.guess), 0) FROM unnest(documents, guesses) AS d (documents, guess)
+      WHERE d.documents + d.guess < ${MANY});
+    FOR i IN 1 .. amount LOOP
+      is_surely[i] := is_surely[i] OR (words[i] IS NOT NULL AND guesses[i] >= ${MANY}
+        AND ${ROWS_IN_ORDER} * guesses[i] * guesses[i] > greatest(${ESTIMATED_FROM}, p_limit - rarer) * total);
+    END LOOP;`;
+
+// Some rows of the table tell which sequences are in so many that the session is read sooner. Once for all of them where it is not
+// long; where it is, its newest rows tell which words are in very many of its own.
+const PROBE_SESSION = `  pages := bytes / current_setting('block_size')::BIGINT;
+  IF pages > ${LARGE} AND NOT is_few THEN
+    probes := ${PROBED};
+    WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PROBES}))
+    SELECT array_agg((SELECT count(*) FROM probe d WHERE d.terms @> s.wanted::TEXT[]) * bytes / width / probes ORDER BY s.i)
+      INTO guesses FROM unnest(sequences) WITH ORDINALITY AS s (wanted, i);
+    IF total <= ${ONCE} THEN
+      is_few := ${ROWS_IN_ORDER} * (SELECT sum(g) FROM unnest(guesses) AS g) > total * (1 + amount);
+    ELSE
+      WITH newest AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE ${OWN}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED})
+      SELECT array_agg((SELECT count(*) FROM newest d WHERE s.word = ANY (d.terms)) * total > ${SURELY} * most * ${SAMPLED} ORDER BY s.i)
+        INTO is_surely FROM unnest(words) WITH ORDINALITY AS s (word, i);
+    END IF;
+  END IF;`;
+
+// To look for a sequence in a row takes as long again as to read it.
+const IS_READ_SOONER = `${ROWS_IN_ORDER} * guesses[i] > 2 * total`;
+
+const LOOK_IN_SESSION = `IF ${IS_READ_SOONER} THEN
+        depth := hi - lo + 1;
+        ${lookAtNewest(OWN)}
+      ELSE
+        ${lookByIndex(OWN)}
+      END IF;`;
+
+/** Among all rows. */
+export const WHOLE: Scope = {
+  session: "",
+  own: "",
+  size: SIZE,
+  probe: PROBE,
+  // It saves nothing but what is between these: of fewer rows all are read, and more than `most` are not looked up.
+  mayGuess: `amount > 1 AND most > ${SURELY} * greatest(${MANY}, sqrt(${ESTIMATED_FROM} * total / ${ROWS_IN_ORDER}))`,
+  isSettled: "word IS NULL",
+  decide: DECIDE,
+  look: lookByIndex(""),
+  depth: `CASE WHEN is_often[i] OR guesses[i] = 0 THEN newest ELSE ceil(2 * places * total / guesses[i]) END`,
+};
+
+/** Among the rows of a session. */
+export const WITHIN_SESSION: Scope = {
+  session: "p_session TEXT, ",
+  own: OWN,
+  size: SIZE_OF_SESSION,
+  probe: PROBE_SESSION,
+  mayGuess: `pages > ${LARGE} AND NOT is_few`,
+  isSettled: IS_READ_SOONER,
+  decide: "",
+  look: LOOK_IN_SESSION,
+  depth: "newest",
+};
