@@ -61,9 +61,9 @@ async function measureSize(size) {
   await timedLoad(`SQLite, ${size} messages`, () => load(file, size));
   const bare = await fresh.pool.connect();
   const medians = await measureInTurns({
-    fresh: operationsOf(fresh.store),
-    analyzed: operationsOf(analyzed.store),
-    sqlite: operationsOf(file),
+    fresh: operationsOf(fresh.store, size),
+    analyzed: operationsOf(analyzed.store, size),
+    sqlite: operationsOf(file, size),
     bare: await bareOperations(bare),
   });
   bare.release(true);

@@ -24,17 +24,23 @@ export async function load(store, messages) {
   }
 }
 
-/** Each operation by its name. `run` is timed, on what `prepare` gives; `undo` is given what `run` gave. */
-export function operationsOf(store) {
+/** Each operation by its name, of a store of so many messages. `run` is timed, on what `prepare` gives; `undo` is given what `run` gave. */
+export function operationsOf(store, messages) {
   const manager = SessionManager.create(store);
   const session = manager.getSession(LONG);
-  const searches = (where, name) =>
-    Object.entries(QUERIES).map(([query, text]) => [`${name}: ${query}`, { run: () => where.search(text) }]);
+  const searches = (where, name, options) =>
+    Object.entries(QUERIES).map(([query, text]) => [`${name}: ${query}`, { run: () => where.search(text, options) }]);
+  // As a user's chats are, they stand all over the store.
+  const sessionIds = Array.from(
+    { length: 10 },
+    (_, index) => `s${Math.floor(((index + 0.5) * messages) / SESSION / 10)}`,
+  );
   const fork = () => manager.fork(LONG, LAST, "fork");
   const forget = ({ id }) => manager.delete(id);
   return {
     ...Object.fromEntries(searches(manager, "search")),
     ...Object.fromEntries(searches(session, "search within a session")),
+    ...Object.fromEntries(searches(manager, "search within ten sessions", { sessionIds })),
     "fork of 200 messages": { run: fork, undo: forget },
     "delete of a session of 200": { prepare: fork, run: forget },
     split: { run: () => manager.compactAndSplit(LONG, "What was said before."), undo: forget },

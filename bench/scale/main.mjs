@@ -110,7 +110,7 @@ async function copy(pool, store, count, total) {
 
 /** The median of each call at each size, in milliseconds. */
 async function curveOf(name, stores) {
-  const operations = stores.map(({ store, open }) => operationsOf(store, open));
+  const operations = stores.map(operationsOf);
   const found = [];
   for (const work of Object.keys(operations[0] ?? {})) {
     const times = stores.map(() => []);

@@ -42,9 +42,14 @@ async function firstMissing(store, sessions) {
   return Math.max(0, low - 1);
 }
 
-/** Each call by its name; `open` gives a new store at the same place. */
-export function operationsOf(store, open) {
+// Ten sessions from all over the store, as those of one user are.
+const someOf = (sessions) =>
+  Array.from({ length: 10 }, (_, index) => `s${Math.floor(((index + 0.5) * sessions) / 10)}`);
+
+/** Each call by its name, in a store of so many messages; `open` gives a new one at the same place. */
+export function operationsOf({ store, open, size }) {
   const manager = SessionManager.create(store);
+  const sessionIds = someOf(size / SESSION);
   return {
     append: () => manager.append(OPENED, { ...sessionOf(7)[0], id: randomUUID() }),
     "open a session of 200": () => manager.getSession(OPENED).getHistory(),
@@ -56,5 +61,6 @@ export function operationsOf(store, open) {
     "list a page of 20": () => manager.listPage({ limit: 20 }),
     "search for a word of 100 messages": () => manager.search(FIXED),
     "search for a word of every fifth": () => manager.search(wordOf(20)),
+    "search ten sessions for it": () => manager.search(wordOf(20), { sessionIds }),
   };
 }

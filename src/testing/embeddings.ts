@@ -165,6 +165,12 @@ export const embeddings = defineTopic("embeddings", (it) => {
     expect(idsOf(await session.search("textt", { leafId: "c" })).sort()).toEqual(["a", "b", "c", "root"]);
     expect(idsOf(await session.search("textt", { leafId: "e" })).sort()).toEqual(["a", "d", "e", "root"]);
     expect(idsOf(await manager.search("textt", { sessionIds: ["other"] }))).toEqual(["x"]);
+    await sessionOf("between").appendMessage(message("y", "text of y"));
+    await sessionOf("last").appendMessage(message("z", "text of z"));
+    await store.embeddings.flush();
+    expect(idsOf(await manager.search("textt", { sessionIds: ["other", "last"] })).sort()).toEqual(["x", "z"]);
+    await manager.delete("between");
+    await manager.delete("last");
     expect(idsOf(await manager.search("textt", { role: "tool" }))).toEqual(["x"]);
     expect(idsOf(await manager.search("textt", { before: "2024-03-01" }))).toEqual(["x"]);
     expect((await found({ limit: 3 })).length).toBe(3);

@@ -103,6 +103,32 @@ export const searchOptions = defineTopic("search options", (it) => {
     expect(await found()).toEqual([]);
   });
 
+  it("finds of some sessions all that matches, and nothing of others", NEEDS, async ({ manager, sessionOf }) => {
+    const words = ["zebra", "okapi", "quagga", "gnu"];
+    const ids = numbered("s", 24);
+    for (const [index, id] of ids.entries()) {
+      const session = sessionOf(id);
+      await session.appendAll(
+        numbered("m", 12).map((each, row) =>
+          message(each, `${words[(row + index) % 4]} ${words[(row * row) % 4]} of day ${row}`),
+        ),
+      );
+      if (index % 3 === 0)
+        await session.appendMessage(message("other", "zebra on another branch"), numbered("m", 12)[5]);
+    }
+    for (const some of [ids.filter((_, index) => index % 2 === 0), ids.slice(3, 9), [...ids.slice(0, 2), "s23"]]) {
+      for (const query of ["zebra", "okapi gnu", '"quagga zebra" day', "day", "giraffe"]) {
+        const found = await manager.search(query, { sessionIds: some, limit: 500 });
+        const all = await manager.search(query, { limit: 500 });
+        const names = (hits: readonly SearchResult[]) => hits.map(({ sessionId, id }) => `${sessionId} ${id}`).sort();
+        expect(names(found)).toEqual(names(all.filter(({ sessionId = "" }) => some.includes(sessionId))));
+        expect((await manager.search(query, { sessionIds: some, limit: 3 })).map(({ id }) => id)).toEqual(
+          found.slice(0, 3).map(({ id }) => id),
+        );
+      }
+    }
+  });
+
   it("finds `limit` messages however few pass the filters", NEEDS, async ({ session }) => {
     const rare = (index: number) => index % 120 === 119;
     await session.appendAll(

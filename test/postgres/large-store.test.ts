@@ -34,9 +34,10 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
       const query = "SELECT idx_tup_fetch::int AS rows FROM pg_stat_user_tables WHERE relname = 'assistant_fts'";
       return (await server.query(url, query))[0]?.rows as number;
     };
-    const search = async (session: string | null, words: string[]) => {
+    const search = async (scope: string | readonly string[] | null, words: string[]) => {
       await server.query(url, "SELECT pg_stat_reset()");
-      const [call, bounds] = session === null ? ["(", "NULL, NULL"] : [`_in('${session}', `, `0, ${2 ** 52}`];
+      const ids = typeof scope === "string" ? `_in('${scope}', ` : `_among('{${scope?.join(",")}}', `;
+      const [call, bounds] = scope === null ? ["(", "NULL, NULL"] : [ids, `0, ${2 ** 52}`];
       const list = words.map((each) => `"{${each.replace(" ", ",")}}"`).join(",");
       const only = words.length === 1 ? `'${words[0]}'` : "NULL";
       const query = `SELECT matches::json->'documents' AS documents FROM assistant_matches${call}${bounds}, '{${list}}', ${only}, 250, 0)`;
@@ -61,6 +62,22 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
     for (let round = 0; round < 2; round += 1) {
       await check("middle", MIDDLE);
       await check("long", LONG);
+      await analyze();
+    }
+  });
+
+  it("a search of some sessions reads no more than those", async () => {
+    const { search, analyze } = await filled();
+    const some = Array.from({ length: 20 }, (_, index) => `s${7 + 200 * index}`);
+    for (let round = 0; round < 2; round += 1) {
+      for (const words of [["weather"], ["fine weather"], ["fine", "evenly", "weather"], ["seldom", "fine"]]) {
+        const { documents, rows } = await search(some, words);
+        expect({ words, many: rows > 4 * 20 * some.length }).toMatchObject({ many: false });
+        expect(documents[words.indexOf("fine")] ?? 400).toBe(400);
+      }
+      const { documents, rows } = await search(["middle", "long", ...some], ["quokka", "weather"]);
+      expect(documents).toEqual([(MIDDLE + LONG) / 4_000, (MIDDLE + LONG) / 100 + 400]);
+      expect(rows).toBeLessThan(4 * (MIDDLE + LONG));
       await analyze();
     }
   });

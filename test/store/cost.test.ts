@@ -20,6 +20,33 @@ function counting() {
   return { database, store, statements, count };
 }
 
+describe("a search of some sessions", () => {
+  it("runs as many statements, and looks at as many matches, however many messages of others match", async () => {
+    const { store, count } = counting();
+    const manager = SessionManager.create(store);
+    const fill = async (from: number, to: number) => {
+      for (let index = from; index < to; index += 1)
+        await manager.appendAll(`other ${index}`, [textMessage("a", "fine weather"), textMessage("b", "weather")]);
+    };
+    const say = (id: string) => manager.append(id, textMessage("m", "the weather of this one"));
+    // The others are between them.
+    await say("one");
+    await fill(0, 10);
+    await say("two");
+    await fill(10, 30);
+    await say("three");
+    const search = () => manager.search("fine weather", { sessionIds: ["one", "two", "three"] });
+    await search();
+    const few = await count(search);
+    await manager.delete("three");
+    await fill(30, 1_500);
+    await say("three");
+    await search();
+    expect(await count(search)).toBe(few);
+    expect((await search()).map(({ id }) => id)).toEqual(["m", "m", "m"]);
+  });
+});
+
 describe("a plain append", () => {
   it("runs six statements, whatever the length of the history", async () => {
     const { store, count } = counting();

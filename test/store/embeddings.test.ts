@@ -294,9 +294,13 @@ describe("more vectors than memory holds", () => {
     await embedded.close();
   });
 
-  it("are all compared in a search of one session", async () => {
-    const { embedded, session } = await fill(small(openDatabase(), 60));
+  it("are all compared in a search of one session, and of some", async () => {
+    const { embedded, session, manager } = await fill(small(openDatabase(), 60));
     expect(await session("old").search("restaurnat", { limit: 100 })).toHaveLength(12);
+    await session("newest").appendMessage(textMessage("x", "restaurants"));
+    await embedded.embeddings.flush();
+    const found = await manager.search("restaurnat", { limit: 100, sessionIds: ["old", "newest"] });
+    expect(found.map(({ sessionId }) => sessionId).sort()).toEqual(["newest", ...Array(12).fill("old")]);
     await embedded.close();
   });
 });

@@ -1,8 +1,11 @@
 import { Distribution } from "../../model/distribution.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, column, type Operation, oneNumber } from "../engine/operation.js";
+import type { RowRange } from "../engine/search-dialect.js";
+import { sessionOf } from "../operations/row-id.js";
 import { createBest } from "./best-matches.js";
 import { product } from "./dot-product.js";
+import { boundsOf, sessionsIn } from "./search.js";
 import type { VectorDialect } from "./vectors.js";
 
 const PAGE = 500;
@@ -117,16 +120,18 @@ export class MemoryIndex {
   }
 
   /**
-   * The messages of the rows from `lo` to `hi` that are most alike, best first; at most `limit`, each above `least`. And
-   * how alike all of these rows are.
+   * The messages of a range that are most alike, best first; at most `limit`, each above `least`. And how alike all of
+   * these rows are.
    */
   *nearest(
     sql: Dialect,
     query: Float32Array,
-    [lo, hi]: readonly [number, number],
+    range: RowRange,
     limit: number,
     least: number,
   ): Operation<{ near: Near[]; alike: Distribution }> {
+    const [lo, hi] = boundsOf(range);
+    const sessions = range?.several === undefined ? null : new Set(sessionsIn(range.several));
     for (;;) {
       const best = createBest<Near>(limit, least);
       const alike = new Distribution();
@@ -134,7 +139,7 @@ export class MemoryIndex {
       for (let index = 0; index < size; index += 1) {
         const slot = this.#slot(index);
         const rowId = messages[slot] as number;
-        if (rowId < lo || rowId > hi) continue;
+        if (rowId < lo || rowId > hi || sessions?.has(sessionOf(rowId)) === false) continue;
         const score = product(query, vectors, slot);
         alike.add(score);
         if (best.takes(score)) best.add({ id: ids[slot] as number, n: rowId, score });

@@ -3,7 +3,7 @@ import { all, type Operation, type SqlValue } from "../engine/operation.js";
 import { createBest } from "./best-matches.js";
 import { product } from "./dot-product.js";
 import type { MemoryIndex, Near } from "./memory-index.js";
-import { EVERYWHERE, type FindNearest, type Wanted, within } from "./search.js";
+import { type FindNearest, type Wanted, within } from "./search.js";
 
 /** Of a range whose vectors are not all in memory: how many are read, the newest. */
 const READ_OF_RANGE = 5_000;
@@ -32,14 +32,13 @@ export function nearestInMemory({ sql, dialect, embedder, query, least }: Wanted
     };
     const { isWhole } = memory;
     if (isWhole || range === null) {
-      const bounds = range === null ? EVERYWHERE : ([range.lo, range.hi] as const);
-      const inMemory = yield* memory.nearest(sql, query, bounds, limit, least);
+      const inMemory = yield* memory.nearest(sql, query, range, limit, least);
       for (const near of inMemory.near) add(near);
       ({ alike } = inMemory);
     } else {
       const { condition, values } = within(sql, range);
-      const newest = `assistant_vectors v WHERE ${condition} AND +v.embedder = ? AND v.vector IS NOT NULL`;
-      yield* compare(alike, `${newest} ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`, ...values, embedder);
+      const newest = `assistant_vectors v WHERE ${condition} AND +v.embedder = ? AND v.vector IS NOT NULL ORDER BY v.n DESC LIMIT ${READ_OF_RANGE}`;
+      yield* compare(alike, newest, ...values, embedder);
     }
     if (!isWhole) {
       const numbers = words.filter(({ n: rowId }) => !looked.has(rowId)).map(({ n: rowId }) => [0, rowId, rowId]);

@@ -3,7 +3,9 @@ import type { Ranked } from "../../model/rank.js";
 import { type ByMeaning, fuseRankings, withReasons } from "../../model/score-fusion.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, type Condition, type Operation, type SqlValue } from "../engine/operation.js";
+import type { SeveralSessions } from "../engine/search-dialect.js";
 import { sameSession } from "../engine/session-rows.js";
+import { sessionOf as numberOfSession } from "../operations/row-id.js";
 import type { RankMessages } from "../operations/search/search.js";
 import type { Scope } from "../operations/search/search-scope.js";
 import { createBest } from "./best-matches.js";
@@ -38,11 +40,32 @@ export function rankByBoth(
 export const EVERYWHERE = [0, Number.MAX_SAFE_INTEGER] as const;
 
 /** A condition on vectors `v` of a range. */
-export function within({ namesSessions }: Pick<Dialect, "namesSessions">, range: Scope["range"]): Condition {
-  const bounds = range === null ? EVERYWHERE : [range.lo, range.hi];
-  const own = namesSessions && range !== null && range.sessionId !== null ? range.sessionId : null;
-  if (own === null) return { condition: "v.n BETWEEN ? AND ?", values: bounds };
-  return { condition: "v.session_id = ? AND v.n BETWEEN ? AND ?", values: [own, ...bounds] };
+export function within(sql: Dialect, range: Scope["range"]): Condition {
+  const { condition, values } = ofSessions(sql, range);
+  return { condition: `${condition}v.n BETWEEN ? AND ?`, values: [...values, ...boundsOf(range)] };
+}
+
+export const boundsOf = (range: Scope["range"]) => (range === null ? EVERYWHERE : ([range.lo, range.hi] as const));
+
+function ofSessions({ namesSessions, segmentTable }: Dialect, range: Scope["range"]): Condition {
+  const { sessionId = null, several } = range ?? {};
+  if (namesSessions && sessionId !== null) return { condition: "v.session_id = ? AND ", values: [sessionId] };
+  if (several === undefined) return { condition: "", values: [] };
+  if (!namesSessions) {
+    const ranges = JSON.stringify(several.ranges.map(([lo, hi]) => [0, lo, hi]));
+    const rows = `SELECT w.n FROM ${segmentTable} AS s CROSS JOIN assistant_vectors w WHERE w.n BETWEEN s.lo AND s.hi`;
+    return { condition: `v.n IN (${rows}) AND `, values: [ranges] };
+  }
+  const ids = JSON.stringify(several.ids.map((id) => [0, 0, 0, id]));
+  return { condition: `v.session_id = ANY (ARRAY(SELECT s.owner FROM ${segmentTable} AS s)) AND `, values: [ids] };
+}
+
+/** The numbers of some sessions. */
+export function sessionsIn({ ranges }: SeveralSessions): number[] {
+  return ranges.flatMap(([lo, hi]) => {
+    const first = numberOfSession(lo);
+    return Array.from({ length: numberOfSession(hi) - first + 1 }, (_, index) => first + index);
+  });
 }
 
 // The session of a vector `v`, where its row names it.

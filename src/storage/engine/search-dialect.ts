@@ -52,8 +52,19 @@ export interface SearchDialect {
   ): Operation<Ranked[]>;
 }
 
-/** The rows from `lo` to `hi`, all of one session where its id is given; null for all rows. */
-export type RowRange = { readonly lo: number; readonly hi: number; readonly sessionId: string | null } | null;
+/** The rows from `lo` to `hi`, only those of one session where its id is given, or of `several`; null for all rows. */
+export type RowRange = {
+  readonly lo: number;
+  readonly hi: number;
+  readonly sessionId: string | null;
+  readonly several?: SeveralSessions | undefined;
+} | null;
+
+/** Some sessions: their ids, and the rows that have their numbers, in ascending order. Where rows name their session, others may share these. */
+export interface SeveralSessions {
+  readonly ids: readonly string[];
+  readonly ranges: readonly (readonly [lo: number, hi: number])[];
+}
 
 /** What a search finds, before it is ranked. */
 export interface FoundMatches {

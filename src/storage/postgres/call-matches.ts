@@ -20,6 +20,14 @@ interface CalledMatches {
   readonly since: number;
 }
 
+function callOf(range: RowRange): [call: string, own: SqlValue[]] {
+  const { sessionId = null, several } = range ?? {};
+  if (sessionId !== null) return ["assistant_matches_in(?, ", [sessionId]];
+  return several === undefined
+    ? ["assistant_matches(", []]
+    : ["assistant_matches_among(?::text::text[], ", [arrayLiteral(several.ids)]];
+}
+
 type FoundTuple = readonly [numbers: number[], sessions: string[]];
 
 const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): FoundRows => ({
@@ -39,8 +47,7 @@ export function* callMatches(
   limit: number,
   shown: number,
 ): Operation<FoundMatches> {
-  const session = range?.sessionId ?? null;
-  const [call, own] = session === null ? ["assistant_matches(", []] : ["assistant_matches_in(?, ", [session]];
+  const [call, own] = callOf(range);
   const [row, ...rows] = yield* frequentQuery<FoundRow & { matches: string }>(
     `SELECT * FROM ${call}?, ?, ?, ?, ?, ?)`,
     ...own,

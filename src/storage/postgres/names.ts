@@ -31,6 +31,7 @@ const OTHERS = [
   "assistant_lock",
   "assistant_matches",
   "assistant_matches_in",
+  "assistant_matches_among",
   "assistant_number",
   "assistant_path",
   "assistant_recent",

@@ -3,7 +3,16 @@ import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
 import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 import { ESTIMATED_FROM, FEW, FIRST, MANY, PART, UNSORTED } from "./search-limits.js";
-import { BY_INDEX, FOUND, lookAtNewest, type Scope, timesOfWord, WHOLE, WITHIN_SESSION } from "./search-scopes.js";
+import {
+  BY_INDEX,
+  FOUND,
+  lookAtNewest,
+  type Scope,
+  timesOfWord,
+  WHOLE,
+  WITHIN_SESSION,
+  WITHIN_SESSIONS,
+} from "./search-scopes.js";
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 
@@ -59,7 +68,7 @@ const lookAtFirst = (
 
 /**
  * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
- * `assistant_matches_in` among those of a session; null where there is none. Each row comes with its session. How rare a
+ * `assistant_matches_in` among those of a session, and `assistant_matches_among` among those of several; null where there is none. Each row comes with its session. How rare a
  * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
  * any match.
  *
@@ -75,8 +84,8 @@ const lookAtFirst = (
  */
 const matches = (
   name: string,
-  { session, own, size, probe, mayGuess, isSettled, decide, look, depth }: Scope,
-) => `CREATE OR REPLACE FUNCTION ${name}(${session}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_word TEXT, p_limit BIGINT, p_shown BIGINT)
+  { argument, own, rows, size, probe, mayGuess, isSettled, decide, look, depth }: Scope,
+) => `CREATE OR REPLACE FUNCTION ${name}(${argument}p_lo BIGINT, p_hi BIGINT, p_sequences TEXT, p_word TEXT, p_limit BIGINT, p_shown BIGINT)
 RETURNS TABLE (matches TEXT, ${HIT_COLUMNS}) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -217,7 +226,7 @@ ${probe}
       word := words[i];
       places := CASE WHEN word IS NULL THEN ${PHRASES} ELSE greatest(${ESTIMATED_FROM}, greatest(p_limit, ${FEWEST}) - rarer) END;
       depth := ${depth};
-      ${lookAtNewest(own)}
+      ${lookAtNewest(rows)}
       IF is_surely[i] AND held < places THEN
         is_surely[i] := FALSE;
         CONTINUE;
@@ -323,3 +332,4 @@ END $$`;
 
 export const MATCHES = matches("assistant_matches", WHOLE);
 export const MATCHES_IN = matches("assistant_matches_in", WITHIN_SESSION);
+export const MATCHES_AMONG = matches("assistant_matches_among", WITHIN_SESSIONS);

@@ -9,8 +9,12 @@ export const SMALL = 250;
 /** In so few messages of a range a sequence is looked for in each of them, in more by the inverted index. */
 export const FEW = 5_000;
 
-/** And in so few, where they are read sooner than the rows of all sessions that hold the sequences. */
+/**
+ * And in so few, where they are read sooner than the rows of all sessions that hold the sequences. Those of several sessions are put
+ * in order for each sequence otherwise.
+ */
 export const ONCE = 20_000;
+export const ONCE_OF_SESSIONS = 100_000;
 
 /** A sequence that so many messages hold is in too many of them to look for it beside each match. */
 export const MANY = 2_000;

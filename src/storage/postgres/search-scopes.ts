@@ -4,6 +4,7 @@ import {
   LARGE,
   MANY,
   ONCE,
+  ONCE_OF_SESSIONS,
   PROBED,
   PROBED_AGAIN,
   ROWS_IN_ORDER,
@@ -14,10 +15,12 @@ import {
 
 /** What the two functions do each in its own way. */
 export interface Scope {
-  /** An argument. */
-  readonly session: string;
-  /** Of a row `d`, that it is the session's. */
+  /** An argument of its own. */
+  readonly argument: string;
+  /** Of a row `d`, that it is of the scope. */
   readonly own: string;
+  /** The rows of the scope as `d`, which may be put in their order. */
+  readonly rows: string;
   /** Finds `total`, `mean`, `width` and `most`, and all of one rare word. */
   readonly size: string;
   /** Finds which words surely are in more rows than `most`. */
@@ -47,14 +50,15 @@ const lookByIndex = (
 ) => `SELECT count(*), array_agg(d.n), array_agg(d.session_id), array_agg(d.at) INTO held, ${FOUND} FROM (
         SELECT d.n, d.session_id, d.at FROM (${BY_INDEX(own)}) AS d WHERE d.is_own LIMIT places) AS d;`;
 
+/** `rows` are those of the scope. */
 export const lookAtNewest = (
-  own: string,
+  rows: string,
 ) => `SELECT count(*), max(d.place), array_agg(d.n), array_agg(d.session_id), array_agg(d.at)
         INTO held, place, ${FOUND} FROM (
         SELECT d.n, d.session_id, d.at, d.place FROM (
           SELECT d.n, d.session_id, d.at, d.holds, row_number() OVER (ORDER BY d.n DESC) AS place FROM (
             SELECT d.n, d.session_id, d.ctid AS at, CASE WHEN word IS NULL THEN d.terms @> wanted ELSE word = ANY (d.terms) END AS holds
-            FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT depth) AS d) AS d
+            FROM ${rows} ORDER BY d.n DESC LIMIT depth) AS d) AS d
         WHERE d.holds LIMIT places) AS d;`;
 
 const TIMES_OF_WORD = timesOfWord("p_word");
@@ -72,19 +76,29 @@ const OF_WORD = (
 ) => `count(*)${where}, array_agg(d.n)${where}, array_agg(d.session_id)${where}, array_agg(d.length)${where}, array_agg(d.times)${where}
       INTO ${held}held, found_n, found_in, lengths, times`;
 
-const OWN = "d.session_id = p_session AND ";
+const IN_SESSION = "d.session_id = p_session AND ";
+const IN_SESSIONS = "d.session_id = ANY (p_sessions) AND ";
+
+const BOUNDS = `d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER})`;
+
+const rowsOf = (own: string) => `assistant_fts d WHERE ${own}${BOUNDS}`;
+
+const newestFirst = (own: string) => `${rowsOf(own)} ORDER BY d.n DESC`;
+
+// Behind `OFFSET 0`: an index that has the order of the numbers, or tells the newest, would give the rows of all sessions.
+const ROWS_OF_SESSIONS = `(SELECT d.n, d.session_id, d.length, d.terms, d.ctid FROM ${rowsOf(IN_SESSIONS)} OFFSET 0) AS d`;
 
 const MOST = `greatest(${MANY}, p_limit + 1, ceil(sqrt(p_limit::FLOAT8 / cardinality(p_sequences::TEXT[]) * total)))`;
 
-// Up to so many rows are looked at one after the other. Where these are few and all, the word is looked for in them.
+// Up to so many rows are looked at one after the other. Where these are few and all, the word is looked for in them. `count` tells how
+// many there are.
 const sample = (
-  own: string,
   rows: string,
-) => `is_small := p_word IS NOT NULL AND NOT EXISTS (SELECT FROM assistant_fts d
-      WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) OFFSET ${SMALL});
+  count: string,
+) => `is_small := p_word IS NOT NULL AND NOT EXISTS (SELECT FROM ${rows} OFFSET ${SMALL});
     SELECT count(*), avg(d.length), avg(d.width), max(d.n), ${OF_WORD(" FILTER (WHERE d.times > 0)", "total, mean, width, highest, ")} FROM (
       SELECT d.n, d.session_id, d.length, ${WIDTH} AS width, CASE WHEN is_small THEN ${TIMES_OF_WORD} END AS times
-      FROM assistant_fts d WHERE ${own}d.n BETWEEN coalesce(p_lo, 0) AND coalesce(p_hi, ${Number.MAX_SAFE_INTEGER}) ORDER BY d.n DESC LIMIT ${SAMPLED}) AS d;
+      FROM ${rows} LIMIT ${SAMPLED}) AS d;
     IF total = 0 THEN RETURN; END IF;
     IF NOT is_small THEN held := NULL; END IF;
     IF total = ${SAMPLED} THEN
@@ -93,7 +107,7 @@ const sample = (
       IF bytes = 0 AND to_regproc('citus_relation_size') IS NOT NULL THEN
         EXECUTE 'SELECT citus_relation_size($1)' INTO bytes USING 'assistant_fts'::regclass;
       END IF;
-      total := greatest(total, floor(0.5 + ${rows}));
+      total := greatest(total, floor(0.5 + ${count}));
     END IF;
     most := ${MOST};`;
 
@@ -118,15 +132,17 @@ const SIZE = `  IF p_lo IS NULL THEN
     END IF;
   ELSE
     probes := 0;
-    ${sample("", "bytes / width")}
+    ${sample(newestFirst(""), "bytes / width")}
   END IF;`;
 
 // Rows of a session have numbers that follow each other.
 const SIZE_OF_SESSION = `    ${sample(
-  OWN,
+  newestFirst(IN_SESSION),
   `least(bytes / width, highest - (
-        SELECT d.n FROM assistant_fts d WHERE ${OWN}d.n BETWEEN p_lo AND p_hi ORDER BY d.n LIMIT 1))`,
+        SELECT d.n FROM ${rowsOf(IN_SESSION)} ORDER BY d.n LIMIT 1))`,
 )}`;
+
+const SIZE_OF_SESSIONS = `    ${sample(ROWS_OF_SESSIONS, `(SELECT count(*) FROM ${rowsOf(IN_SESSIONS)})`)}`;
 
 const PROBE = `  IF probes > 0 AND total > ${SURELY} * most THEN
     -- Of one word these were looked at.
@@ -155,16 +171,16 @@ const DECIDE = `rarer := (SELECT coalesce(sum(d.documents + d.guess), 0) FROM un
 
 // Some rows of the table tell which sequences are in so many that the session is read sooner. Once for all of them where it is not
 // long; where it is, its newest rows tell which words are in very many of its own.
-const PROBE_SESSION = `  pages := bytes / current_setting('block_size')::BIGINT;
+const probeSessions = (rows: string, once: number) => `  pages := bytes / current_setting('block_size')::BIGINT;
   IF pages > ${LARGE} AND NOT is_few THEN
     probes := ${PROBED};
     WITH probe AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE d.ctid = ANY (${PROBES}))
     SELECT array_agg((SELECT count(*) FROM probe d WHERE d.terms @> s.wanted::TEXT[]) * bytes / width / probes ORDER BY s.i)
       INTO guesses FROM unnest(sequences) WITH ORDINALITY AS s (wanted, i);
-    IF total <= ${ONCE} THEN
+    IF total <= ${once} THEN
       is_few := ${ROWS_IN_ORDER} * (SELECT sum(g) FROM unnest(guesses) AS g) > total * (1 + amount);
     ELSE
-      WITH newest AS MATERIALIZED (SELECT d.terms FROM assistant_fts d WHERE ${OWN}d.n BETWEEN lo AND hi ORDER BY d.n DESC LIMIT ${SAMPLED})
+      WITH newest AS MATERIALIZED (SELECT d.terms FROM ${rows} ORDER BY d.n DESC LIMIT ${SAMPLED})
       SELECT array_agg((SELECT count(*) FROM newest d WHERE s.word = ANY (d.terms)) * total > ${SURELY} * most * ${SAMPLED} ORDER BY s.i)
         INTO is_surely FROM unnest(words) WITH ORDINALITY AS s (word, i);
     END IF;
@@ -173,17 +189,18 @@ const PROBE_SESSION = `  pages := bytes / current_setting('block_size')::BIGINT;
 // To look for a sequence in a row takes as long again as to read it.
 const IS_READ_SOONER = `${ROWS_IN_ORDER} * guesses[i] > 2 * total`;
 
-const LOOK_IN_SESSION = `IF ${IS_READ_SOONER} THEN
+const lookInSessions = (own: string, rows: string) => `IF ${IS_READ_SOONER} THEN
         depth := hi - lo + 1;
-        ${lookAtNewest(OWN)}
+        ${lookAtNewest(rows)}
       ELSE
-        ${lookByIndex(OWN)}
+        ${lookByIndex(own)}
       END IF;`;
 
 /** Among all rows. */
 export const WHOLE: Scope = {
-  session: "",
+  argument: "",
   own: "",
+  rows: rowsOf(""),
   size: SIZE,
   probe: PROBE,
   // It saves nothing but what is between these: of fewer rows all are read, and more than `most` are not looked up.
@@ -194,15 +211,25 @@ export const WHOLE: Scope = {
   depth: `CASE WHEN is_often[i] OR guesses[i] = 0 THEN newest ELSE ceil(2 * places * total / guesses[i]) END`,
 };
 
-/** Among the rows of a session. */
-export const WITHIN_SESSION: Scope = {
-  session: "p_session TEXT, ",
-  own: OWN,
-  size: SIZE_OF_SESSION,
-  probe: PROBE_SESSION,
+const within = (argument: string, own: string, rows: string, size: string, once: number): Scope => ({
+  argument,
+  own,
+  rows,
+  size,
+  probe: probeSessions(rows, once),
   mayGuess: `pages > ${LARGE} AND NOT is_few`,
   isSettled: IS_READ_SOONER,
   decide: "",
-  look: LOOK_IN_SESSION,
+  look: lookInSessions(own, rows),
   depth: "newest",
-};
+});
+
+/** Among the rows of a session, and of several. */
+export const WITHIN_SESSION = within("p_session TEXT, ", IN_SESSION, rowsOf(IN_SESSION), SIZE_OF_SESSION, ONCE);
+export const WITHIN_SESSIONS = within(
+  "p_sessions TEXT[], ",
+  IN_SESSIONS,
+  ROWS_OF_SESSIONS,
+  SIZE_OF_SESSIONS,
+  ONCE_OF_SESSIONS,
+);

@@ -4,6 +4,7 @@ import type { TermSequences } from "../../model/terms.js";
 import type { Condition, Operation } from "../engine/operation.js";
 import type { FoundMatches, RowRange, SequenceMatches } from "../engine/search-dialect.js";
 import { SPAN, sessionOf } from "../operations/row-id.js";
+import { arrayLiteral } from "./array-literal.js";
 import { type FoundRows, type Numbering, numberSessions } from "./numbered-rows.js";
 import { PHRASES } from "./phrase.js";
 import { quotasOf } from "./quotas.js";
@@ -40,10 +41,12 @@ const rowsOf = (rows: readonly Pick<NewestRow, "n" | "session_id">[]): FoundRows
 });
 
 function boundsOf(range: RowRange): Condition {
-  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
-  return sessionId === null
-    ? { condition: "d.n BETWEEN ? AND ?", values: [lo, hi] }
-    : { condition: "d.session_id = ? AND d.n BETWEEN ? AND ?", values: [sessionId, lo, hi] };
+  const { lo, hi, sessionId, several } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const bounds = "d.n BETWEEN ? AND ?";
+  if (sessionId !== null) return { condition: `d.session_id = ? AND ${bounds}`, values: [sessionId, lo, hi] };
+  if (several === undefined) return { condition: bounds, values: [lo, hi] };
+  const ids = arrayLiteral(several.ids);
+  return { condition: `d.session_id = ANY (?::text::text[]) AND ${bounds}`, values: [ids, lo, hi] };
 }
 
 /** The newest rows that hold a sequence, and what a row scores by it. */

@@ -12,6 +12,11 @@ export function* sizeOfIndex(): Operation<ScopeSize> {
 /** SQL for how many terms the row at hand has, to be read by `numbersOf`; nothing where that is damaged. */
 export const LENGTH = `coalesce((SELECT hex(sz) FROM ${INDEX_TABLES.messages}_docsize WHERE id = ${INDEX_TABLES.messages}.rowid), '')`;
 
+/** The lengths of messages, which came as JSON, the newest first; those that are damaged are taken to be as long as most. */
+export function lengthsFrom(newestFirst: string | undefined, usual: number): number[] {
+  return (JSON.parse(newestFirst ?? "[]") as string[]).reverse().map((text) => numbersOf(text)[0] ?? usual);
+}
+
 /** Numbers as FTS5 writes them: seven bits in each byte, of which all but the last of a number have the highest one set. */
 export function numbersOf(hex: string): number[] {
   const numbers: number[] = [];

@@ -1,7 +1,7 @@
 import { messagesOf, NEAR, nearMessages } from "../../model/rank.js";
 import { first, type Operation } from "../engine/operation.js";
 import type { RowRange, SequenceMatches } from "../engine/search-dialect.js";
-import { ascending, baseOf, MATCH_BEHIND, matchesIn, matchQuery } from "./rows-in-range.js";
+import { ascending, baseOf, isApart, MATCH_BEHIND, matchesIn, matchesTogether, matchQuery } from "./rows-in-range.js";
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
 export const MANY = 2_000;
@@ -32,9 +32,9 @@ export function countable(match: string, isCommon: boolean): Counted {
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
 export function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
   const { match, isCommon } = matches;
-  if (isCommon) {
+  if (isCommon && !isApart(range)) {
     // Of those that are not counted to the end, the last one tells how far back they go.
-    const last = yield* first<{ n: number }>(...matchesIn(MATCH_BEHIND, match, range, limit - 1));
+    const last = yield* first<{ n: number }>(...matchesTogether(MATCH_BEHIND, match, range, limit - 1));
     if (last !== undefined) return void Object.assign(matches, { documents: limit, oldest: last.n });
   }
   const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
@@ -74,11 +74,18 @@ export function* findOthers(range: RowRange, found: readonly Counted[]): Operati
   }
 }
 
-/** The rows of a range that are, or stand near, one of the messages, or between two of them. */
+/** The rows of a range that are, or stand near, one of the messages, or between two of them; of several ranges those that have one. */
 function nearRange(range: RowRange, messages: Float64Array): RowRange {
-  const { lo, hi, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const { lo, hi, several, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
   const [first = lo, last = hi] = [messages[0], messages.at(-1)];
-  return { lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR), sessionId };
+  const near = { lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR), sessionId };
+  if (several === undefined) return near;
+  let next = 0;
+  const ranges = several.ranges.filter(([lo, hi]) => {
+    while ((messages[next] as number) < lo) next += 1;
+    return (messages[next] as number) <= hi;
+  });
+  return { ...near, several: { ...several, ranges } };
 }
 
 // The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest

@@ -1,7 +1,7 @@
 import { LEAST_RARITY, type ScopeSize, scoreBy } from "../../model/bm25.js";
 import { first, type Operation } from "../engine/operation.js";
 import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
-import { LENGTH, numbersOf } from "./index-size.js";
+import { LENGTH, lengthsFrom } from "./index-size.js";
 import { ascending, baseOf, matchesIn, matchQuery } from "./rows-in-range.js";
 import { isCommon, type WordRarities } from "./word-rarities.js";
 
@@ -9,6 +9,12 @@ import { isCommon, type WordRarities } from "./word-rarities.js";
 export interface KnownIndex {
   readonly size: ScopeSize;
   readonly rarities: WordRarities;
+}
+
+/** In ascending order. */
+export interface ScoredMatches {
+  readonly numbers: readonly number[];
+  readonly scores: readonly number[];
 }
 
 /**
@@ -20,14 +26,14 @@ export function* scoreNewest(
   range: RowRange,
   limit: number,
   { size: { documents, length }, rarities }: KnownIndex,
-): Operation<{ readonly numbers: readonly number[]; readonly scores: readonly number[] }> {
+): Operation<ScoredMatches> {
   const known = rarities.find(match, documents);
   const query = known === undefined ? SCORES_AND_LENGTHS : isCommon(known, documents) ? LENGTHS : SCORES;
   const row = yield* first<Scored>(...matchesIn(query, match, range, limit));
   const numbers = ascending(row?.numbers, baseOf(range));
   const scores = ascending(row?.scores, 0, SCALE);
   if (query === SCORES || numbers.length === 0) return { numbers, scores };
-  const lengths = (JSON.parse(row?.lengths ?? "[]") as string[]).reverse().map((text) => numbersOf(text)[0] ?? length);
+  const lengths = lengthsFrom(row?.lengths, length);
   const rarity = known ?? rarityBy(scores, lengths, length);
   if (known === undefined) rarities.learn(match, documents, rarity);
   if (!isCommon(rarity, documents)) return { numbers, scores };

@@ -87,6 +87,43 @@ function openIndex(documents: readonly string[], first: number) {
 
 const indexOf = (documents: readonly string[], first: number) => openIndex(documents, first).ask;
 
+it("gives of several ranges the rows that an index of them alone gives, with the scores of a word that each holds once", () => {
+  const SPAN = 2 ** 28;
+  const textOf = (row: number) =>
+    ["common", row % 100 === 0 ? "rare" : "", row % 7 === 0 ? "middle" : "", "filler ".repeat(row % 7)].join(" ");
+  const sessions = Array.from({ length: 40 }, (_, session) =>
+    Array.from({ length: 60 }, (_, row) => session * 60 + row),
+  );
+  const documents = sessions.flatMap((rows, session) =>
+    rows.map((row, index) => ({
+      sessionId: `s${session}`,
+      rowId: (session + 3) * SPAN + index,
+      document: textOf(row),
+    })),
+  );
+  const [all, some] = [openIndex([], 1), openIndex([], 1)];
+  const isSome = (session: number) => session % 5 === 0 || session > 36;
+  all.add(documents);
+  some.add(documents.filter((_, index) => isSome(Math.floor(index / 60))));
+  const ranges = sessions.flatMap((_, session) =>
+    isSome(session) ? [[(session + 3) * SPAN, (session + 4) * SPAN - 1] as const] : [],
+  );
+  const lo = 3 * SPAN;
+  const range = { lo, hi: 43 * SPAN - 1, sessionId: null, several: { ids: [], ranges } };
+  for (const words of [["common"], ["rare"], ["rare", "common"], ["common", "middle", "rare"], ["nothing", "middle"]]) {
+    for (const limit of [20, 250]) {
+      const found = all.ask(words, range, limit);
+      const expected = some.ask(words, { lo, hi: 43 * SPAN - 1, sessionId: null }, limit);
+      const withoutScores = (each: (typeof found)[number]) => ({ ...each, scores: each.scores.length });
+      expect(found.map(withoutScores)).toEqual(expected.map(withoutScores));
+      for (const [index, { numbers, scores }] of found.entries()) {
+        const bm25 = new Map(all.bm25(words[index] as string, 0).map(({ n, score }) => [n, score]));
+        for (const [at, n] of numbers.entries()) expect(scores[at]).toBeCloseTo(bm25.get(n) as number, 6);
+      }
+    }
+  }
+});
+
 it("gives the rows of a range, however large their numbers, as it gives all rows", () => {
   const lo = 5_000 * 2 ** 28;
   const texts = Array.from({ length: 2_100 }, (_, row) =>

@@ -13,6 +13,8 @@ import {
 import { fitTerms } from "./fit-terms.js";
 import { sizeOfIndex } from "./index-size.js";
 import { countable, countMatches, findOthers, MANY, rarestFirst } from "./match-queries.js";
+import { isApart } from "./rows-in-range.js";
+import { scoreApart } from "./score-apart.js";
 import { type KnownIndex, scoreNewest } from "./score-newest.js";
 import { INTEGER } from "./search-tables.js";
 import { isCommon, WordRarities } from "./word-rarities.js";
@@ -71,9 +73,12 @@ function* findMatches(
   let left = limit;
   for (const [rank, matches] of [...found].sort(rarestFirst).entries()) {
     const take = Math.min(matches.documents, Math.max(left, rank < RAREST ? FEWEST : 0));
-    if (take > 0) Object.assign(matches, yield* scoreNewest(matches.match, range, take, index));
-    const scored = matches.numbers.length;
-    matches.complete = found.length > 1 ? scored === matches.documents : scored < take;
+    const scored = isApart(range)
+      ? scoreApart(matches, range, take, index)
+      : scoreNewest(matches.match, range, take, index);
+    if (take > 0) Object.assign(matches, yield* scored);
+    const count = matches.numbers.length;
+    matches.complete = found.length > 1 ? count === matches.documents : count < take;
     left -= take;
   }
   if (needOthers(found)) yield* findOthers(range, found);

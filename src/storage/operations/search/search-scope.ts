@@ -1,7 +1,7 @@
 import type { SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, tuples } from "../../engine/operation.js";
-import type { RowRange } from "../../engine/search-dialect.js";
+import type { RowRange, SeveralSessions } from "../../engine/search-dialect.js";
 import type { SessionRows } from "../../engine/session-rows.js";
 import { findLeaf } from "../active-leaf.js";
 import { assertUser } from "../owners.js";
@@ -14,7 +14,7 @@ import { findSessionRows } from "../session-head.js";
 export interface Scope {
   /** The rows among which it looks; null for all of them. */
   readonly range: RowRange;
-  /** The sessions that it is about, by their ids where rows name them, else by their numbers; null for all within the range. */
+  /** The sessions that it is about, by their ids where rows name them, else by their numbers; null for all that the range tells. */
   readonly sessions: ReadonlySet<number | string> | null;
   /** The path to `leafId`. */
   readonly path: readonly Segment[] | null;
@@ -54,13 +54,39 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   const [one, ...others] = found.sort(([a], [b]) => Number(a) - Number(b));
   if (one === undefined) return null;
   const [lowest, highest] = [Number(one[0]), Number((others.at(-1) ?? one)[0])];
+  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: null };
+  if (others.length === 0) return { range: { ...range, sessionId: one[1] }, sessions: null, path: null };
+  const several = severalOf(found);
+  if (areLookedInto(sql, several, highest - lowest))
+    return { range: { ...range, several }, sessions: null, path: null };
   const sessions = new Set(found.map(([no, id]) => (sql.namesSessions ? id : Number(no))));
-  const isOne = sessions.size === 1;
-  const range = { lo: floorOf(lowest), hi: ceilingOf(highest), sessionId: isOne ? one[1] : null };
-  return { range, sessions: isOne ? null : sessions, path: null };
+  return { range, sessions, path: null };
 }
 
 type NumberedTuple = [no: number, id: string];
+
+// In ascending order; what no other session is between is one range.
+function severalOf(sessions: readonly NumberedTuple[]): SeveralSessions {
+  const ranges: [lo: number, hi: number][] = [];
+  for (const [no] of sessions) {
+    const [lo, hi] = [floorOf(Number(no)), ceilingOf(Number(no))];
+    const last = ranges.at(-1);
+    if (last !== undefined && lo <= last[1] + 1) last[1] = hi;
+    else ranges.push([lo, hi]);
+  }
+  return { ids: sessions.map(([, id]) => id), ranges };
+}
+
+/**
+ * To look into so many sessions takes no longer than to look for their messages among those of all others. By their numbers it
+ * takes some microseconds for each range and word; the more sessions there are beside them, the longer takes the other way.
+ */
+function areLookedInto(sql: Dialect, { ids, ranges }: SeveralSessions, span: number): boolean {
+  return sql.namesSessions ? ids.length <= MOST_NAMED : ranges.length <= Math.max(FEW_RANGES, 2 * Math.sqrt(span));
+}
+
+const MOST_NAMED = 5_000;
+const FEW_RANGES = 20;
 
 // Rows that name their session are found by it.
 function* rangeIn(sql: Dialect, sessionId: string): Operation<RowRange> {
