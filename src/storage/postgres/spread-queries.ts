@@ -40,8 +40,9 @@ export interface NewestRow {
 function timesOf(terms: readonly string[]): { readonly sql: string; readonly values: SqlValue[] } {
   if (terms.length === 1)
     return { sql: "cardinality(array_positions(d.terms, ?::text))", values: [terms[0] as string] };
-  const wanted = arrayLiteral(terms);
-  return { sql: timesOfPhrase("?::text::text[]"), values: [wanted, wanted] };
+  // Not an array as a text: to read one is not immutable, as Citus wants what a subquery of several shards selects from.
+  const wanted = terms.join(" ");
+  return { sql: timesOfPhrase("string_to_array(?::text, ' ')"), values: [wanted, wanted] };
 }
 
 /** The newest rows that hold a sequence. */
