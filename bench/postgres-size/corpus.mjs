@@ -3,6 +3,14 @@
 import { random } from "../messages.mjs";
 
 export const SESSION = 10;
+
+/** A session of 200 messages for forks, in which is also searched. */
+export const LONG = "long";
+
+/** Ten sessions from all over a store of so many messages, as those of one user are. */
+export const tenSessions = (messages) =>
+  Array.from({ length: 10 }, (_, index) => `s${Math.floor(((index + 0.5) * messages) / SESSION / 10)}`);
+
 const WORDS = 50_000;
 const SYLLABLES = "ka to mi ra sen dor el vin qua tor ma lo shi ber nu gan pre sto cle far".split(" ");
 

@@ -64,7 +64,7 @@ async function measureSize(size) {
     fresh: operationsOf(fresh.store, size),
     analyzed: operationsOf(analyzed.store, size),
     sqlite: operationsOf(file, size),
-    bare: await bareOperations(bare),
+    bare: await bareOperations(bare, size),
   });
   bare.release(true);
   for (const copy of [fresh, analyzed]) await copy.close();

@@ -1,10 +1,8 @@
 // What is measured. Each operation is prepared, timed, and then undone, so that the store stays as large as it is.
 import { randomUUID } from "node:crypto";
 import { SessionManager } from "../../dist/session.js";
-import { QUERIES, SESSION, sessionOf } from "./corpus.mjs";
+import { LONG, QUERIES, SESSION, sessionOf, tenSessions } from "./corpus.mjs";
 
-/** A session of 200 messages for forks, in which is also searched. */
-const LONG = "long";
 const LONG_MESSAGES = 200;
 const LAST = `${LONG_MESSAGES / SESSION - 1}-m${SESSION - 1}`;
 
@@ -30,11 +28,7 @@ export function operationsOf(store, messages) {
   const session = manager.getSession(LONG);
   const searches = (where, name, options) =>
     Object.entries(QUERIES).map(([query, text]) => [`${name}: ${query}`, { run: () => where.search(text, options) }]);
-  // As a user's chats are, they stand all over the store.
-  const sessionIds = Array.from(
-    { length: 10 },
-    (_, index) => `s${Math.floor(((index + 0.5) * messages) / SESSION / 10)}`,
-  );
+  const sessionIds = tenSessions(messages);
   const fork = () => manager.fork(LONG, LAST, "fork");
   const forget = ({ id }) => manager.delete(id);
   return {

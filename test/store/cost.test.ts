@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Session, SessionManager } from "../../src/session.js";
+import { AgentSearchProvider, Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { hashingEmbedder } from "../../src/testing.js";
 import { textMessage } from "../helpers/messages.js";
@@ -44,6 +44,37 @@ describe("a search of some sessions", () => {
     await search();
     expect(await count(search)).toBe(few);
     expect((await search()).map(({ id }) => id)).toEqual(["m", "m", "m"]);
+  });
+});
+
+describe("a search of entries", () => {
+  it("scores those of its scope only, where thousands of others match", async () => {
+    const { store, statements } = counting();
+    const entriesOf = (user: string) =>
+      new AgentSearchProvider(store.forUser(user), { scope: "user", label: "facts" }).forUser(user);
+    const ada = entriesOf("ada");
+    await ada.set("tea", "The tea of ada is green tea.");
+    await ada.set("cup", "The tea stands in a cup that is large, and blue, and old.");
+    await ada.set("hat", "A hat.");
+    const found = async (query: string) => {
+      statements.length = 0;
+      const text = await ada.search(query);
+      return {
+        keys: ["tea", "cup", "hat"].filter((key) => text?.includes(`[${key}]`)),
+        scoresAll: statements.some((statement) => statement.includes("rank")),
+      };
+    };
+    const before = await found("tea");
+    expect(before.scoresAll).toBe(true);
+    // As many others as the index of a store of many users has.
+    const texts = Array.from({ length: 6_000 }, (_, index) => `tea of nobody ${index}`);
+    const bob = entriesOf("bob");
+    for (const [index, text] of texts.entries()) await bob.set(`k${index}`, text);
+    expect(await found("tea")).toEqual({ ...before, scoresAll: false });
+    expect(await found("large tea")).toEqual({ keys: ["tea", "cup"], scoresAll: false });
+    expect(await found('"green tea"')).toMatchObject({ keys: ["tea", "cup"] });
+    expect(await found("hat")).toMatchObject({ keys: ["hat"] });
+    expect(await found("coffee")).toMatchObject({ keys: [] });
   });
 });
 

@@ -1,6 +1,7 @@
 import { type ScopeSize, scoreIn } from "../../model/bm25.js";
 import type { Ranked } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
+import { bestEntries } from "../engine/best-entries.js";
 import { all, first, type Operation, type SqlValue } from "../engine/operation.js";
 import { timesOfPhrase } from "./phrase.js";
 import { quotasOf } from "./quotas.js";
@@ -35,8 +36,7 @@ export function* searchEntries(
       scores.set(rowId, (scores.get(rowId) ?? 0) + score(times, length));
     }
   }
-  const ranked = [...scores].map(([rowId, score]) => ({ n: rowId, score }));
-  return ranked.sort((a, b) => b.score - a.score || a.n - b.n).slice(0, limit);
+  return bestEntries(scores, limit);
 }
 
 interface Match {

@@ -1,7 +1,7 @@
 import { rarityOf, scoreBy } from "../../model/bm25.js";
 import { first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
 import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
-import { LENGTH, lengthsFrom } from "./index-size.js";
+import { lengthOf, lengthsFrom } from "./index-size.js";
 import type { Counted } from "./match-queries.js";
 import { ascending, baseOf, matchesIn, matchQuery } from "./rows-in-range.js";
 import type { KnownIndex, ScoredMatches } from "./score-newest.js";
@@ -30,12 +30,12 @@ export function* scoreApart(
 }
 
 const LISTS = "json_group_array(n) AS numbers, json_group_array(length) AS lengths";
-const LENGTHS = matchQuery("DESC", LISTS, `${LENGTH} AS length`);
+const LENGTHS = matchQuery("DESC", LISTS, `${lengthOf("messages")} AS length`);
 
 function lengthsOfListed(newest: string, limit: number, base: number): [string, ...SqlValue[]] {
-  // They have the name of the index, which `LENGTH` asks.
+  // They have the name of the index, which `lengthOf` asks.
   const listed = `(SELECT value AS n, value + ${INTEGER} AS rowid FROM json_each(?) LIMIT ${INTEGER}) AS ${INDEX}`;
-  return [`SELECT ${LISTS} FROM (SELECT n, ${LENGTH} AS length FROM ${listed})`, base, newest, limit];
+  return [`SELECT ${LISTS} FROM (SELECT n, ${lengthOf("messages")} AS length FROM ${listed})`, base, newest, limit];
 }
 
 function* findRarity(match: string, documents: number, rarities: WordRarities): Operation<number> {

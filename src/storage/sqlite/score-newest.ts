@@ -1,7 +1,7 @@
 import { LEAST_RARITY, type ScopeSize, scoreBy } from "../../model/bm25.js";
 import { first, type Operation } from "../engine/operation.js";
 import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
-import { LENGTH, lengthsFrom } from "./index-size.js";
+import { lengthOf, lengthsFrom } from "./index-size.js";
 import { ascending, baseOf, matchesIn, matchQuery } from "./rows-in-range.js";
 import { isCommon, type WordRarities } from "./word-rarities.js";
 
@@ -61,7 +61,7 @@ interface Scored {
 const SCALE = 1e9;
 
 const SCORE = `CAST(-${SCALE} * bm25(${INDEX_TABLES.messages}) AS INTEGER) AS score`;
-const LENGTH_OF_ROW = `${LENGTH} AS length`;
+const LENGTH_OF_ROW = `${lengthOf("messages")} AS length`;
 const ALL_NUMBERS = "json_group_array(n) AS numbers";
 const ALL_SCORES = "json_group_array(score) AS scores";
 const ALL_LENGTHS = "json_group_array(length) AS lengths";

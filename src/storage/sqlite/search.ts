@@ -1,7 +1,7 @@
 import { joinedTerms } from "../../model/joined-terms.js";
-import { FEWEST, needOthers, RAREST, type Ranked } from "../../model/rank.js";
+import { FEWEST, needOthers, RAREST } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
-import { all, type Operation, run, runEach, type SqlValue } from "../engine/operation.js";
+import { type Operation, run, runEach } from "../engine/operation.js";
 import {
   type FoundMatches,
   INDEX_TABLES,
@@ -10,9 +10,11 @@ import {
   type SearchDialect,
   type SearchIndex,
 } from "../engine/search-dialect.js";
+import { searchEntries } from "./entry-search.js";
 import { fitTerms } from "./fit-terms.js";
 import { sizeOfIndex } from "./index-size.js";
 import { countable, countMatches, findOthers, MANY, rarestFirst } from "./match-queries.js";
+import { quote } from "./quote.js";
 import { isApart } from "./rows-in-range.js";
 import { scoreApart } from "./score-apart.js";
 import { type KnownIndex, scoreNewest } from "./score-newest.js";
@@ -52,9 +54,9 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
   }
   const rarities = new WordRarities();
   function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
-    return yield* findMatches(sequences, range, limit, { size: yield* sizeOfIndex(), rarities });
+    return yield* findMatches(sequences, range, limit, { size: yield* sizeOfIndex("messages"), rarities });
   }
-  return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries };
+  return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries: searchEntries };
 }
 
 function* findMatches(
@@ -83,21 +85,4 @@ function* findMatches(
   }
   if (needOthers(found)) yield* findOthers(range, found);
   return { sequences: found, branches: null, sessions: null };
-}
-
-function* entries(sequences: TermSequences, { where, values }: Condition, limit: number): Operation<Ranked[]> {
-  if (sequences.length === 0) return [];
-  const query = `SELECT e.n AS n, -f.rank AS score FROM cf_agents_search_fts f JOIN cf_agents_search_entries e ON e.n = f.rowid
-       WHERE f.cf_agents_search_fts MATCH ? AND ${where} ORDER BY f.rank LIMIT ?`;
-  return yield* all<Ranked>(query, sequences.map(quote).join(" OR "), ...values, limit);
-}
-
-interface Condition {
-  readonly where: string;
-  readonly values: readonly SqlValue[];
-}
-
-// Everything is quoted, so that nothing is an operator.
-function quote(sequence: readonly string[]): string {
-  return `"${sequence.join(" ")}"`;
 }
