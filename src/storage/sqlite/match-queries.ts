@@ -1,7 +1,16 @@
 import { messagesOf, NEAR, nearMessages } from "../../model/rank.js";
 import { first, type Operation } from "../engine/operation.js";
-import type { RowRange, SequenceMatches } from "../engine/search-dialect.js";
-import { ascending, baseOf, isApart, MATCH_BEHIND, matchesIn, matchesTogether, matchQuery } from "./rows-in-range.js";
+import type { SequenceMatches } from "../engine/search-dialect.js";
+import {
+  ascending,
+  baseOf,
+  isApart,
+  MATCH_BEHIND,
+  matchesIn,
+  matchQuery,
+  newestIn,
+  type SearchedRows,
+} from "./rows-in-range.js";
 
 /** A sequence that so many messages hold is in too many of them to look at each. */
 export const MANY = 2_000;
@@ -30,11 +39,11 @@ export function countable(match: string, isCommon: boolean): Counted {
 }
 
 /** To count is a twentieth of the work of scoring, but not even that is done for every match. */
-export function* countMatches(matches: Counted, range: RowRange, limit: number): Operation<void> {
+export function* countMatches(matches: Counted, range: SearchedRows, limit: number): Operation<void> {
   const { match, isCommon } = matches;
-  if (isCommon && !isApart(range)) {
+  if (isCommon && !isApart(range) && range?.isShort !== true) {
     // Of those that are not counted to the end, the last one tells how far back they go.
-    const last = yield* first<{ n: number }>(...matchesTogether(MATCH_BEHIND, match, range, limit - 1));
+    const last = yield* first<{ n: number }>(...newestIn(MATCH_BEHIND, match, range, limit - 1));
     if (last !== undefined) return void Object.assign(matches, { documents: limit, oldest: last.n });
   }
   const row = yield* first<{ count: number; oldest: number | null; newest: string | null }>(
@@ -56,7 +65,7 @@ export function rarestFirst(a: Counted, b: Counted): number {
 }
 
 /** Finds the others of each sequence whose matches are not all scored: see `SearchDialect.matches`. */
-export function* findOthers(range: RowRange, found: readonly Counted[]): Operation<void> {
+export function* findOthers(range: SearchedRows, found: readonly Counted[]): Operation<void> {
   const messages = messagesOf(found);
   const scored = found.filter(({ numbers }) => numbers.length > 0);
   const rare = scored.filter(({ documents }) => documents < MANY);
@@ -75,10 +84,11 @@ export function* findOthers(range: RowRange, found: readonly Counted[]): Operati
 }
 
 /** The rows of a range that are, or stand near, one of the messages, or between two of them; of several ranges those that have one. */
-function nearRange(range: RowRange, messages: Float64Array): RowRange {
-  const { lo, hi, several, sessionId } = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+function nearRange(range: SearchedRows, messages: Float64Array): SearchedRows {
+  const within = range ?? { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+  const { lo, hi, several } = within;
   const [first = lo, last = hi] = [messages[0], messages.at(-1)];
-  const near = { lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR), sessionId };
+  const near = { ...within, lo: Math.max(lo, first - NEAR), hi: Math.min(hi, last + NEAR) };
   if (several === undefined) return near;
   let next = 0;
   const ranges = several.ranges.filter(([lo, hi]) => {
@@ -90,7 +100,11 @@ function nearRange(range: RowRange, messages: Float64Array): RowRange {
 
 // The newest messages that hold a sequence and one of others. What two lists have in common FTS5 finds sooner from the oldest
 // on, so it is asked for the newest only where there may be many.
-function* holdingBoth({ match }: Counted, others: readonly Counted[], range: RowRange): Operation<readonly number[]> {
+function* holdingBoth(
+  { match }: Counted,
+  others: readonly Counted[],
+  range: SearchedRows,
+): Operation<readonly number[]> {
   const both = `(${others.map((other) => other.match).join(" OR ")}) AND ${match}`;
   const most = others.reduce((sum, { documents }) => sum + documents, 0);
   const query = most < MANY ? OLDEST : NEWEST;

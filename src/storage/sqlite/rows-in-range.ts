@@ -1,9 +1,26 @@
-import type { SqlValue } from "../engine/operation.js";
+import { column, type Operation, type SqlValue } from "../engine/operation.js";
 import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
 import { INTEGER } from "./search-tables.js";
 
-/** A query of matches among all rows, in a range of them, and in several ranges. */
-export type MatchQuery = Readonly<Record<"all" | "range" | "ranges", string>>;
+/** A query of matches among all rows, in a range of them, in one of few rows, and in several ranges. */
+export type MatchQuery = Readonly<Record<"all" | "range" | "short" | "ranges", string>>;
+
+/** The rows of a search, and whether they are a short range. */
+export type SearchedRows = (NonNullable<RowRange> & { readonly isShort?: boolean | undefined }) | null;
+
+/** A range of so few rows is short: to give its matches from the newest on takes FTS5 longer than to give all of them. */
+const SHORT = 1_000;
+
+/** In a smaller index that makes no difference. */
+const LARGE = 25_000;
+
+export function* searchedRows(range: RowRange, documents: number): Operation<SearchedRows> {
+  if (range === null || range.several !== undefined || documents < LARGE) return range;
+  const { lo, hi } = range;
+  const newest = `SELECT max(id) FROM ${INDEX}_docsize WHERE id BETWEEN ? AND ?`;
+  const [last] = yield* column<number | null>(newest, lo, hi);
+  return { ...range, isShort: (last ?? lo) - lo <= SHORT };
+}
 
 const INDEX = INDEX_TABLES.messages;
 
@@ -24,6 +41,7 @@ export function matchQuery(order: "ASC" | "DESC", columns: string, ...values: st
   return {
     all: rowsOf("rowid AS n", `${MATCHES} ${ordered}`),
     range: rowsOf(FROM_BASE, `${MATCHES}${IN_RANGE} ${ordered}`),
+    short: rowsOf(FROM_BASE, `${MATCHES}${IN_RANGE} ORDER BY +rowid ${limited}`),
     // Put in order before anything else is read of them. They keep the name of the index, which `values` ask. By `+` FTS5 does not go
     // backwards through each range, which takes several times as long.
     ranges: rowsOf(
@@ -38,21 +56,26 @@ const FROM_BASE = `rowid - ${INTEGER} AS n`;
 const BEHIND = `LIMIT 1 OFFSET ${INTEGER}`;
 
 /** The match behind so many newer ones. To pass over them takes two thirds of the time of counting them. */
-export const MATCH_BEHIND: Omit<MatchQuery, "ranges"> = {
+export const MATCH_BEHIND: Pick<MatchQuery, "all" | "range"> = {
   all: `SELECT rowid AS n FROM ${MATCHES} ORDER BY rowid DESC ${BEHIND}`,
   range: `SELECT ${FROM_BASE} FROM ${MATCHES}${IN_RANGE} ORDER BY rowid DESC ${BEHIND}`,
 };
 
 /** The text of a query, and what it binds, of so many matches. */
-export function matchesIn(query: MatchQuery, match: string, range: RowRange, count: number): [string, ...SqlValue[]] {
-  return range?.several !== undefined && isApart(range)
-    ? [query.ranges, range.lo, JSON.stringify(range.several.ranges), match, count]
-    : matchesTogether(query, match, range, count);
+export function matchesIn(
+  query: MatchQuery,
+  match: string,
+  range: SearchedRows,
+  count: number,
+): [string, ...SqlValue[]] {
+  if (range?.several !== undefined && isApart(range))
+    return [query.ranges, range.lo, JSON.stringify(range.several.ranges), match, count];
+  return newestIn(range?.isShort === true ? { ...query, range: query.short } : query, match, range, count);
 }
 
-/** The same where the rows are not apart. */
-export function matchesTogether(
-  query: Omit<MatchQuery, "ranges">,
+/** The same, by FTS5 from the newest on. */
+export function newestIn(
+  query: Pick<MatchQuery, "all" | "range">,
   match: string,
   range: RowRange,
   count: number,

@@ -1,9 +1,9 @@
 import { rarityOf, scoreBy } from "../../model/bm25.js";
 import { first, type Operation, oneNumber, type SqlValue } from "../engine/operation.js";
-import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
+import { INDEX_TABLES } from "../engine/search-dialect.js";
 import { lengthOf, lengthsFrom } from "./index-size.js";
 import type { Counted } from "./match-queries.js";
-import { ascending, baseOf, matchesIn, matchQuery } from "./rows-in-range.js";
+import { ascending, baseOf, matchesIn, matchQuery, type SearchedRows } from "./rows-in-range.js";
 import type { KnownIndex, ScoredMatches } from "./score-newest.js";
 import { INTEGER } from "./search-tables.js";
 import type { WordRarities } from "./word-rarities.js";
@@ -16,7 +16,7 @@ const INDEX = INDEX_TABLES.messages;
  */
 export function* scoreApart(
   { match, newest }: Pick<Counted, "match" | "newest">,
-  range: RowRange,
+  range: SearchedRows,
   limit: number,
   { size: { documents, length }, rarities }: KnownIndex,
 ): Operation<ScoredMatches> {

@@ -1,8 +1,8 @@
 import { LEAST_RARITY, type ScopeSize, scoreBy } from "../../model/bm25.js";
 import { first, type Operation } from "../engine/operation.js";
-import { INDEX_TABLES, type RowRange } from "../engine/search-dialect.js";
+import { INDEX_TABLES } from "../engine/search-dialect.js";
 import { lengthOf, lengthsFrom } from "./index-size.js";
-import { ascending, baseOf, matchesIn, matchQuery } from "./rows-in-range.js";
+import { ascending, baseOf, matchesIn, matchQuery, type SearchedRows } from "./rows-in-range.js";
 import { isCommon, type WordRarities } from "./word-rarities.js";
 
 /** An index of messages, and what is known of its words. */
@@ -23,7 +23,7 @@ export interface ScoredMatches {
  */
 export function* scoreNewest(
   match: string,
-  range: RowRange,
+  range: SearchedRows,
   limit: number,
   { size: { documents, length }, rarities }: KnownIndex,
 ): Operation<ScoredMatches> {

@@ -87,6 +87,36 @@ function openIndex(documents: readonly string[], first: number) {
 
 const indexOf = (documents: readonly string[], first: number) => openIndex(documents, first).ask;
 
+it("gives of a short range in a large index, and of a long one, the newest rows that hold a word, with the scores of FTS5", () => {
+  const SPAN = 2 ** 28;
+  const texts = Array.from({ length: 27_000 }, (_, row) =>
+    [row % 3 === 0 ? "third" : "", row % 50 === 0 ? "seldom" : "", `day${row % 5}`, "filler ".repeat(row % 4)].join(
+      " ",
+    ),
+  );
+  // Sessions of 30 messages, and a last one of 6,000.
+  const rowIdOf = (row: number) => (row < 21_000 ? (1 + Math.floor(row / 30)) * SPAN + (row % 30) : 900 * SPAN + row);
+  const index = openIndex([], 1);
+  index.add(texts.map((document, row) => ({ sessionId: "s", rowId: rowIdOf(row), document })));
+  for (const session of [1, 350, 700, 900]) {
+    const [lo, hi] = [session * SPAN, (session + 1) * SPAN - 1];
+    for (const words of [["third"], ["seldom", "third"], ["day1", "day2", "seldom"], ["nothing", "third"]]) {
+      const found = index.ask(words, { lo, hi, sessionId: "s" });
+      for (const [at, { numbers, scores, others }] of found.entries()) {
+        const word = words[at] as string;
+        const rows = texts.flatMap((text, row) =>
+          rowIdOf(row) >= lo && rowIdOf(row) <= hi && text.split(" ").includes(word) ? [rowIdOf(row)] : [],
+        );
+        expect(numbers).toEqual(rows.slice(Math.max(0, rows.length - numbers.length)));
+        expect(numbers.length).toBeGreaterThanOrEqual(Math.min(rows.length, 30));
+        expect(others.filter((row) => !rows.includes(row))).toEqual([]);
+        const bm25 = new Map(index.bm25(word, 0).map(({ n, score }) => [n, score]));
+        for (const [at, n] of numbers.entries()) expect(scores[at]).toBeCloseTo(bm25.get(n) as number, 6);
+      }
+    }
+  }
+});
+
 it("gives of several ranges the rows that an index of them alone gives, with the scores of a word that each holds once", () => {
   const SPAN = 2 ** 28;
   const textOf = (row: number) =>

@@ -15,7 +15,7 @@ import { fitTerms } from "./fit-terms.js";
 import { sizeOfIndex } from "./index-size.js";
 import { countable, countMatches, findOthers, MANY, rarestFirst } from "./match-queries.js";
 import { quote } from "./quote.js";
-import { isApart } from "./rows-in-range.js";
+import { isApart, type SearchedRows, searchedRows } from "./rows-in-range.js";
 import { scoreApart } from "./score-apart.js";
 import { type KnownIndex, scoreNewest } from "./score-newest.js";
 import { INTEGER } from "./search-tables.js";
@@ -54,14 +54,15 @@ export function sqliteSearch(maxBytes: number, indexesLater: boolean): SearchDia
   }
   const rarities = new WordRarities();
   function* matches(sequences: TermSequences, range: RowRange, limit: number): Operation<FoundMatches> {
-    return yield* findMatches(sequences, range, limit, { size: yield* sizeOfIndex("messages"), rarities });
+    const size = yield* sizeOfIndex("messages");
+    return yield* findMatches(sequences, yield* searchedRows(range, size.documents), limit, { size, rarities });
   }
   return { rows: ROWS, mayLag: true, indexesLater, add, replace, remove, matches, entries: searchEntries };
 }
 
 function* findMatches(
   sequences: TermSequences,
-  range: RowRange,
+  range: SearchedRows,
   limit: number,
   index: KnownIndex,
 ): Operation<FoundMatches> {
