@@ -11,9 +11,10 @@ const B = 0.75;
 /** That of a sequence that most documents hold. */
 export const LEAST_RARITY = 0.000001;
 
-/** How much a match of a sequence of terms tells that `holding` of all documents hold. */
+/** How much a match of a sequence of terms tells that `holding` of about so many documents hold. */
 export function rarityOf(documents: number, holding: number): number {
-  return Math.max(Math.log((documents - holding + 0.5) / (holding + 0.5)), LEAST_RARITY);
+  const others = Math.max(0, documents - holding);
+  return Math.max(Math.log((others + 0.5) / (holding + 0.5)), LEAST_RARITY);
 }
 
 /** BM25 of a sequence of such a rarity: the score of a document of `length` terms in which it stands so many times. */
