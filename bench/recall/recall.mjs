@@ -104,6 +104,32 @@ function print(name, score, target) {
 }
 
 const server = await startPostgres(values.postgres);
+/** The same where each conversation is a user of one store, whose sessions stand among those of the others. */
+async function askOfUsers(conversations, open) {
+  const score = new Score();
+  const { manager, settle, close } = await open("users");
+  const most = Math.max(...conversations.map(({ sessions }) => sessions.length));
+  for (let index = 0; index < most; index += 1) {
+    for (const { name, sessions } of conversations) {
+      const session = sessions[index];
+      if (session) await manager.forUser(name).appendAll(`${name}-${session.id}`, session.messages);
+    }
+  }
+  await settle?.();
+  for (const { name, questions } of conversations) {
+    for (const { text, category, evidence } of questions) {
+      const hits = await ours({ manager: manager.forUser(name) }, text);
+      score.add(
+        category,
+        evidence,
+        hits.map(({ id }) => id),
+      );
+    }
+  }
+  await close();
+  return score;
+}
+
 if (values.locomo) {
   const conversations = readLocomo(values.locomo);
   console.log(`${"LoCoMo".padEnd(44)} cat.     n     R@5   R@10   R@20    MRR`);
@@ -122,6 +148,8 @@ if (values.locomo) {
       print(`reference's ${rule} search, ${where}`, score);
     }
   }
+  for (const [engine, open] of Object.entries({ SQLite: openSqlite, Postgres: server.open }))
+    print(`stemma on ${engine}, a user of one store`, await askOfUsers(conversations, open), 0.7);
 } else {
   console.log("LoCoMo is left out: pass --locomo <path to locomo10.json>.");
 }
