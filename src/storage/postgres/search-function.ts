@@ -3,16 +3,9 @@ import { FEWEST, NEAR, RAREST } from "../../model/rank.js";
 import { HIT_COLUMNS, hitsOf, SINCE } from "./hits-function.js";
 import { PHRASES, timesOfPhrase } from "./phrase.js";
 import { ESTIMATED_FROM, FEW, FIRST, MANY, PART, UNSORTED } from "./search-limits.js";
-import {
-  BY_INDEX,
-  FOUND,
-  lookAtNewest,
-  type Scope,
-  timesOfWord,
-  WHOLE,
-  WITHIN_SESSION,
-  WITHIN_SESSIONS,
-} from "./search-scopes.js";
+import { BY_INDEX, FOUND, lookAtNewest, type Scope, timesOfWord } from "./search-parts.js";
+import { WHOLE } from "./search-whole.js";
+import { WITHIN_SESSION, WITHIN_SESSIONS } from "./search-within.js";
 
 const TIMES_OF_PHRASE = timesOfPhrase("wanted");
 
@@ -67,17 +60,18 @@ const lookAtFirst = (
       ${KEEP_FOUND}`;
 
 /**
- * `assistant_matches` gives in its first row as JSON what `SearchDialect.matches` does, among the rows from `p_lo` to `p_hi` or all, and
- * `assistant_matches_in` among those of a session, and `assistant_matches_among` among those of several; null where there is none. Each row comes with its session. How rare a
- * sequence is, is measured in these rows: others have no part in it. Of the `others` there may be some that are too far from
- * any match.
+ * Each function gives in its first row as JSON what `SearchDialect.matches` does, null where there are no rows: `assistant_matches` among
+ * the rows from `p_lo` to `p_hi` or all, `assistant_matches_in` among those of a session, `assistant_matches_among` among those of
+ * several. Each row comes with its session. How rare a sequence is, is measured in these rows: others have no part in it. Of the
+ * `others` there may be some that are too far from any match.
  *
  * Of one word that no more than `p_limit` messages hold all is known by the first rows that are read. Where no more than `p_shown` do,
  * their rows follow. Whatever takes longer stands in a block of its own: to make its variables would take as long as all that.
  *
  * Where `most` rows or more hold a sequence, those that the index gives first are not the newest. Then the newest rows are
  * looked at one after the other, until enough of them hold it; how often they do tells how many hold it in all. A word that
- * surely is in so many rows, by what some rows all over the table say, is not looked up in the index at all.
+ * surely is in so many rows, by what some rows all over the table say, is not looked up in the index at all. Of others the first rows
+ * that the index gives may tell that it takes longer to read all of them than those that follow each other: see `Scope`.
  *
  * Rows are found again by their places in the table (`ctid`). What is to be read by an index, or by places, stands in a
  * subquery of its own: the planner, which prefers an index to sorting, would choose another way.
