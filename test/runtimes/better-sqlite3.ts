@@ -11,6 +11,7 @@ export default class Database {
   /** What only the native module can do is not tested with this one; see `stand-in.ts`. */
   static readonly isStandIn = true;
   readonly #database: DatabaseSync;
+  #isOpen = true;
 
   constructor(source: string | Uint8Array, options: { readonly?: boolean } = {}) {
     const path = typeof source === "string" ? source : fileOf(source);
@@ -63,8 +64,10 @@ export default class Database {
     return readFileSync(path);
   }
 
+  // As the native module does, it takes one that is closed already.
   close(): this {
-    this.#database.close();
+    if (this.#isOpen) this.#database.close();
+    this.#isOpen = false;
     return this;
   }
 }
