@@ -55,6 +55,32 @@ async function ask(conversations, { pooled, open, search }) {
   return score;
 }
 
+/** The same where each conversation is a user of one store, whose sessions stand among those of the others. */
+async function askOfUsers(conversations, open) {
+  const score = new Score();
+  const { manager, settle, close } = await open("users");
+  const most = Math.max(...conversations.map(({ sessions }) => sessions.length));
+  for (let index = 0; index < most; index += 1) {
+    for (const { name, sessions } of conversations) {
+      const session = sessions[index];
+      if (session) await manager.forUser(name).appendAll(`${name}-${session.id}`, session.messages);
+    }
+  }
+  await settle?.();
+  for (const { name, questions } of conversations) {
+    for (const { text, category, evidence } of questions) {
+      const hits = await ours({ manager: manager.forUser(name) }, text);
+      score.add(
+        category,
+        evidence,
+        hits.map(({ id }) => id),
+      );
+    }
+  }
+  await close();
+  return score;
+}
+
 const openSqlite = async () => {
   const database = new Database(":memory:");
   const store = sqlite(database);
@@ -104,31 +130,6 @@ function print(name, score, target) {
 }
 
 const server = await startPostgres(values.postgres);
-/** The same where each conversation is a user of one store, whose sessions stand among those of the others. */
-async function askOfUsers(conversations, open) {
-  const score = new Score();
-  const { manager, settle, close } = await open("users");
-  const most = Math.max(...conversations.map(({ sessions }) => sessions.length));
-  for (let index = 0; index < most; index += 1) {
-    for (const { name, sessions } of conversations) {
-      const session = sessions[index];
-      if (session) await manager.forUser(name).appendAll(`${name}-${session.id}`, session.messages);
-    }
-  }
-  await settle?.();
-  for (const { name, questions } of conversations) {
-    for (const { text, category, evidence } of questions) {
-      const hits = await ours({ manager: manager.forUser(name) }, text);
-      score.add(
-        category,
-        evidence,
-        hits.map(({ id }) => id),
-      );
-    }
-  }
-  await close();
-  return score;
-}
 
 if (values.locomo) {
   const conversations = readLocomo(values.locomo);

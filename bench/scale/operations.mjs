@@ -1,7 +1,7 @@
 // What is measured at every size, and what a store of that size holds.
 import { randomUUID } from "node:crypto";
 import { SessionManager } from "../../dist/session.js";
-import { SESSION, sessionOf, wordOf } from "../postgres-size/corpus.mjs";
+import { SESSION, sessionOf, tenSessions, wordOf } from "../postgres-size/corpus.mjs";
 
 export { SESSION };
 
@@ -42,14 +42,10 @@ async function firstMissing(store, sessions) {
   return Math.max(0, low - 1);
 }
 
-// Ten sessions from all over the store, as those of one user are.
-const someOf = (sessions) =>
-  Array.from({ length: 10 }, (_, index) => `s${Math.floor(((index + 0.5) * sessions) / 10)}`);
-
 /** Each call by its name, in a store of so many messages; `open` gives a new one at the same place. */
 export function operationsOf({ store, open, size }) {
   const manager = SessionManager.create(store);
-  const sessionIds = someOf(size / SESSION);
+  const sessionIds = tenSessions(size);
   return {
     append: () => manager.append(OPENED, { ...sessionOf(7)[0], id: randomUUID() }),
     "open a session of 200": () => manager.getSession(OPENED).getHistory(),

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { SPAN } from "../../src/storage/operations/row-id.js";
 import { describeServer } from "./server.js";
@@ -22,34 +22,44 @@ const FILL = `INSERT INTO assistant_fts (session_id, n, length, terms)
     FROM generate_series(1, ${MESSAGES}) AS k) AS given ORDER BY k`;
 
 describeServer("on Postgres, with 120,000 messages, many of them in two sessions", (server) => {
-  /** How many messages hold each of some words, as a search counts them, and how many rows of the index it reads for that. */
-  async function filled() {
-    const url = await server.createDatabase();
+  let url: string;
+
+  beforeAll(async () => {
+    url = await server.createDatabase();
     const store = postgres(url);
     await store.migrate();
     await store.close();
     await server.query(url, "ALTER TABLE assistant_fts SET (autovacuum_enabled = off)");
     await server.query(url, FILL);
-    const rowsRead = async () => {
-      const query = "SELECT idx_tup_fetch::int AS rows FROM pg_stat_user_tables WHERE relname = 'assistant_fts'";
-      return (await server.query(url, query))[0]?.rows as number;
-    };
-    const search = async (scope: string | readonly string[] | null, words: string[]) => {
-      await server.query(url, "SELECT pg_stat_reset()");
-      const ids = typeof scope === "string" ? `_in('${scope}', ` : `_among('{${scope?.join(",")}}', `;
-      const [call, bounds] = scope === null ? ["(", "NULL, NULL"] : [ids, `0, ${2 ** 52}`];
-      const list = words.map((each) => `"{${each.replace(" ", ",")}}"`).join(",");
-      const only = words.length === 1 ? `'${words[0]}'` : "NULL";
-      const query = `SELECT matches::json->'documents' AS documents FROM assistant_matches${call}${bounds}, '{${list}}', ${only}, 250, 0)`;
-      const [row] = await server.query(url, query);
-      await expect.poll(rowsRead).toBeGreaterThan(0);
-      return { documents: row?.documents as number[], rows: await rowsRead() };
-    };
-    return { search, analyze: () => server.query(url, "ANALYZE assistant_fts") };
+  }, 60_000);
+
+  async function rowsRead() {
+    const query = "SELECT idx_tup_fetch::int AS rows FROM pg_stat_user_tables WHERE relname = 'assistant_fts'";
+    return (await server.query(url, query))[0]?.rows as number;
+  }
+
+  /** How many messages hold each of some words, as a search counts them, and how many rows of the index it reads for that. */
+  async function search(scope: string | readonly string[] | null, words: string[]) {
+    await server.query(url, "SELECT pg_stat_reset()");
+    const ids = typeof scope === "string" ? `_in('${scope}', ` : `_among('{${scope?.join(",")}}', `;
+    const [call, bounds] = scope === null ? ["(", "NULL, NULL"] : [ids, `0, ${2 ** 52}`];
+    const list = words.map((each) => `"{${each.replace(" ", ",")}}"`).join(",");
+    const only = words.length === 1 ? `'${words[0]}'` : "NULL";
+    const query = `SELECT matches::json->'documents' AS documents FROM assistant_matches${call}${bounds}, '{${list}}', ${only}, 250, 0)`;
+    const [row] = await server.query(url, query);
+    await expect.poll(rowsRead).toBeGreaterThan(0);
+    return { documents: row?.documents as number[], rows: await rowsRead() };
+  }
+
+  /** Without statistics, and with them. */
+  async function twice(check: () => Promise<void>) {
+    await server.query(url, "DELETE FROM pg_statistic WHERE starelid = 'assistant_fts'::regclass");
+    await check();
+    await server.query(url, "ANALYZE assistant_fts");
+    await check();
   }
 
   it("a search in a session reads no more than that, however many messages of others hold the words", async () => {
-    const { search, analyze } = await filled();
     const check = async (session: string, size: number) => {
       const searches = [["weather"], ["fine"], ["seldom", "weather"], ["quokka", "weather", "fine"], ["fine weather"]];
       for (const words of searches) {
@@ -59,17 +69,15 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
       expect((await search(session, ["seldom", "weather"])).documents).toEqual([size / 400, size / 100]);
       expect((await search(session, ["quokka", "fine weather"])).documents).toEqual([size / 4_000, size / 100]);
     };
-    for (let round = 0; round < 2; round += 1) {
+    await twice(async () => {
       await check("middle", MIDDLE);
       await check("long", LONG);
-      await analyze();
-    }
+    });
   });
 
   it("a search of some sessions reads no more than those", async () => {
-    const { search, analyze } = await filled();
     const some = Array.from({ length: 20 }, (_, index) => `s${7 + 200 * index}`);
-    for (let round = 0; round < 2; round += 1) {
+    await twice(async () => {
       for (const words of [["weather"], ["fine weather"], ["fine", "evenly", "weather"], ["seldom", "fine"]]) {
         const { documents, rows } = await search(some, words);
         expect({ words, many: rows > 4 * 20 * some.length }).toMatchObject({ many: false });
@@ -78,20 +86,17 @@ describeServer("on Postgres, with 120,000 messages, many of them in two sessions
       const { documents, rows } = await search(["middle", "long", ...some], ["quokka", "weather"]);
       expect(documents).toEqual([(MIDDLE + LONG) / 4_000, (MIDDLE + LONG) / 100 + 400]);
       expect(rows).toBeLessThan(4 * (MIDDLE + LONG));
-      await analyze();
-    }
+    });
   });
 
   it("a search beside a rarer word reads the newest messages of one that thousands hold, and all where those do not hold it", async () => {
-    const { search, analyze } = await filled();
-    for (let round = 0; round < 2; round += 1) {
+    await twice(async () => {
       const evenly = await search(null, ["seldom", "evenly"]);
       expect(evenly.documents[0]).toBe(MESSAGES / 400);
       expect(Math.abs((evenly.documents[1] as number) / (MESSAGES / 32) - 1)).toBeLessThan(0.3);
       // About so many at first, and as many of the newest, of which every 32nd holds it.
       expect(evenly.rows).toBeLessThan(300 + 1_000 + 50 * 32 + 400);
       expect((await search(null, ["seldom", "ancient"])).documents).toEqual([MESSAGES / 400, 3_000]);
-      await analyze();
-    }
+    });
   });
 });

@@ -70,7 +70,7 @@ export function matchesIn(
 ): [string, ...SqlValue[]] {
   if (range?.several !== undefined && isApart(range))
     return [query.ranges, range.lo, JSON.stringify(range.several.ranges), match, count];
-  return newestIn(range?.isShort === true ? { ...query, range: query.short } : query, match, range, count);
+  return newestIn({ all: query.all, range: range?.isShort ? query.short : query.range }, match, range, count);
 }
 
 /** The same, by FTS5 from the newest on. */
