@@ -3,7 +3,7 @@ import { escapeXml, text } from "../plot.mjs";
 
 const PANEL = { width: 420, height: 300, left: 64, right: 20, top: 44, bottom: 44 };
 const LEGEND = 26;
-const COLOURS = ["#d6336c", "#1c7ed6", "#2f9e44", "#e8590c", "#7048e8", "#868e96"];
+const COLOURS = ["#d6336c", "#1c7ed6", "#2f9e44", "#e8590c", "#7048e8", "#868e96", "#0c8599"];
 const CAPTION = "What a call takes as the store grows: milliseconds, by messages stored";
 
 export function drawCurves(curves) {
