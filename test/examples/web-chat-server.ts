@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../package/manifest.js";
@@ -55,6 +55,13 @@ export class WebChat {
       child.once("exit", (code) => reject(new Error(`The server ended with ${code}.`)));
     });
     this.#port = new URL(this.url).port;
+  }
+
+  /** Under the same address, with nothing stored. */
+  async startAnew(): Promise<void> {
+    await this.kill();
+    for (const end of ["", "-wal", "-shm"]) rmSync(this.database + end, { force: true });
+    await this.start();
   }
 
   /** `kill -9`, or another signal. */
