@@ -1,12 +1,13 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { postgres } from "../../src/postgres.js";
 import { SessionManager } from "../../src/session.js";
-import type { SearchHit, Store } from "../../src/storage/contract.js";
+import type { SearchHit, SearchRequest, Store } from "../../src/storage/contract.js";
 import type { Connection } from "../../src/storage/engine/connection.js";
 import { textMessage } from "../helpers/messages.js";
 import { describeServer } from "./server.js";
 
 describeServer("a search while others write", (server) => {
+  let url: string;
   let reading: Store;
   let writing: SessionManager;
   let statements: string[];
@@ -14,7 +15,7 @@ describeServer("a search while others write", (server) => {
   let meanwhile: () => Promise<unknown>;
 
   beforeEach(async () => {
-    const url = await server.createDatabase();
+    url = await server.createDatabase();
     const other = postgres(url);
     reading = postgres(url);
     writing = SessionManager.create(other);
@@ -60,6 +61,8 @@ describeServer("a search while others write", (server) => {
       },
       { timeout: 10_000 },
     );
+  const give = (user: string, ...ids: string[]) =>
+    server.query(url, `UPDATE assistant_sessions SET user_id = '${user}' WHERE id = ANY ('{${ids.join(",")}}')`);
   const search = (query: string) => reading.search(query, { limit: 20 });
   const keyOf = ({ sessionId, id, content, coveredBy }: SearchHit) => ({ sessionId, id, content, coveredBy });
 
@@ -77,6 +80,64 @@ describeServer("a search while others write", (server) => {
       const found = await search("weather");
       expect(found.filter(({ sessionId }) => sessionId === "s9")).toHaveLength(before.length);
     });
+  });
+
+  const OF_SOME: Record<string, Partial<SearchRequest>> = {
+    "a user": { userId: "ada" },
+    "a user's only session": { userId: "bob" },
+    "a session that a user may read": { userId: "ada", sessionId: "s1" },
+    "a session that is nobody's, for a user": { userId: "ada", sessionId: "s5" },
+    "some sessions": { sessionIds: ["s1", "s5", "not there"] },
+    "some sessions of a user": { userId: "ada", sessionIds: ["s1", "s2", "s4", "s5"] },
+    "sessions with metadata": { sessionMetadata: { kind: "diary" } },
+    "a user who has none": { userId: "nobody" },
+  };
+  const FOUND: Record<string, string[]> = {
+    "a user": ["s1", "s2", "s3"],
+    "a user's only session": ["s4"],
+    "a session that a user may read": ["s1"],
+    "a session that is nobody's, for a user": ["s5"],
+    "some sessions": ["s1", "s5"],
+    "some sessions of a user": ["s1", "s2"],
+    "sessions with metadata": ["s2"],
+    "a user who has none": [],
+  };
+
+  it.each(Object.entries(OF_SOME))("of %s is one statement, or two, as well", async (name, request) => {
+    await give("ada", "s1", "s2", "s3");
+    await give("bob", "s4");
+    await server.query(url, `UPDATE assistant_sessions SET metadata = '{"kind":"diary"}' WHERE id = 's2'`);
+    const sessions = FOUND[name] as string[];
+    const search = (query: string) => reading.search(query, { limit: 100, ...request });
+    await withoutTransaction(async () => {
+      expect(await search("weather")).toHaveLength(sessions.length * 10);
+    });
+    expect(statements).toHaveLength(1);
+    const hits = await reading.search("weather", { limit: 5, ...request });
+    expect(statements).toHaveLength(sessions.length === 0 ? 2 : 3);
+    for (const { sessionId } of hits) expect(sessions).toContain(sessionId);
+    expect((await search("15")).map(({ sessionId }) => sessionId)).toEqual(sessions.includes("s1") ? ["s1"] : []);
+  });
+
+  it("tells who asks for another user's session so", async () => {
+    await give("ada", "s1");
+    const denied = { code: "SESSION_OWNED" };
+    await expect(reading.search("weather", { limit: 5, sessionId: "s1", userId: "bob" })).rejects.toMatchObject(denied);
+    const leftOut = { limit: 5, sessionId: "s1", userId: "ada", sessionIds: ["s2"] };
+    expect(await reading.search("weather", leftOut)).toEqual([]);
+  });
+
+  it("shows a user nothing of a session that became another user's meanwhile", async () => {
+    await give("ada", "s1", "s2");
+    statements = [];
+    meanwhile = async () => {
+      await writing.delete("s1");
+      for (let index = 0; index < 10; index += 1)
+        await writing.forUser("bob").append("s1", textMessage(`m${index}`, "The weather is mine"));
+    };
+    const found = await reading.search("weather", { limit: 15, userId: "ada" });
+    expect(statements).toEqual(["assistant_sessions", "assistant_hits", "transaction"]);
+    expect(new Set(found.map(({ sessionId }) => sessionId))).toEqual(new Set(["s2"]));
   });
 
   const CHANGES: Record<string, (hit: SearchHit) => Promise<unknown>> = {

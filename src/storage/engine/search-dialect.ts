@@ -40,6 +40,16 @@ export interface SearchDialect {
    */
   matches(sequences: TermSequences, range: RowRange, limit: number, shown?: number): Operation<FoundMatches>;
   /**
+   * The same among sessions that the statement finds itself; null where they are more than it looks into. Missing where that is
+   * never one statement.
+   */
+  matchesOf?(
+    sequences: TermSequences,
+    sessions: ChosenSessions,
+    limit: number,
+    shown: number,
+  ): Operation<FoundMatches | null>;
+  /**
    * The rows of messages, in any order; of those that were found by a statement that is over only what is still as it was `since`.
    * Null, or missing, where the shared statement reads them.
    */
@@ -64,6 +74,14 @@ export type RowRange = {
 export interface SeveralSessions {
   readonly ids: readonly string[];
   readonly ranges: readonly (readonly [lo: number, hi: number])[];
+}
+
+/** The sessions `s` for which a condition holds, only those of `ids` where these are given. */
+export interface ChosenSessions {
+  readonly ids: readonly string[] | null;
+  readonly where: Condition;
+  /** The condition is one of a few. */
+  readonly isFrequent: boolean;
 }
 
 /** What a search finds, before it is ranked. */

@@ -2,7 +2,8 @@ import { scoreIn } from "../../model/bm25.js";
 import { messagesOf, nearMessages } from "../../model/rank.js";
 import type { TermSequences } from "../../model/terms.js";
 import type { Operation, SqlValue } from "../engine/operation.js";
-import type { FoundMatches, FoundRow, RowRange } from "../engine/search-dialect.js";
+import type { ChosenSessions, FoundMatches, FoundRow, RowRange } from "../engine/search-dialect.js";
+import { MOST_NAMED } from "../operations/search/search-scope.js";
 import { arrayLiteral } from "./array-literal.js";
 import { type FoundRows, numberSessions } from "./numbered-rows.js";
 
@@ -20,14 +21,6 @@ interface CalledMatches {
   readonly since: number;
 }
 
-function callOf(range: RowRange): [call: string, own: SqlValue[]] {
-  const { sessionId = null, several } = range ?? {};
-  if (sessionId !== null) return ["assistant_matches_in(?, ", [sessionId]];
-  return several === undefined
-    ? ["assistant_matches(", []]
-    : ["assistant_matches_among(?::text::text[], ", [arrayLiteral(several.ids)]];
-}
-
 type FoundTuple = readonly [numbers: number[], sessions: string[]];
 
 const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): FoundRows => ({
@@ -35,9 +28,17 @@ const rowsOf = (found: CalledMatches["scored" | "others"][number] | undefined): 
   sessions: found?.[1] ?? [],
 });
 
-/** A query whose text is sent again and again. */
-export function* frequentQuery<R>(sql: string, ...values: SqlValue[]): Operation<R[]> {
-  return (yield { sql, values, isFrequent: true }) as R[];
+/** A query whose text is sent again and again, unless said otherwise. */
+export function* frequentQuery<R>(sql: string, values: readonly SqlValue[], isFrequent = true): Operation<R[]> {
+  return (yield { sql, values, isFrequent }) as R[];
+}
+
+const GIVEN = "?, ?, ?, ?, ?, ?)";
+
+function givenTo(sequences: TermSequences, limit: number, shown: number, range?: RowRange): SqlValue[] {
+  // The only word, which takes less.
+  const word = sequences.flat().length === 1 ? (sequences[0]?.[0] ?? null) : null;
+  return [range?.lo ?? null, range?.hi ?? null, arrayLiteral(sequences.map(arrayLiteral)), word, limit, shown];
 }
 
 /** See `SearchDialect.matches`: by the functions of `search-function.ts`. */
@@ -48,19 +49,51 @@ export function* callMatches(
   shown: number,
 ): Operation<FoundMatches> {
   const [call, own] = callOf(range);
-  const [row, ...rows] = yield* frequentQuery<FoundRow & { matches: string }>(
-    `SELECT * FROM ${call}?, ?, ?, ?, ?, ?)`,
-    ...own,
-    range?.lo ?? null,
-    range?.hi ?? null,
-    arrayLiteral(sequences.map(arrayLiteral)),
-    // The only word, which takes less.
-    sequences.flat().length === 1 ? (sequences[0]?.[0] ?? null) : null,
-    limit,
-    shown,
+  const given = givenTo(sequences, limit, shown, range);
+  const [first, ...rows] = yield* frequentQuery<CalledRow>(`SELECT * FROM ${call}${GIVEN}`, [...own, ...given]);
+  return readMatches(sequences, first, rows);
+}
+
+function callOf(range: RowRange): [call: string, own: SqlValue[]] {
+  const { sessionId = null, several } = range ?? {};
+  if (sessionId !== null) return ["assistant_matches_in(?, ", [sessionId]];
+  return several === undefined
+    ? ["assistant_matches(", []]
+    : ["assistant_matches_among(?::text::text[], ", [arrayLiteral(several.ids)]];
+}
+
+/** See `SearchDialect.matchesOf`. */
+export function* callMatchesOf(
+  sequences: TermSequences,
+  { ids, where: { condition, values }, isFrequent }: ChosenSessions,
+  limit: number,
+  shown: number,
+): Operation<FoundMatches | null> {
+  const [named, names] = ids === null ? ["", []] : ["s.id = ANY (?::text::text[]) AND ", [arrayLiteral(ids)]];
+  const given = givenTo(sequences, limit, shown, EVERY_ROW);
+  const statement = `SELECT c.amount, f.* FROM (
+      SELECT count(*)::INTEGER AS amount, array_agg(s.id) AS ids FROM (
+        SELECT s.id FROM assistant_sessions s WHERE ${named}${condition} LIMIT ${MOST_NAMED + 1}) AS s) AS c
+    LEFT JOIN LATERAL (
+      SELECT * FROM assistant_matches_in(c.ids[1], ${GIVEN} WHERE c.amount = 1
+      UNION ALL SELECT * FROM assistant_matches_among(c.ids, ${GIVEN} WHERE c.amount BETWEEN 2 AND ${MOST_NAMED}) AS f ON TRUE`;
+  const [first, ...rows] = yield* frequentQuery<CalledRow & { readonly amount: number }>(
+    statement,
+    [...names, ...values, ...given, ...given],
+    isFrequent,
   );
+  return first !== undefined && first.amount > MOST_NAMED ? null : readMatches(sequences, first, rows);
+}
+
+/** The numbers of a session's rows are not needed where they name it. */
+const EVERY_ROW = { lo: 0, hi: Number.MAX_SAFE_INTEGER, sessionId: null };
+
+/** The first row of a call tells of all matches, where there are any; the others are rows of messages. */
+type CalledRow = FoundRow & { readonly matches: string | null };
+
+function readMatches(sequences: TermSequences, first: CalledRow | undefined, rows: readonly FoundRow[]): FoundMatches {
   const nothing = { total: 0, mean: 1, documents: sequences.map(() => 0), scored: [], others: [], branches: null };
-  const found: CalledMatches = row === undefined ? nothing : JSON.parse(row.matches);
+  const found: CalledMatches = first?.matches == null ? nothing : JSON.parse(first.matches);
   const { sessions, numberOf, findNumber, numbersOf } = numberSessions(found.scored.map(rowsOf));
   const size = { documents: Math.max(found.total, ...found.documents), length: found.mean };
   const matches = found.documents.map((count, index) => {

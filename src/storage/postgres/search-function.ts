@@ -181,7 +181,7 @@ ${probe}
           array_agg(d.length) AS lengths, array_agg(d.times) AS times FROM (
         SELECT s.i, d.n, d.session_id, d.at, d.length, CASE WHEN s.word IS NOT NULL THEN cardinality(array_positions(d.terms, s.word))
           WHEN d.terms @> s.wanted::TEXT[] THEN ${timesOfPhrase("s.wanted::TEXT[]")} ELSE 0 END AS times
-        FROM (SELECT d.n, d.session_id, d.ctid AS at, d.length, d.terms FROM assistant_fts d WHERE ${own}d.n BETWEEN lo AND hi OFFSET 0) AS d
+        FROM (SELECT d.n, d.session_id, d.ctid AS at, d.length, d.terms FROM ${rows} OFFSET 0) AS d
         CROSS JOIN unnest(sequences, words) WITH ORDINALITY AS s (wanted, word, i) OFFSET 0) AS d WHERE d.times > 0 GROUP BY d.i
     LOOP
       i := answer.i;

@@ -2,10 +2,11 @@ import { LARGE, ONCE, ONCE_OF_SESSIONS, PROBED, ROWS_IN_ORDER, SAMPLED, SURELY }
 import { lookAtNewest, lookByIndex, newestFirst, PROBES, rowsOf, type Scope, sample } from "./search-parts.js";
 
 const IN_SESSION = "d.session_id = p_session AND ";
-const IN_SESSIONS = "d.session_id = ANY (p_sessions) AND ";
+const IS_OF_SESSIONS = "d.session_id = ANY (p_sessions)";
 
-// Behind `OFFSET 0`: an index that has the order of the numbers, or tells the newest, would give the rows of all sessions.
-const ROWS_OF_SESSIONS = `(SELECT d.n, d.session_id, d.length, d.terms, d.ctid FROM ${rowsOf(IN_SESSIONS)} OFFSET 0) AS d`;
+// The index that begins with the numbers gives the rows of all sessions: it seems to serve where numbers are asked for, or their order.
+const IN_SESSIONS = `assistant_fts d WHERE ${IS_OF_SESSIONS}`;
+const ROWS_OF_SESSIONS = `(SELECT d.n, d.session_id, d.length, d.terms, d.ctid FROM ${IN_SESSIONS} OFFSET 0) AS d`;
 
 // Rows of a session have numbers that follow each other.
 const SIZE_OF_SESSION = `    ${sample(
@@ -14,7 +15,7 @@ const SIZE_OF_SESSION = `    ${sample(
         SELECT d.n FROM ${rowsOf(IN_SESSION)} ORDER BY d.n LIMIT 1))`,
 )}`;
 
-const SIZE_OF_SESSIONS = `    ${sample(ROWS_OF_SESSIONS, `(SELECT count(*) FROM ${rowsOf(IN_SESSIONS)})`)}`;
+const SIZE_OF_SESSIONS = `    ${sample(ROWS_OF_SESSIONS, `(SELECT count(*) FROM ${IN_SESSIONS})`)}`;
 
 // Some rows of the table tell which sequences are in so many that the session is read sooner. Once for all of them where it is not
 // long; where it is, its newest rows tell which words are in very many of its own.
@@ -60,7 +61,7 @@ const within = (argument: string, own: string, rows: string, size: string, once:
 export const WITHIN_SESSION = within("p_session TEXT, ", IN_SESSION, rowsOf(IN_SESSION), SIZE_OF_SESSION, ONCE);
 export const WITHIN_SESSIONS = within(
   "p_sessions TEXT[], ",
-  IN_SESSIONS,
+  `${IS_OF_SESSIONS} AND `,
   ROWS_OF_SESSIONS,
   SIZE_OF_SESSIONS,
   ONCE_OF_SESSIONS,

@@ -2,7 +2,7 @@ import { documentTerms } from "../../model/terms.js";
 import { all, run, runEach } from "../engine/operation.js";
 import { type FoundRow, INDEX_TABLES, type SearchDialect } from "../engine/search-dialect.js";
 import { arrayLiteral } from "./array-literal.js";
-import { callMatches, frequentQuery } from "./call-matches.js";
+import { callMatches, callMatchesOf, frequentQuery } from "./call-matches.js";
 import { searchEntries } from "./entry-search.js";
 import { type Placement, spreadSearchOf } from "./placement.js";
 
@@ -81,12 +81,14 @@ export const postgresSearch = (placement: Placement): SearchDialect => ({
       : spread.spreadMatches(sequences, range, limit);
   },
 
+  matchesOf: callMatchesOf,
+
   *hits(addresses, since = null) {
     if (placement.isSpread) return null;
     if (addresses.length === 0) return [];
     const sessions = arrayLiteral(addresses.map(({ sessionId = "" }) => sessionId));
     const numbers = `{${addresses.map(({ n: rowId }) => rowId).join(",")}}`;
-    return yield* frequentQuery<FoundRow>("SELECT * FROM assistant_hits(?, ?, ?)", sessions, numbers, since);
+    return yield* frequentQuery<FoundRow>("SELECT * FROM assistant_hits(?, ?, ?)", [sessions, numbers, since]);
   },
 
   entries: searchEntries,

@@ -22,7 +22,7 @@ export function* acceptRows(
   const { sessions } = scope;
   const isIn = ({ n: rowId, sessionId }: Ranked) => sessions?.has(sessionId ?? sessionOf(rowId));
   const inSessions = sessions === null ? ranked : ranked.filter(isIn);
-  if (!looksAtRows(scope, request)) return inSessions.slice(0, wanted);
+  if (!looksAtRows(request)) return inSessions.slice(0, wanted);
   const content = request.metadata === undefined ? "" : ", m.content AS content";
   const columns = `m.n AS n, m.session_id AS session_id, m.branch AS branch, m.role AS role, m.dated_at AS dated_at, m.created_at AS created_at${content}`;
   const accepted: Ranked[] = [];
@@ -39,13 +39,9 @@ export function* acceptRows(
 
 const ROWS_AT_ONCE = 500;
 
-/** True when a request may ask for less than all messages of the scope's range. */
-export function narrows(scope: Scope, request: SearchRequest): boolean {
-  return scope.sessions !== null || looksAtRows(scope, request);
-}
-
-function looksAtRows({ path }: Scope, { role, after, before, metadata }: SearchRequest): boolean {
-  return path !== null || [role, after, before, metadata].some((filter) => filter !== undefined);
+/** True where a message's row tells whether a request asks for it. */
+export function looksAtRows({ leafId, role, after, before, metadata }: SearchRequest): boolean {
+  return [leafId, role, after, before, metadata].some((filter) => filter !== undefined);
 }
 
 type CheckedRow = Omit<HitRow, "id">;

@@ -1,7 +1,7 @@
 import type { SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import { type Operation, tuples } from "../../engine/operation.js";
-import type { RowRange, SeveralSessions } from "../../engine/search-dialect.js";
+import type { ChosenSessions, RowRange, SeveralSessions } from "../../engine/search-dialect.js";
 import type { SessionRows } from "../../engine/session-rows.js";
 import { findLeaf } from "../active-leaf.js";
 import { assertUser } from "../owners.js";
@@ -63,6 +63,19 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   return { range, sessions, path: null };
 }
 
+/** The sessions of a request, where a statement has to find them; null for all, and for one that is nobody's in particular. */
+export function chosenSessions(sql: Dialect, request: SearchRequest): ChosenSessions | null {
+  const { sessionId, sessionIds, userId, sessionMetadata: metadata } = request;
+  if (sessionId === undefined) {
+    if (sessionIds === undefined && userId === undefined && metadata === undefined) return null;
+    const where = sessionFilter(sql, { userId, metadata });
+    return { ids: sessionIds ?? null, where, isFrequent: metadata === undefined };
+  }
+  if (userId === undefined) return null;
+  const ids = sessionIds?.includes(sessionId) === false ? [] : [sessionId];
+  return { ids, where: { condition: "(s.user_id = ? OR s.user_id IS NULL)", values: [userId] }, isFrequent: true };
+}
+
 type NumberedTuple = [no: number, id: string];
 
 // In ascending order; what no other session is between is one range.
@@ -85,7 +98,8 @@ function areLookedInto(sql: Dialect, { ids, ranges }: SeveralSessions, span: num
   return sql.namesSessions ? ids.length <= MOST_NAMED : ranges.length <= Math.max(FEW_RANGES, 2 * Math.sqrt(span));
 }
 
-const MOST_NAMED = 5_000;
+/** So many sessions are looked into by their ids. */
+export const MOST_NAMED = 5_000;
 const FEW_RANGES = 20;
 
 // Rows that name their session are found by it.

@@ -1,16 +1,16 @@
 import { StemmaError } from "../../../errors.js";
 import { quotedFrom, type SearchQuery } from "../../../model/query.js";
 import { keyOf, messagesOf, type Ranked, rankMatches, withUsual } from "../../../model/rank.js";
-import { queryTerms } from "../../../model/terms.js";
+import { queryTerms, type TermSequences } from "../../../model/terms.js";
 import type { SearchHit, SearchRequest } from "../../contract.js";
 import type { Dialect } from "../../engine/dialect.js";
 import type { Operation } from "../../engine/operation.js";
 import type { FoundMatches, RowRange, SearchDialect } from "../../engine/search-dialect.js";
 import { sessionOf } from "../row-id.js";
-import { acceptRows, narrows } from "./accept-rows.js";
+import { acceptRows, looksAtRows } from "./accept-rows.js";
 import { addressIn, findBranches } from "./match-branches.js";
 import { findHits, readHits } from "./search-hits.js";
-import { openScope, type Scope } from "./search-scope.js";
+import { chosenSessions, openScope, type Scope } from "./search-scope.js";
 
 /** How many matches are ranked at first, and how many times as many when too few of them are what is asked for. */
 const FIRST_DEPTH = 250;
@@ -43,7 +43,7 @@ export function* searchMessages(
   const scope = yield* openScope(sql, request);
   if (scope === null) return [];
   const wanted = (request.offset ?? 0) + request.limit;
-  const isNarrowed = narrows(scope, request);
+  const isNarrowed = scope.sessions !== null || looksAtRows(request);
   const found: Ranked[] = [];
   const seen = new Set<number | string>();
   for (let depth = FIRST_DEPTH; found.length < wanted; depth *= DEEPER) {
@@ -63,20 +63,38 @@ export function* searchMessages(
 
 /**
  * The same outside of a transaction: one statement, or two, of which the second makes sure that what it shows is as the first one
- * found it. Null where it is not, and where it would take more of them.
+ * found it. Null where it is not, where it would take more of them, and where they do not tell what is wrong.
  */
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
-  if (sql.search?.atOnce === false) return null;
-  const scope = resultOf(openScope(sql, request));
-  if (scope === null || narrows(scope, request)) return null;
   const { offset = 0, limit, sessionId, explain } = request;
   const wanted = offset + limit;
-  const found = yield* searchOf(sql).matches(queryTerms(query), scope.range, FIRST_DEPTH, wanted);
-  const best = resultOf(rankFound(sql, query, found, { range: scope.range, best: wanted, explain }));
+  if (sql.search?.atOnce === false || looksAtRows(request)) return null;
+  const found = yield* matchesAtOnce(sql, queryTerms(query), request, wanted);
+  if (found === null) return null;
+  const best = resultOf(rankFound(sql, query, found, { best: wanted, explain }));
   if (best === null || (!best.complete && best.ranked.length < wanted)) return null;
   const asked = best.ranked.slice(offset);
   const rows = found.rows ?? (yield* findHits(sql, asked, sessionId, found.since));
   return rows.length < asked.length ? null : resultOf(readHits(sql, query, asked, rows, request, null));
+}
+
+function* matchesAtOnce(
+  sql: Dialect,
+  sequences: TermSequences,
+  request: SearchRequest,
+  wanted: number,
+): Operation<FoundMatches | null> {
+  const { matches, matchesOf } = searchOf(sql);
+  const chosen = chosenSessions(sql, request);
+  if (chosen === null) {
+    const scope = resultOf(openScope(sql, request));
+    return scope === null ? null : yield* matches(sequences, scope.range, FIRST_DEPTH, wanted);
+  }
+  if (matchesOf === undefined) return null;
+  const found = yield* matchesOf(sequences, chosen, FIRST_DEPTH, wanted);
+  // A session in which nothing is found may be another user's.
+  const isNothing = found?.sequences.every(({ documents }) => documents === 0);
+  return isNothing === true && request.sessionId !== undefined ? null : found;
 }
 
 // What comes of an operation that asks for nothing; null of another one.
@@ -95,7 +113,7 @@ export function rankByWords(sql: Dialect, query: SearchQuery, explain = false): 
 }
 
 interface RankRequest {
-  readonly range: RowRange;
+  readonly range?: RowRange;
   readonly explain?: boolean | undefined;
   readonly best?: number | undefined;
 }

@@ -1,0 +1,56 @@
+import { beforeEach, expect, it } from "vitest";
+import { postgres } from "../../src/postgres.js";
+import { SessionManager } from "../../src/session.js";
+import type { Store } from "../../src/storage/contract.js";
+import { textMessage } from "../helpers/messages.js";
+import { describeServer } from "./server.js";
+
+describeServer("a search of some sessions on Postgres", (server) => {
+  let url: string;
+  let store: Store;
+
+  beforeEach(async () => {
+    url = await server.createDatabase();
+    store = postgres(url);
+    const manager = SessionManager.create(store);
+    for (let session = 0; session < 60; session += 1) {
+      const texts = Array.from({ length: 10 }, (_, index) => textMessage(`m${index}`, `The weather of day ${index}`));
+      await manager.appendAll(`s${session}`, texts);
+    }
+    return () => store.close();
+  });
+
+  async function scansOf(index: string) {
+    const query = `SELECT idx_scan::int AS scans FROM pg_stat_user_indexes WHERE indexrelname = '${index}'`;
+    return (await server.query(url, query))[0]?.scans;
+  }
+
+  it("does not go through the messages of others", async () => {
+    // What it read is told by then.
+    await store.close();
+    for (const before of ["SELECT", "ANALYZE"]) {
+      await server.query(url, before);
+      for (const words of ["{weather}", "{3}", "{weather},{dai}", "{dai,3}"]) {
+        await server.query(url, "SELECT pg_stat_reset()");
+        const list = words.replaceAll(/\{.*?\}/g, '"$&"');
+        await server.query(
+          url,
+          `SELECT matches FROM assistant_matches_among('{s3,s20,s40,s50}', 0, ${2 ** 52}, '{${list}}', ${words === "{3}" ? "'3'" : "NULL"}, 250, 0)`,
+        );
+        await expect.poll(() => scansOf("assistant_fts_of_session")).toBeGreaterThan(0);
+        expect([before, words, await scansOf("assistant_fts_pkey")]).toEqual([before, words, 0]);
+      }
+    }
+  });
+
+  it("finds what very many of them hold", async () => {
+    await server.query(
+      url,
+      "INSERT INTO assistant_sessions (id, no, name, created_at, updated_at) SELECT 'more ' || k, 1000 + k, '', now(), now() FROM generate_series(1, 5000) AS k",
+    );
+    await server.query(url, "UPDATE assistant_sessions SET user_id = 'ada' WHERE id <> 's7'");
+    const hits = await store.forUser("ada").search("3", { limit: 100 });
+    expect(hits).toHaveLength(59);
+    expect(hits.map(({ sessionId }) => sessionId)).not.toContain("s7");
+  });
+});
