@@ -6,6 +6,7 @@ import type { ChosenSessions, FoundMatches, FoundRow, RowRange } from "../engine
 import { MOST_NAMED } from "../operations/search/search-scope.js";
 import { arrayLiteral } from "./array-literal.js";
 import { type FoundRows, numberSessions } from "./numbered-rows.js";
+import { isStorable } from "./storable.js";
 
 /** What the first row of `MATCHES` holds. */
 interface CalledMatches {
@@ -69,7 +70,11 @@ export function* callMatchesOf(
   limit: number,
   shown: number,
 ): Operation<FoundMatches | null> {
-  const [named, names] = ids === null ? ["", []] : ["s.id = ANY (?::text::text[]) AND ", [arrayLiteral(ids)]];
+  // Not `= ANY`: where such an array is long, Postgres may compare each session with each of its ids.
+  const [named, names] =
+    ids === null
+      ? ["", []]
+      : ["s.id IN (SELECT unnest(?::text::text[])) AND ", [arrayLiteral(ids.filter((id) => isStorable(id)))]];
   const given = givenTo(sequences, limit, shown, EVERY_ROW);
   const statement = `SELECT c.amount, f.* FROM (
       SELECT count(*)::INTEGER AS amount, array_agg(s.id) AS ids FROM (

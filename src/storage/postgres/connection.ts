@@ -6,6 +6,7 @@ import type { PostgresDriver, PostgresQuery } from "./driver.js";
 import { afterLost, failureOf, postgresError } from "./error.js";
 import { gathering } from "./gathered.js";
 import { qualify } from "./names.js";
+import { isStorable } from "./storable.js";
 
 const CHARACTERISTICS: Record<TransactionMode, string> = {
   read: "ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -135,10 +136,6 @@ function numberValues(sql: string): string {
     count += 1;
     return `$${count}`;
   });
-}
-
-function isStorable(value: SqlValue): boolean {
-  return typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"));
 }
 
 // No row holds such a text, so a query for it finds what a query for NULL does: nothing.

@@ -68,7 +68,7 @@ export function* searchMessages(
 export function* searchAtOnce(sql: Dialect, query: SearchQuery, request: SearchRequest): Operation<SearchHit[] | null> {
   const { offset = 0, limit, sessionId, explain } = request;
   const wanted = offset + limit;
-  if (sql.search?.atOnce === false || looksAtRows(request)) return null;
+  if (sql.search?.atOnce === false || looksAtRows(request) || !Number.isSafeInteger(wanted)) return null;
   const found = yield* matchesAtOnce(sql, queryTerms(query), request, wanted);
   if (found === null) return null;
   const best = resultOf(rankFound(sql, query, found, { best: wanted, explain }));
@@ -90,7 +90,7 @@ function* matchesAtOnce(
     const scope = resultOf(openScope(sql, request));
     return scope === null ? null : yield* matches(sequences, scope.range, FIRST_DEPTH, wanted);
   }
-  if (matchesOf === undefined) return null;
+  if (matchesOf === undefined || sequences.length === 0) return null;
   const found = yield* matchesOf(sequences, chosen, FIRST_DEPTH, wanted);
   // A session in which nothing is found may be another user's.
   const isNothing = found?.sequences.every(({ documents }) => documents === 0);
