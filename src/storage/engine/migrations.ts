@@ -1,6 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { Dialect } from "./dialect.js";
-import { type Operation, run } from "./operation.js";
+import { type Operation, oneNumber, run } from "./operation.js";
 
 /**
  * Makes one version of the tables of the version before. Each is a file of its own in a dialect's `migrations/`, and is not
@@ -32,7 +32,7 @@ export function assertKnown(version: number, known: number): void {
   throw new StemmaError("DATABASE_TOO_NEW", { version, known }, message);
 }
 
-/** Writes that the tables, recorded as `before` (0: not at all), are of this version. */
+/** Writes that the tables, recorded as `before` (0: not at all), are of this version. Errors: `STORE_FAILED` where that is not kept. */
 export function* recordVersion(before: number, version: number): Operation<void> {
   // One row, whose other columns stay: every program that opens the database reads all of the table.
   const record =
@@ -40,4 +40,9 @@ export function* recordVersion(before: number, version: number): Operation<void>
       ? "INSERT INTO assistant_schema (version, applied_at) VALUES (?, ?)"
       : `UPDATE assistant_schema SET version = ?, applied_at = ? WHERE version = ${before}`;
   yield* run(record, version, new Date().toISOString());
+  // Otherwise the same step would be asked for without end.
+  if ((yield* oneNumber("SELECT max(version) AS version FROM assistant_schema")) === version) return;
+  const message =
+    "The database does not keep what is written to it. In a test, give Stemma a database in memory: memory() of stemma/memory.";
+  throw new StemmaError("STORE_FAILED", { version }, message);
 }
