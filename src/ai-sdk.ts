@@ -20,5 +20,5 @@ export type { Received, ReceiveOptions } from "./ai-sdk/receive/receive.js";
 export { receive } from "./ai-sdk/receive/receive.js";
 export type { RespondOptions, RunData, StreamResult } from "./ai-sdk/respond/options.js";
 export { respond } from "./ai-sdk/respond/respond.js";
-export type { RunStatus } from "./ai-sdk/run/log.js";
 export type { WhenBusy } from "./ai-sdk/run/runs.js";
+export type { RunStatus } from "./session/run-record.js";

@@ -1,3 +1,4 @@
+import { endRun } from "../session/run-record.js";
 import type { Erased, Residue, RowCounts, Store } from "../storage/contract.js";
 import type { EraseOptions, ErasureReceipt } from "./options.js";
 
@@ -26,6 +27,8 @@ export async function eraseUser(
   // What is deleted is listed no more, so a first page comes until none is left.
   for (let left = await nextSessions(store, userId); left.length > 0; left = await nextSessions(store, userId)) {
     const before = erased.length;
+    // Whoever is at work in them writes nothing more when their sessions are gone.
+    await Promise.all(left.map(({ id }) => endRun(store.records, id, END_TIMEOUT)));
     for (const { id } of left) erased.push(await deleteSession(id));
     // Damaged rows that stay are counted, not tried for ever.
     if (erased.slice(before).every(({ deleted }) => deleted.sessions === 0)) break;
@@ -36,6 +39,9 @@ export async function eraseUser(
 }
 
 const AT_ONCE = 100;
+
+/** How long an answer may take to end, in milliseconds. */
+const END_TIMEOUT = 5000;
 
 async function nextSessions({ sessions }: Store, userId: string): Promise<readonly { id: string }[]> {
   return (await sessions.list({ userId, limit: AT_ONCE })).sessions;

@@ -282,8 +282,9 @@ export class SessionManager {
 
   /**
    * Removes everything that is kept for a user: the sessions, each in one transaction, then the blocks and entries with
-   * `scope: "user"` and their versions. If it is cut off, a second call finishes. Data that it cannot know to be the user's, such
-   * as the blocks of a key, stays. Resolves to a receipt.
+   * `scope: "user"` and their versions. Answers of the chat handler that are under way are ended first, for which it waits at most
+   * five seconds. If it is cut off, a second call finishes. Data that it cannot know to be the user's, such as the blocks of a key,
+   * stays. Resolves to a receipt.
    * Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`; `SESSION_OWNED` on a manager of another user.
    */
   async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {

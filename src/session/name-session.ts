@@ -3,7 +3,7 @@ import type { SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import type { Store } from "../storage/contract.js";
 import type { SessionEvents } from "./events.js";
-import { takeLease } from "./lease.js";
+import { type Lease, takeLease } from "./lease.js";
 import type { SessionBackend } from "./provider.js";
 import { answerWithin, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
@@ -34,16 +34,16 @@ export async function nameSession(parts: TitleParts): Promise<boolean> {
   const hasText = (wanted: string) => messages.some((each) => each.role === wanted && searchableText(each) !== "");
   if (!hasText("user") || !hasText("assistant")) return false;
   const scope = { sessionId: parts.backend.id, label: LABEL };
-  const release = await takeLease(parts.store.records, scope, DEFAULT_COMPACTION_TIMEOUT + SPARE_TIME);
-  if (release === null) return false;
+  const lease = await takeLease(parts.store.records, scope, DEFAULT_COMPACTION_TIMEOUT + SPARE_TIME);
+  if (lease === null) return false;
   try {
-    return await generateName(parts, messages);
+    return await generateName(parts, messages, lease);
   } finally {
-    await release();
+    await lease.release();
   }
 }
 
-async function generateName(parts: TitleParts, messages: readonly SessionMessage[]): Promise<boolean> {
+async function generateName(parts: TitleParts, messages: readonly SessionMessage[], { held }: Lease): Promise<boolean> {
   // Another process may have named it meanwhile.
   const { isNamed, name: present } = await presentName(parts);
   if (isNamed) return true;
@@ -63,7 +63,9 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     if (stored === name) events.emit({ type: "title", name });
     return true;
   } catch (error) {
-    await records.set(scope, FAILURES, new Uint8Array([failures + 1]));
+    // Where the session was deleted meanwhile, nothing is kept of it.
+    const failed = { records: scope, key: FAILURES, value: new Uint8Array([failures + 1]) };
+    await parts.store.writeTogether([held, failed]).catch(() => {});
     throw error;
   }
 }

@@ -2,9 +2,9 @@ import type { UIMessage } from "ai";
 import { invalid, StemmaError } from "../../errors.js";
 import type { SessionManager } from "../../manager/session-manager.js";
 import { withoutToolTimes } from "../../model/tool-times.js";
+import type { RunState, RunStatus } from "../../session/run-record.js";
 import type { Session } from "../../session/session.js";
 import type { SessionInfo, StoredCompaction } from "../../storage/contract.js";
-import type { RunState, RunStatus } from "../run/log.js";
 import { SessionRuns } from "../run/runs.js";
 
 /** A chat of a user. Times are ISO text. */

@@ -48,7 +48,8 @@ export class Answer {
     } catch (error) {
       this.#fail(this.#textOf(error));
     }
-    await this.#usage.add(coreOf(this.session).store, this.session.id);
+    // What a session that was deleted used is not kept.
+    if (!run.isLost) await this.#usage.add(coreOf(this.session).store, this.session.id);
     await runs.release(this.turn, this.#status()).catch(() => {});
     await this.#steps.settled;
     return { usage: this.#usage.total, failure: this.#failure };
@@ -71,7 +72,7 @@ export class Answer {
       },
       onError: (error) => this.#textOf(error),
       onStepFinish: async ({ responseMessage }) => {
-        if (!hasContent(responseMessage) || this.turn.run.brokenOff === "lost") return;
+        if (!hasContent(responseMessage) || this.turn.run.isLost) return;
         await this.#steps.write(this.#clock.on(responseMessage));
       },
       onFinish: ({ responseMessage }) => {

@@ -1,7 +1,8 @@
 import type { UIMessageChunk } from "ai";
+import { isUnderWay, type KnownRun, type RunState, type RunStatus } from "../../session/run-record.js";
 import { addToBatch } from "./coalesce.js";
 import type { LiveRun } from "./live-run.js";
-import { isUnderWay, type KnownRun, type RunLog, type RunState, type RunStatus } from "./log.js";
+import type { RunLog } from "./log.js";
 
 /** How often a run writes what it has and looks whether it was stopped, in milliseconds. */
 const TICK = 200;
@@ -39,14 +40,15 @@ export class RunKeeper {
   /** Says what is answered, once that is known, unless another process took the run over. */
   async update(change: Pick<RunState, "questionId" | "answerId" | "leafBefore">): Promise<void> {
     await this.#tick();
-    if (this.run.brokenOff !== "lost") await this.#write({ ...this.run.state, ...change });
+    if (!this.run.isLost) await this.#write({ ...this.run.state, ...change });
   }
 
   /** False when another process took the run over: then nothing more may be written for it. */
   async holds(): Promise<boolean> {
-    if (this.run.brokenOff === "lost") return false;
+    if (this.run.isLost) return false;
     const known = await this.log.read();
-    return known !== null && this.#isOurs(known);
+    if (known === null || !this.#isOurs(known)) this.run.breakOff("lost");
+    return !this.run.isLost;
   }
 
   /** Writes the last chunks and how the run ended. */
@@ -54,7 +56,7 @@ export class RunKeeper {
     this.#isOver = true;
     clearTimeout(this.#timer);
     await this.#ticking;
-    if (this.run.brokenOff === "lost") return;
+    if (this.run.isLost) return;
     await this.#flush();
     for (let known = await this.log.read(); known !== null && this.#isOurs(known); known = await this.log.read()) {
       if ((await this.log.write({ ...known.state, status }, known.version)) !== null) return;
@@ -85,7 +87,9 @@ export class RunKeeper {
     if (this.#batch.length === 0) return;
     const batch = this.#batch;
     this.#batch = [];
-    await this.log.addChunks(this.run.id, this.#batches++, batch);
+    const number = this.#batches++;
+    while (!this.run.isLost && !(await this.log.addChunks(this.run.id, number, batch, this.version)))
+      await this.#look();
   }
 
   async #look(): Promise<void> {

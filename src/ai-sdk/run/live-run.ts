@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from "ai";
 import { type Deferred, defer } from "../../deferred.js";
-import type { RunState } from "./log.js";
+import type { RunState } from "../../session/run-record.js";
 
 /** Why a run was broken off: the user stopped it, or another process took it over and nothing more may be written. */
 export type BrokenOff = "stopped" | "lost";
@@ -30,6 +30,11 @@ export class LiveRun {
     return this.state.runId;
   }
 
+  /** Nothing more may be written for it. */
+  get isLost(): boolean {
+    return this.brokenOff === "lost";
+  }
+
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -40,7 +45,8 @@ export class LiveRun {
   }
 
   breakOff(reason: BrokenOff): void {
-    this.brokenOff ??= reason;
+    // One that was stopped may be lost before it has ended.
+    if (!this.isLost) this.brokenOff = reason;
     this.#abort.abort();
   }
 

@@ -1,10 +1,11 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import { isInterrupted, isSettled, isToolPart, type ToolCallPart } from "../../model/tool-calls.js";
+import type { KnownRun, RunState } from "../../session/run-record.js";
 import type { Session } from "../../session/session.js";
 import { hasContent, isWaiting, marked, tidied } from "../message/parts.js";
 import { streamOf } from "../message/replay.js";
-import type { KnownRun, RunLog, RunState } from "./log.js";
+import type { RunLog } from "./log.js";
 
 type Part = UIMessage["parts"][number];
 

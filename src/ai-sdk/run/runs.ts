@@ -2,10 +2,11 @@ import type { UIMessageChunk } from "ai";
 import { sleep } from "../../deferred.js";
 import { StemmaError } from "../../errors.js";
 import { Queue } from "../../queue.js";
+import { isDead, isUnderWay, type KnownRun, type RunState } from "../../session/run-record.js";
 import { coreOf, type Session } from "../../session/session.js";
 import { RunKeeper } from "./keeper.js";
 import { LiveRun } from "./live-run.js";
-import { isDead, isUnderWay, type KnownRun, RunLog, type RunState } from "./log.js";
+import { RunLog } from "./log.js";
 import { recover } from "./recover.js";
 import { storedStream } from "./stored-stream.js";
 
@@ -43,7 +44,7 @@ export class SessionRuns {
     const known = processes.get(key) ?? { live: new Map(), queue: new Queue() };
     processes.set(key, known);
     this.#process = known;
-    this.#log = new RunLog(records, session.id);
+    this.#log = new RunLog(records, session.id, store);
   }
 
   /** The latest run, after one whose process died was ended. Null when there was none. */
@@ -81,13 +82,7 @@ export class SessionRuns {
 
   /** Breaks a run off. False when it is not under way. */
   async stop(runId: string): Promise<boolean> {
-    for (;;) {
-      const known = await this.#log.read();
-      if (known === null || known.state.runId !== runId || !isUnderWay(known.state) || isDead(known.state))
-        return false;
-      const state = { ...known.state, status: "stopping" } as const;
-      if ((await this.#log.write(state, known.version)) !== null) break;
-    }
+    if (!(await this.#log.stop(runId))) return false;
     if (this.live?.id === runId) this.live.breakOff("stopped");
     return true;
   }

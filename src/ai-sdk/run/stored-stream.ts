@@ -1,6 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import { sleep } from "../../deferred.js";
-import { isUnderWay, type RunLog, type RunState } from "./log.js";
+import { isUnderWay, type RunState } from "../../session/run-record.js";
+import type { RunLog } from "./log.js";
 
 /** How often the answer of another process is looked at, in milliseconds. */
 const POLL = 100;

@@ -5,8 +5,9 @@ import type { LearnEdit, LearnRequest } from "../../learning/edits.js";
 import type { LearnFunction } from "../../learning/learn.js";
 import { foldLabel } from "../../model/fold-label.js";
 import type { SessionMessage } from "../../model/message.js";
-import type { Store } from "../../storage/contract.js";
+import type { KeptWrite, Store } from "../../storage/contract.js";
 import type { SessionEvents } from "../events.js";
+import type { Lease } from "../lease.js";
 import type { SessionBackend } from "../provider.js";
 import { answerWithin, LONGEST } from "../time-limit.js";
 import { LearnLog, type LearnState } from "./log.js";
@@ -39,6 +40,13 @@ export interface LearnParts {
   readonly options: LearnerOptions;
 }
 
+/** How far it was learned, in which version of the record, and the right to go on. */
+interface Progress {
+  readonly state: LearnState;
+  readonly version: number;
+  readonly lease: Lease;
+}
+
 /** One run of learning: everything that is new, batch by batch, while nobody else learns from the session. */
 export class LearningRun {
   readonly #log: LearnLog;
@@ -49,33 +57,34 @@ export class LearningRun {
 
   /** Listeners are told of what the learn function fails with. Errors: those of the store. */
   async learnAll(): Promise<void> {
-    while (await this.#learnSome());
+    const { store, backend } = this.parts;
+    // A session that was deleted is not registered anew.
+    while ((await store.sessions.get(backend.id)) !== null && (await this.#learnSome()));
   }
 
   // True when there is more.
   async #learnSome(): Promise<boolean> {
-    const release = await this.#log.lease(Math.min(this.parts.options.timeout, LONGEST) + SPARE_TIME);
-    if (release === null) return false;
+    const lease = await this.#log.lease(Math.min(this.parts.options.timeout, LONGEST) + SPARE_TIME);
+    if (lease === null) return false;
     try {
       const { state, version } = await this.#log.state();
       const messages = await unlearnedMessages(this.parts.backend, state.learned);
       const batch = firstBatch(messages);
       if (!messages.some(({ role }) => role === "user")) return false;
       const isPassedOver = state.failures >= MAX_FAILURES;
-      const edits = isPassedOver ? [] : await this.#ask(batch, state, version);
+      const edits = isPassedOver ? [] : await this.#ask(batch, { state, version, lease });
       if (edits === null) return false;
-      await this.#apply(edits, batch, state, version);
+      await this.#apply(edits, batch, { state, version, lease });
       return batch.length < messages.length;
     } finally {
-      await release();
+      await lease.release();
     }
   }
 
   // Null when the function failed, of which listeners are told.
   async #ask(
     messages: readonly SessionMessage[],
-    state: LearnState,
-    version: number,
+    { state, version, lease }: Progress,
   ): Promise<readonly LearnEdit[] | null> {
     const blocks = this.#blocks();
     // A continuation's first message tells what was learned from before.
@@ -94,7 +103,7 @@ export class LearningRun {
       throw new StemmaError("LEARNING_FAILED", {}, "A learn function resolves to an array of edits.");
     } catch (error) {
       this.parts.events.emitError(error);
-      await this.#log.failed(state, version);
+      await this.#write([this.#log.failed(state, version)], lease);
       return null;
     }
   }
@@ -108,8 +117,7 @@ export class LearningRun {
   async #apply(
     edits: readonly LearnEdit[],
     messages: readonly SessionMessage[],
-    state: LearnState,
-    version: number,
+    { state, version, lease }: Progress,
   ): Promise<void> {
     const blocks = this.#blocks();
     const ids = messages.map(({ id }) => id);
@@ -118,13 +126,22 @@ export class LearningRun {
       const applied = applyEdits(edits, { ...view, messageIds: new Set(ids) });
       const writes = keptWrites(applied.writes, view, blocks, this.parts.backend.id);
       try {
-        await this.parts.store.writeTogether([...writes, this.#log.next(state, ids, version)]);
-        return await this.#told(applied, edits.length);
+        const isWritten = await this.#write([...writes, this.#log.next(state, ids, version)], lease);
+        return isWritten ? await this.#told(applied, edits.length) : undefined;
       } catch (error) {
-        // Someone else has learned from these messages meanwhile.
-        if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return;
         if (attempt === MAX_ATTEMPTS || !StemmaError.isInstance(error, "BLOCK_CONFLICT")) throw error;
       }
+    }
+  }
+
+  // False where someone else has learned from these messages meanwhile, and where their session was deleted.
+  async #write(writes: readonly KeptWrite[], { held }: Lease): Promise<boolean> {
+    try {
+      await this.parts.store.writeTogether([held, ...writes]);
+      return true;
+    } catch (error) {
+      if (StemmaError.isInstance(error, "RECORD_CONFLICT")) return false;
+      throw error;
     }
   }
 

@@ -1,6 +1,6 @@
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
 import { type KeptWrite, LEARNING, type RecordScope, type RecordStore } from "../../storage/contract.js";
-import { takeLease } from "../lease.js";
+import { type Lease, takeLease } from "../lease.js";
 
 /** How far a session was learned from. */
 export interface LearnState {
@@ -39,14 +39,13 @@ export class LearnLog {
     return this.#write({ learned: ids, failures: messageIds.length === 0 ? failures : 0 }, expectedVersion);
   }
 
-  /** Notes that the learn function failed. Errors: `RECORD_CONFLICT`. */
-  async failed({ learned, failures }: LearnState, expectedVersion: number): Promise<void> {
-    const value = encodeJson({ learned, failures: failures + 1 });
-    await this.records.set(this.#scope, STATE, value, { expectedVersion });
+  /** The write of the state after the learn function failed. */
+  failed({ learned, failures }: LearnState, expectedVersion: number): KeptWrite {
+    return this.#write({ learned, failures: failures + 1 }, expectedVersion);
   }
 
-  /** The right to learn, for so many milliseconds at most; null while another process has it. The result gives it back. */
-  lease(duration: number): Promise<(() => Promise<void>) | null> {
+  /** The right to learn, for so many milliseconds at most; null while another process has it. */
+  lease(duration: number): Promise<Lease | null> {
     return takeLease(this.records, this.#scope, duration);
   }
 
