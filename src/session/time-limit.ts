@@ -22,9 +22,8 @@ async function raceWith<T>(work: Promise<T>, timeout: number, tooLate: () => Ste
   if (timeout > LONGEST) return work;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
+    // Somebody waits for what it ends: a process where nothing else goes on must not end before.
     timer = setTimeout(() => reject(tooLate()), timeout);
-    // No process goes on for it.
-    (timer as { unref?: () => void }).unref?.();
   });
   try {
     return await Promise.race([work, late]);
