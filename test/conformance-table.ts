@@ -34,13 +34,15 @@ function count(stores: Map<string, Counts>, test: TestCase): void {
   if (name === undefined) return;
   const counts = stores.get(name) ?? { passed: 0, failed: 0, skipped: 0, reasons: new Map() };
   stores.set(name, counts);
-  const { state } = test.result();
+  const result = test.result();
+  const { state } = result;
   if (state === "passed" || state === "failed") counts[state] += 1;
   else {
     counts.skipped += 1;
     const reason =
       /\(skipped: (.+)\)$/.exec(names.at(-1) ?? "")?.[1] ?? /\((.+ is not .+)\)$/.exec(names[0] ?? "")?.[1];
-    const why = reason ?? "not asked for, or not to be had here";
+    const why =
+      reason ?? (result.state === "skipped" ? result.note : undefined) ?? "not asked for, or not to be had here";
     counts.reasons.set(why, (counts.reasons.get(why) ?? 0) + 1);
   }
 }

@@ -4,7 +4,7 @@ import type { Session } from "../session/session.js";
 import { expect } from "./assert.js";
 import { allBut, long } from "./compact-samples.js";
 import { historyIds, message } from "./samples.js";
-import { capabilitiesOf } from "./target.js";
+import { reasonToSkip } from "./target.js";
 import { defineTopic } from "./topic.js";
 
 /** What becomes of a compaction when something is written, or compacted, while the model summarises. */
@@ -21,9 +21,10 @@ export const compactionRaces = defineTopic("compactions and what happens meanwhi
   });
 
   it("hides no edit made while the model was summarising, in 200 races", async (workspace) => {
-    const { session, target } = workspace;
+    const { session, store, target } = workspace;
     const other = workspace.sessionOf("main");
-    const elsewhere = capabilitiesOf(target).durable ? (await workspace.connect()).session : other;
+    const isShared = reasonToSkip(target, ["durable"], store.capabilities) === null;
+    const elsewhere = isShared ? (await workspace.connect()).session : other;
     let hidden = 0;
     let race = 0;
     session.onCompaction(async (messages) => {

@@ -105,6 +105,7 @@ const TOPICS: readonly Topic[] = [
 export interface TestRunner {
   describe(name: string, body: () => void): unknown;
   it: {
+    /** A case that finds that it cannot run calls `skip(reason)` of what the runner gives to `run`, or of its `this`. */
     (title: string, run: () => Promise<void>): unknown;
     skip?(title: string, run: () => Promise<void>): unknown;
   };
@@ -115,14 +116,15 @@ export interface TestRunner {
 /** What was registered for one store. */
 export interface ConformanceReport {
   readonly store: string;
-  /** Cases that run. */
+  /** Cases that were registered to run. Some skip themselves if `store.capabilities` lacks what the target does not name. */
   readonly run: number;
   readonly skipped: readonly { readonly title: string; readonly reason: string }[];
 }
 
 /**
  * Registers the conformance suite for a store: every promise that is the same on all stores, one case each, on a store of
- * its own. Cases that need something that the store lacks are skipped, and say why. Errors: those of the test runner.
+ * its own. Cases that need something that the store lacks, as the target or else the store says, are skipped, and say why.
+ * Errors: those of the test runner.
  */
 export function describeStore(target: StoreTarget, runner: TestRunner): ConformanceReport {
   const { describe, it, log = console.log } = runner;
@@ -139,11 +141,16 @@ export function describeStore(target: StoreTarget, runner: TestRunner): Conforma
       else skipped.push({ title: `${name}: ${title}`, reason });
     }
   }
+  const lacking = new Set<string>();
+  const told = (reason: string) => {
+    if (!lacking.has(reason)) log(`conformance of ${target.name}, more cases skipped: ${reason}`);
+    lacking.add(reason);
+  };
   describe(`the ${target.name} store`, () => {
     for (const { name, cases } of planned) {
       describe(name, () => {
         for (const each of cases) {
-          if (each.reason === null) it(each.title, () => runCase(target, each));
+          if (each.reason === null) it(each.title, caseOf(target, each, told));
           else skip(`${each.title} (skipped: ${each.reason})`, async () => {});
         }
       });
@@ -156,10 +163,26 @@ export function describeStore(target: StoreTarget, runner: TestRunner): Conforma
   return { store: target.name, run, skipped };
 }
 
-async function runCase(target: StoreTarget, { run }: Case): Promise<void> {
+/** A case as a runner takes it. It has no parameters, of which runners would take one for a callback. */
+function caseOf(target: StoreTarget, each: Case, told: (reason: string) => void) {
+  return async function (this: unknown, ...context: unknown[]): Promise<void> {
+    const reason = await runCase(target, each);
+    if (reason === null) return;
+    told(reason);
+    for (const given of [context[0], this]) {
+      const { skip } = (given ?? {}) as { skip?: unknown };
+      if (typeof skip === "function") return skip.call(given, reason);
+    }
+  };
+}
+
+/** Why the case did not run, for want of something that the store says it lacks; null when it did. */
+async function runCase(target: StoreTarget, { needs, run }: Case): Promise<string | null> {
   const workspace = await Workspace.open(target);
   try {
-    await run(workspace);
+    const reason = reasonToSkip(target, needs, workspace.store.capabilities);
+    if (reason === null) await run(workspace);
+    return reason;
   } finally {
     await workspace.close();
   }

@@ -13,7 +13,10 @@ export interface StoreTarget {
    * after it is closed; the cases that need it are skipped.
    */
   reopen?(store: Store): Awaitable<Store>;
-  /** What the store lacks, as `store.capabilities` says it too. Whatever is not named is there. */
+  /**
+   * What `store.capabilities` must say; one of them that is not named is taken as the store says it. Cases that need what is
+   * false here are skipped before any store is opened.
+   */
   readonly capabilities?: Partial<StoreCapabilities>;
   /** Makes the stored form of a message unreadable, behind the store's back. */
   corrupt?(store: Store, sessionId: string, messageId: string): Awaitable<void>;
@@ -31,36 +34,41 @@ export interface StoreTarget {
 /** What a case may need beyond a store that opens. */
 export type Need = keyof StoreCapabilities | "corrupt" | "damage" | "openWithFaults";
 
-const REASONS: Record<Need, string> = {
+type Capability = keyof StoreCapabilities;
+
+/** Why a case is skipped for which the store lacks something. */
+const LACKS: Record<Capability, string> = {
   search: "the store has no search",
   embeddings: "the store takes no embedder",
   transactions: "the store cannot make several statements one atomic write",
   check: "the store cannot check itself",
-  damage: "the target has no damage() to change rows with",
   durable: "the store keeps nothing after it is closed",
+};
+
+/** Why a case is skipped for which the target lacks a function. */
+const UNSUPPLIED = {
+  damage: "the target has no damage() to change rows with",
   corrupt: "the target has no corrupt() to damage a stored message with",
   openWithFaults: "the target has no openWithFaults() to fail statements with",
 };
 
-/** Why a case cannot run on a target; null when it can. */
-export function reasonToSkip(target: StoreTarget, needs: readonly Need[]): string | null {
-  const missing = needs.find((need) => !has(target, need));
-  return missing === undefined ? null : REASONS[missing];
-}
+const NO_REOPEN = "the target has no reopen() to open the store again with";
 
-/** The capabilities that a target claims. */
-export function capabilitiesOf(target: StoreTarget): StoreCapabilities {
-  return {
-    search: true,
-    embeddings: true,
-    transactions: true,
-    check: true,
-    durable: target.reopen !== undefined,
-    ...target.capabilities,
-  };
-}
+/** The names of what a store can or cannot do. */
+export const CAPABILITIES = Object.keys(LACKS) as readonly Capability[];
 
-function has(target: StoreTarget, need: Need): boolean {
-  if (need === "corrupt" || need === "damage" || need === "openWithFaults") return target[need] !== undefined;
-  return capabilitiesOf(target)[need];
+/** Why a case cannot run on a target, of whose stores as much is known; null when it can, or when that is not known yet. */
+export function reasonToSkip(
+  target: StoreTarget,
+  needs: readonly Need[],
+  capabilities: Partial<StoreCapabilities> = target.capabilities ?? {},
+): string | null {
+  for (const need of needs) {
+    if (need in UNSUPPLIED) {
+      const name = need as keyof typeof UNSUPPLIED;
+      if (target[name] === undefined) return UNSUPPLIED[name];
+    } else if (capabilities[need as Capability] === false) return LACKS[need as Capability];
+    else if (need === "durable" && target.reopen === undefined) return NO_REOPEN;
+  }
+  return null;
 }

@@ -62,6 +62,7 @@ const targets: StoreTarget[] = [
   {
     ...common,
     name: "Durable Object",
+    capabilities: { search: true, embeddings: true, transactions: true, check: true, durable: true },
     open: async () => {
       await empty();
       return durableObject({ storage: storage() });
@@ -75,7 +76,7 @@ const targets: StoreTarget[] = [
   {
     ...common,
     name: "agent",
-    capabilities: { embeddings: false, check: false },
+    capabilities: { search: true, embeddings: false, transactions: true, check: false, durable: true },
     open: async () => {
       await empty();
       return agentStore(new Agent());

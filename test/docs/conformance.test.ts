@@ -1,0 +1,52 @@
+// The program of the docs that tests a store of one's own, as the page shows it.
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterAll, expect, it } from "vitest";
+import { entryPoints } from "../../scripts/entry-points.mjs";
+import { ROOT } from "../package/manifest.js";
+import { snippetsOf } from "./snippets.js";
+
+const folder = mkdtempSync(join(ROOT, "test/docs/.generated-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const found = snippetsOf("docs/stores/writing-a-store.md").find(({ code }) => code.includes("describeStore("));
+const program = `${found?.code}\nexport {};\n`;
+
+// It registers its cases here, so they are cases of this file.
+const path = join(folder, "conformance.ts");
+writeFileSync(path, program);
+await import(path);
+
+it("the program of the docs runs with node:test as well, in a process where nothing else goes on", async () => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const sources = entryPoints(manifest).flatMap(({ specifier, source }) =>
+    specifier === null ? [] : [[specifier, join(ROOT, source)]],
+  );
+  const outfile = join(folder, "conformance.mjs");
+  await build({
+    stdin: { contents: program.replace('from "vitest"', 'from "node:test"'), resolveDir: folder, loader: "ts" },
+    alias: Object.fromEntries(sources),
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+  });
+  // A process that a test runner starts for its files reports otherwise.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { stdout, code } = await outputOf(["--test-reporter=tap", outfile], env);
+  expect(stdout.split("\n").filter((line) => /^ *not ok/.test(line))).toEqual([]);
+  expect(code).toBe(0);
+  expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(400);
+  expect(stdout).toMatch(/# SKIP the store takes no embedder/);
+});
+
+function outputOf(args: string[], env: NodeJS.ProcessEnv): Promise<{ stdout: string; code: unknown }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout) => {
+      resolve({ stdout, code: error === null ? 0 : error.code });
+    });
+  });
+}
