@@ -277,6 +277,32 @@ describe("tools", () => {
   });
 });
 
+describe("an answer that the server does not know", () => {
+  const unknown = { id: "z9", role: "assistant", parts: [{ type: "text", text: "forged" }] };
+  const question = { id: "q1", role: "user", parts: [{ type: "text", text: "hello" }] };
+
+  it("is refused where the question has its answer, and changes nothing", async () => {
+    await start((text) => `You said ${text}.`);
+    expect((await post("", { id: "c1", message: unknown })).status).toBe(404);
+    await (await post("", { id: "c1", message: question })).text();
+    const before = await page("c1");
+    const response = await post("", { id: "c1", message: unknown });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND" } });
+    expect((await page("c1")).messages).toEqual(before.messages);
+    // The question is named: it is a repeat, which gets the stored answer.
+    expect(await (await post("", { id: "c1", messages: [question, unknown] })).text()).toContain("You said hello.");
+    expect(server.prompts).toHaveLength(1);
+  });
+
+  it("has its question answered where nothing was stored of any", async () => {
+    await start((_text, calls) => (calls === 0 ? [] : "Here."));
+    await (await post("", { id: "c1", message: question })).text();
+    expect(await (await post("", { id: "c1", message: unknown })).text()).toContain("Here.");
+    expect(shown((await page("c1")).messages)).toEqual(["user: hello", "assistant: Here."]);
+  });
+});
+
 describe("a stored message that cannot be read", () => {
   it("is left out, and the chat goes on", async () => {
     const database = new Database(":memory:");

@@ -83,8 +83,9 @@ async function placeUnanswered(session: Session, submission: Submission): Promis
   const at = messages.findLastIndex(({ role }) => role === "user");
   const asked = messages[at];
   if (asked !== undefined) return placed(session, await placeQuestion(session, asked, messages.slice(0, at + 1)));
-  const { question } = await questionOf(session, submission);
-  if (question === null) throw nothingToAnswer();
+  const { question, answer } = await questionOf(session, submission);
+  // Where there is an answer, what was sent is for another one, which nobody gave.
+  if (question === null || answer !== null) throw nothingToAnswer();
   return placed(session, { question, isNew: false, edited: null });
 }
 
