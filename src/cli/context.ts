@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { SessionManager } from "../manager/session-manager.js";
-import { memory } from "../memory.js";
 import type { Store } from "../storage/contract.js";
 import type { Io } from "./io.js";
-import { type DatabaseOptions, databaseName, isThere, openDatabase } from "./open-database.js";
+import { assertThere, type DatabaseOptions, openDatabase } from "./open-database.js";
 
 /** What a command works with. */
 export interface CommandContext {
@@ -15,19 +14,18 @@ export interface CommandContext {
 }
 
 /**
- * Opens the database, does the work and closes it. A command that only reads does not make a file that is not there:
- * it finds no sessions.
+ * Opens the database, does the work and closes it. Only a command that brings something to store makes a file that is not
+ * there (`make`). Errors: `INVALID_ARGUMENT` for a file that is not there, those of `openDatabase`, and those of the work.
  */
 export async function withStore(
   command: Command,
   io: Io,
-  access: "read" | "write",
+  ifMissing: "fail" | "make",
   work: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
   const { json = false, ...options } = command.optsWithGlobals<DatabaseOptions & { json?: boolean }>();
-  const opens = access === "write" || isThere(options);
-  if (!opens && !json) io.writeError(`stemma: there is no database ${databaseName(options)}\n`);
-  const store = opens ? openDatabase(options) : memory();
+  if (ifMissing === "fail") assertThere(options);
+  const store = openDatabase(options);
   try {
     await work({ store, manager: SessionManager.create(store), io, json });
   } finally {

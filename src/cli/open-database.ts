@@ -31,11 +31,12 @@ export function isThere({ db }: DatabaseOptions): boolean {
   return isUrl(place) || existsSync(place);
 }
 
-/** Throws `INVALID_ARGUMENT` for a file that is not there yet. `end` is how the sentence ends that says so. */
-export function assertThere(options: DatabaseOptions, end: string): void {
+/** Throws `INVALID_ARGUMENT` for a file that is not there yet. */
+export function assertThere(options: DatabaseOptions): void {
   if (isThere(options)) return;
   const db = databaseName(options);
-  throw invalid(`There is no database ${db}${end}`, { db });
+  const message = `There is no database ${db}. Name another one with --db or STEMMA_DB; \`stemma chat\` and \`stemma import\` make one.`;
+  throw invalid(message, { db });
 }
 
 /**

@@ -85,9 +85,30 @@ describe("a wrong argument", () => {
     expect([code, err]).toEqual([1, expect.stringMatching(/No database answers \(.*127\.0\.0\.1:1.*--db/)]);
   });
 
-  it("is told where a command that reads finds no file", async () => {
-    const { err } = await run(["--db", join(folder, "typo.db"), "sessions"]);
-    expect(err).toBe(`stemma: there is no database ${join(folder, "typo.db")}\n`);
+  it.each([
+    ["sessions"],
+    ["show"],
+    ["tree"],
+    ["search", "carrot"],
+    ["studio"],
+    ["mcp", "--read-only"],
+    ["fork", "garden-1"],
+    ["compact", "garden-1"],
+    ["delete", "garden-1", "--yes"],
+    ["prune", "--yes"],
+    ["prune", "--dry-run"],
+    ["export", "--all"],
+    ["backup", join(folder, "typo-copy.db")],
+    ["check"],
+    ["check", "--repair"],
+  ])("is told where there is no database, and none is made: %s", async (...args) => {
+    const db = join(folder, "nobody", "typo.db");
+    const { code, out, err } = await run(["--db", db, ...args]);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^stemma: There is no database .*typo\.db\. Name another one with --db or STEMMA_DB; .*\n$/);
+    const json = await run(["--db", db, "--json", ...args]);
+    expect([json.code, JSON.parse(json.err)]).toMatchObject([1, { error: { code: "INVALID_ARGUMENT" } }]);
+    expect(existsSync(join(folder, "nobody"))).toBe(false);
   });
 
   it("is told with the name of the file, when that is no database", async () => {
@@ -121,17 +142,11 @@ describe("stemma sessions", () => {
     expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(["kitchen-1", "garden-1"]);
   });
 
-  it("finds none, and makes no database, where there is none", async () => {
-    const path = join(folder, "nobody", "none.db");
-    expect(await run(["--db", path, "sessions"])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining("No sessions yet"),
-    });
-    expect(await run(["--db", path, "show"])).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("no sessions yet"),
-    });
-    expect(existsSync(join(folder, "nobody"))).toBe(false);
+  it("says so where the database holds none", async () => {
+    const own = commandLine(folder, "no-sessions.db");
+    await own.ok("migrate");
+    expect(await own.ok("sessions")).toContain("No sessions yet");
+    expect(await own.run("show")).toMatchObject({ code: 1, err: expect.stringContaining("no sessions yet") });
   });
 });
 

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { SessionManager } from "../../src/manager/session-manager.js";
 import { Session } from "../../src/session/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { openDatabase } from "../store/databases.js";
 import { type CommandLine, commandLine, linesOf, run, temporaryFolder } from "./run.js";
 
 const folder = temporaryFolder();
@@ -148,6 +149,23 @@ describe("stemma export", () => {
     const other = commandLine(folder, "all.db");
     await other.ok("import", path);
     expect((await other.json<{ sessions: unknown[] }>("sessions")).sessions).toHaveLength(2);
+  });
+
+  it("leaves the file of an earlier export as it was when it fails", async () => {
+    const path = stemma.file("old.jsonl", "the earlier export\n");
+    const missing = await run(["--db", join(folder, "typo.db"), "export", "--all", "-o", path]);
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("There is no database") });
+    const own = commandLine(folder, "half.db");
+    await own.ok("import", own.file("half.jsonl", await stemma.ok("export", "--all")));
+    const database = openDatabase(own.db);
+    database.prepare("UPDATE assistant_messages SET content = '{' WHERE id = '4'").run();
+    database.close();
+    expect(await own.run("export", "--all", "-o", path)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('"4"'),
+    });
+    expect(readFileSync(path, "utf8")).toBe("the earlier export\n");
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
   it("refuses a format that it does not know, and sessions that are not there", async () => {

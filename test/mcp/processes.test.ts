@@ -146,7 +146,7 @@ describe("stemma mcp as a process", () => {
     expect(ended).toMatchObject({ status: 0, stdout: "", stderr: "" });
     const none = ["mcp", "--db", join(folder, "none.db")];
     const refused = spawnSync(process.execPath, [program, ...none, "--read-only"], { input: "", encoding: "utf8" });
-    expect(refused).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("--read-only makes none") });
+    expect(refused).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("There is no database") });
     const wrong = spawnSync(process.execPath, [program, "mcp", "--db", program], { input: "", encoding: "utf8" });
     expect(wrong).toMatchObject({ status: 1, stdout: "" });
   });

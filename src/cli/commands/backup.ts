@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
-import { assertThere } from "../open-database.js";
 import { nonEmpty } from "../options.js";
 
 /** Adds `stemma backup`. As JSON: what `store.backup()` resolves to. */
@@ -14,8 +13,7 @@ export function registerBackup(program: Command, io: Io): void {
     .argument("<file>", "the file to write; one that is there is not overwritten", nonEmpty)
     .option("--no-check", "do not check the copy; damage is then copied too")
     .action(async (file: string, { check }: { check: boolean }, command: Command) => {
-      assertThere(command.optsWithGlobals<{ db?: string }>(), " to back up.");
-      await withStore(command, io, "read", async ({ store, json }) => {
+      await withStore(command, io, "fail", async ({ store, json }) => {
         const report = await store.backup(file, { check });
         if (json) return writeJson(io, report);
         const checked = report.check === null ? "not checked" : "nothing is damaged";

@@ -14,7 +14,7 @@ export function registerCheck(program: Command, io: Io): void {
     .option("--repair", "mend what can be mended; no message that can be read is removed")
     .option("--session <id>", "only this session, by its whole id", nonEmpty)
     .action(async (options: { repair?: boolean; session?: string }, command: Command) => {
-      await withStore(command, io, "read", async ({ store, json }) => {
+      await withStore(command, io, "fail", async ({ store, json }) => {
         if (store.check === undefined) {
           throw new StemmaError("STORE_UNSUPPORTED", { store: store.name }, "This store cannot check itself.");
         }

@@ -25,7 +25,7 @@ export function registerCompact(program: Command, io: Io): void {
     .option("--keep-head <number>", "messages at the start that stay", wholeNumber, 3)
     .option("--tail-tokens <number>", "tokens at the end that stay", wholeNumber, 20_000)
     .action(async (text: string, options: CompactOptions, command: Command) => {
-      await withStore(command, io, "write", async ({ store, manager, json }) => {
+      await withStore(command, io, "fail", async ({ store, manager, json }) => {
         const { id } = await findSession(manager, text);
         const { name, summarize } = await createSummarizer(options);
         const failures: unknown[] = [];

@@ -14,7 +14,7 @@ export function registerDelete(program: Command, io: Io): void {
     .argument("<sessions...>", "id, beginning of an id, or name")
     .option("-y, --yes", "do not ask; needed where nobody can answer")
     .action(async (texts: string[], options: { yes?: boolean }, command: Command) => {
-      await withStore(command, io, "write", async ({ manager, json }) => {
+      await withStore(command, io, "fail", async ({ manager, json }) => {
         // All are looked up first: a mistyped one deletes none.
         const sessions = [];
         for (const text of texts) sessions.push(await findSession(manager, text));

@@ -27,7 +27,7 @@ export function registerExport(program: Command, io: Io): void {
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (texts: string[], options: ExportOptions, command: Command) => {
       if ((texts.length === 0) !== (options.all === true)) command.error("name the sessions to export, or pass --all");
-      await withStore(command, io, "read", async (context) => {
+      await withStore(command, io, "fail", async (context) => {
         const { manager, json } = context;
         const named = [];
         for (const text of texts) named.push((await findSession(manager, text)).id);
@@ -51,19 +51,22 @@ async function* exportAll(
 ): AsyncGenerator<string> {
   const format = findExportFormat(options.format);
   const progress = createProgress(io);
-  for (const [index, id] of ids.entries()) {
-    // Deleted since it was found.
-    const info = await store.sessions.get(id);
-    if (info === null) continue;
-    let pieces = 0;
-    for await (const piece of format.write(store, info)) {
-      pieces += 1;
-      progress.show(`session ${index + 1} of ${ids.length}, ${pieces.toLocaleString("en")} lines`);
-      yield piece;
+  try {
+    for (const [index, id] of ids.entries()) {
+      // Deleted since it was found.
+      const info = await store.sessions.get(id);
+      if (info === null) continue;
+      let pieces = 0;
+      for await (const piece of format.write(store, info)) {
+        pieces += 1;
+        progress.show(`session ${index + 1} of ${ids.length}, ${pieces.toLocaleString("en")} lines`);
+        yield piece;
+      }
     }
+    if (options.all && format.writeMemory !== undefined) {
+      for await (const owner of ownersOf(store)) yield* format.writeMemory(store, owner);
+    }
+  } finally {
+    progress.end();
   }
-  if (options.all && format.writeMemory !== undefined) {
-    for await (const owner of ownersOf(store)) yield* format.writeMemory(store, owner);
-  }
-  progress.end();
 }

@@ -13,7 +13,7 @@ export function registerFork(program: Command, io: Io): void {
     .argument("[message]", "the last message to copy; default: the active leaf")
     .option("--name <name>", "the new session's name; default: the old one's, and \"(fork)\"")
     .action(async (text: string, messageText: string | undefined, options: { name?: string }, command: Command) => {
-      await withStore(command, io, "write", async ({ store, manager, json }) => {
+      await withStore(command, io, "fail", async ({ store, manager, json }) => {
         const { id, name } = await findSession(manager, text);
         const messageId =
           messageText === undefined

@@ -51,7 +51,7 @@ export function registerImport(program: Command, io: Io): void {
       if (all && !(await isWanted(io, found, options, json))) return;
       io.saveMemory();
       const named = files.map((path) => ({ path }));
-      await withStore(command, io, "write", (context) => {
+      await withStore(command, io, "make", (context) => {
         const work = async (signal: AbortSignal): Promise<void> => {
           const run = new ImportRun(context, { format, session, signal });
           if (!watch) await run.once([...named, ...filesOf(found)]);

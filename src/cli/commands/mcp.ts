@@ -5,7 +5,7 @@ import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
 import { loadVariables } from "../load-variables.js";
-import { assertThere, type DatabaseOptions, databaseName } from "../open-database.js";
+import { type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber, positiveNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
 import { type McpCommandOptions, registerMcpInstall } from "./mcp-install.js";
@@ -46,8 +46,7 @@ export function registerMcp(program: Command, io: Io): void {
       };
       assertMcpOptions(given);
       const database = self.optsWithGlobals<DatabaseOptions>();
-      if (readOnly) assertThere(database, ", and --read-only makes none: name one with --db.");
-      await withStore(self, io, "write", async ({ store, json }) => {
+      await withStore(self, io, readOnly ? "fail" : "make", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();
         const scope = scopeOf(store, given);

@@ -14,7 +14,7 @@ export function registerMigrate(program: Command, io: Io): void {
     .action(async ({ print }: { print?: boolean }, command: Command) => {
       const options = command.optsWithGlobals<DatabaseOptions>();
       if (print) return io.write(schemaSql({ schema: options.schema, citus: options.citus }));
-      await withStore(command, io, "write", async ({ store, json }) => {
+      await withStore(command, io, "make", async ({ store, json }) => {
         await store.migrate();
         const database = databaseName(options);
         if (json) return writeJson(io, { database });

@@ -37,7 +37,7 @@ export function registerPrune(program: Command, io: Io): void {
         ...{ userId: user, metadata },
       };
       const hasRule = [olderThan, keepMessages, keepVersions].some((rule) => rule !== undefined);
-      await withStore(command, io, dryRun ? "read" : "write", async ({ manager, json }) => {
+      await withStore(command, io, "fail", async ({ manager, json }) => {
         const tell = async (deleted: Partial<RowCounts>, residue: Residue): Promise<void> => {
           if (json) return writeJson(io, { dryRun, deleted, residue });
           await io.write(`${dryRun ? "Would remove" : "Removed"} ${describe(deleted)}.\n${RESIDUES[residue]}\n`);

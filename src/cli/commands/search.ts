@@ -29,7 +29,7 @@ export function registerSearch(program: Command, io: Io): void {
     .option("--after <time>", "only messages from this time on: 2026-01-31, 2026-01-31T14:05, or 2h, 7d, 4w ago", time)
     .option("-n, --limit <number>", "how many results", positiveNumber, 20)
     .action(async (words: string[], options: SearchCommandOptions, command: Command) => {
-      await withStore(command, io, "read", async ({ manager: all, json }) => {
+      await withStore(command, io, "fail", async ({ manager: all, json }) => {
         const query = words.join(" ");
         const { limit, role, after } = options;
         const manager = options.user === undefined ? all : all.forUser(options.user);

@@ -13,7 +13,7 @@ export function registerSessions(program: Command, io: Io): void {
     .option("-n, --limit <number>", "how many", positiveNumber, 50)
     .option("--cursor <cursor>", "go on after an earlier page: its nextCursor", nonEmpty)
     .action(async (options: { limit: number; cursor?: string }, command: Command) => {
-      await withStore(command, io, "read", async ({ store, manager, json }) => {
+      await withStore(command, io, "fail", async ({ store, manager, json }) => {
         const page = await manager.listPage({ limit: options.limit, cursor: options.cursor ?? null }).catch((error) => {
           if (StemmaError.isInstance(error, "INVALID_ARGUMENT")) command.error(error.message);
           throw error;

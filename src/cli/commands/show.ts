@@ -23,7 +23,7 @@ export function registerShow(program: Command, io: Io): void {
     .option("-l, --leaf <message>", "the branch that ends with this message; default: the active one")
     .option("-n, --limit <number>", "only the last so many messages", positiveNumber)
     .action(async (text: string | undefined, options: ShowOptions, command: Command) => {
-      await withStore(command, io, "read", async ({ store, manager, json }) => {
+      await withStore(command, io, "fail", async ({ store, manager, json }) => {
         const { id } = await findSession(manager, text);
         const leafId = options.leaf === undefined ? undefined : await findMessageId(store, id, options.leaf);
         const visible = (newestFirst: boolean) => manager.getSession(id).history({ leafId, newestFirst });

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { withStore, writeJson } from "../context.js";
 import { reportError } from "../errors.js";
 import type { Io } from "../io.js";
-import { assertThere, type DatabaseOptions, databaseName } from "../open-database.js";
+import { type DatabaseOptions, databaseName } from "../open-database.js";
 import { nonEmpty, portNumber } from "../options.js";
 import { untilStopped } from "../until-stopped.js";
 
@@ -36,8 +36,7 @@ export function registerStudio(program: Command, io: Io): void {
     )
     .action(async (options: StudioCommandOptions, command: Command) => {
       const database = command.optsWithGlobals<DatabaseOptions>();
-      assertThere(database, ": name one with --db. `stemma chat` and `stemma import` make one.");
-      await withStore(command, io, "read", async ({ store, json }) => {
+      await withStore(command, io, "fail", async ({ store, json }) => {
         // Tells at once of a database that cannot be opened.
         await store.sessions.count();
         const { serveStudio } = await import("../studio/serve-studio.js");

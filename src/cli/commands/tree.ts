@@ -12,7 +12,7 @@ export function registerTree(program: Command, io: Io): void {
     .description("Draw a session's branches, its summaries, what its tools did, and where it goes on.")
     .argument("[session]", "id, beginning of an id, or name; default: the latest changed")
     .action(async (text: string | undefined, _options: unknown, command: Command) => {
-      await withStore(command, io, "read", async ({ store, manager, json }) => {
+      await withStore(command, io, "fail", async ({ store, manager, json }) => {
         const session = await findSession(manager, text);
         const stored = store.session(session.id);
         const messages = await stored.tree();
