@@ -26,6 +26,20 @@ export async function findSession(
   return theOnly(found, text, "session", "SESSION_NOT_FOUND", "`stemma sessions` lists them");
 }
 
+/** The sessions with these whole ids, for what nobody is asked about. Errors: `SESSION_NOT_FOUND`. */
+export async function sessionsById(manager: SessionManager, ids: readonly string[]): Promise<SessionInfo[]> {
+  const sessions = [];
+  for (const id of ids) {
+    const session = await manager.get(id);
+    if (session === null) {
+      const message = `There is no session with the whole id "${id}"; \`stemma sessions --json\` shows whole ids.`;
+      throw new StemmaError("SESSION_NOT_FOUND", { session: id }, message);
+    }
+    sessions.push(session);
+  }
+  return sessions;
+}
+
 /** The id of the message that a user means: an id, or the beginning of just one. Errors: `MESSAGE_NOT_FOUND`, `INVALID_ARGUMENT`. */
 export async function findMessageId(store: Store, sessionId: string, text: string): Promise<string> {
   const nodes = await store.session(sessionId).tree();

@@ -341,9 +341,26 @@ describe("stemma fork, compact and delete", () => {
     expect(await run(["--db", own.db, "delete", "garden-1"], { answering: true, input: "y\n" })).toMatchObject({
       code: 0,
     });
-    expect(await own.json("delete", "kitchen", "--yes")).toEqual({ deleted: ["kitchen-1"] });
+    expect(await own.json("delete", "kitchen-1", "--yes")).toEqual({ deleted: ["kitchen-1"] });
     expect((await own.json<{ sessions: unknown[] }>("sessions")).sessions).toEqual([]);
     expect(await own.json("search", "carrot")).toEqual({ results: [] });
+  });
+});
+
+describe("stemma delete --yes", () => {
+  it("deletes a session by its whole id only: nobody is asked which one is meant", async () => {
+    const own = await filled("whole-id.db");
+    for (const part of ["garden", "garden-", "The garden"]) {
+      const refused = await own.run("delete", "kitchen-1", part, "--yes");
+      expect(refused).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`no session with the whole id "${part}"`),
+      });
+    }
+    await own.ok("delete", "kitchen-1", "--yes");
+    expect((await own.json<{ sessions: unknown[] }>("sessions")).sessions).toMatchObject([{ id: "garden-1" }]);
+    const asked = await run(["--db", own.db, "delete", "garden"], { answering: true, input: "y\n" });
+    expect(asked).toMatchObject({ code: 0, err: expect.stringContaining("Delete The garden (garden-1)?") });
   });
 });
 

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import { invalid } from "../../errors.js";
+import type { SessionManager } from "../../manager/session-manager.js";
+import type { SessionInfo } from "../../storage/contract.js";
 import { confirm } from "../confirm.js";
 import { withStore, writeJson } from "../context.js";
-import { findSession } from "../find.js";
+import { findSession, sessionsById } from "../find.js";
 import type { Io } from "../io.js";
 import { oneLine } from "../text.js";
 
@@ -11,13 +13,12 @@ export function registerDelete(program: Command, io: Io): void {
   program
     .command("delete")
     .description("Delete sessions with everything that is kept for them. This cannot be undone.")
-    .argument("<sessions...>", "id, beginning of an id, or name")
-    .option("-y, --yes", "do not ask; needed where nobody can answer")
+    .argument("<sessions...>", "id; without --yes also the beginning of one, or a name")
+    .option("-y, --yes", "do not ask; needed where nobody can answer; takes whole ids only")
     .action(async (texts: string[], options: { yes?: boolean }, command: Command) => {
       await withStore(command, io, "fail", async ({ manager, json }) => {
         // All are looked up first: a mistyped one deletes none.
-        const sessions = [];
-        for (const text of texts) sessions.push(await findSession(manager, text));
+        const sessions = options.yes ? await sessionsById(manager, texts) : await sessionsMeant(manager, texts);
         const names = sessions.map(({ id, name }) => `${oneLine(name)} (${id})`).join(", ");
         if (!options.yes && !(await confirm(io, `Delete ${names}?`))) {
           throw invalid("Nothing was deleted. Answer y, or pass --yes.");
@@ -27,4 +28,10 @@ export function registerDelete(program: Command, io: Io): void {
         await io.write(`Deleted ${names}.\n`);
       });
     });
+}
+
+async function sessionsMeant(manager: SessionManager, texts: readonly string[]): Promise<SessionInfo[]> {
+  const sessions = [];
+  for (const text of texts) sessions.push(await findSession(manager, text));
+  return sessions;
 }
