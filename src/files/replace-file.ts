@@ -20,14 +20,21 @@ export interface FileAttributes {
 export async function replaceFile(path: string, content: FileContent, attributes: FileAttributes = {}): Promise<void> {
   const [{ rename, rm }, { dirname, join }] = await Promise.all([files(), paths()]);
   const draft = join(dirname(path), `.${crypto.randomUUID()}.tmp`);
-  await writeDraft(draft, content, attributes);
   try {
+    await writeDraft(draft, content, attributes);
     await rename(draft, path);
   } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
+    await rm(draft, { force: true }).catch(() => {});
+    throw namingPath(error, draft, path);
   }
   await syncDirectoryOf(path);
+}
+
+// Nobody knows the draft's name.
+function namingPath(error: unknown, draft: string, path: string): unknown {
+  if (!(error instanceof Error) || (error as NodeJS.ErrnoException).path !== draft) return error;
+  error.message = error.message.replace(`'${draft}' -> `, "").replaceAll(draft, path);
+  return Object.assign(error, { path });
 }
 
 /** Writes a new file, which is on the disk when this resolves. A failure leaves none. */

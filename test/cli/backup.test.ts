@@ -19,6 +19,12 @@ describe("stemma backup", () => {
       code: 1,
       err: expect.stringContaining("is there already"),
     });
+    const nowhere = join(folder, "nodir", "c.db");
+    expect(await stemma.run("backup", nowhere)).toEqual({
+      code: 1,
+      out: "",
+      err: `stemma: The backup "${nowhere}" cannot be written: there is no folder "${join(folder, "nodir")}".\n`,
+    });
     expect(await stemma.json("backup", join(folder, "b.db"), "--no-check")).toMatchObject({ check: null });
   });
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SessionManager } from "../../src/manager/session-manager.js";
@@ -166,6 +166,23 @@ describe("stemma export", () => {
     });
     expect(readFileSync(path, "utf8")).toBe("the earlier export\n");
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
+  it.each([
+    ["in no folder", join("nodir", "e.md"), /there is no folder ".*nodir"/],
+    ["below a file", join("a-file", "e.md"), /".*a-file" is no folder/],
+    ["that is a folder", "a-folder", /it is a folder/],
+    ["that is to be a folder", "nodir/", /there is no folder ".*nodir\/"|is no folder/],
+    ["that is no file", "/dev/null", /a device/],
+  ])("says what is wrong of an output %s", async (_what, path, why) => {
+    stemma.file("a-file", "");
+    mkdirSync(join(folder, "a-folder"), { recursive: true });
+    const output = path.startsWith("/") ? path : `${folder}/${path}`;
+    const { code, err } = await stemma.run("export", "--all", "-o", output);
+    expect(code).toBe(1);
+    expect(err).toMatch(why);
+    expect(err).toContain(`stemma: "${output}" cannot be written: `);
+    expect(err).not.toContain(".tmp");
   });
 
   it("refuses a format that it does not know, and sessions that are not there", async () => {

@@ -172,7 +172,13 @@ describe("stemma import", () => {
     const { code, out, err } = await stemma.run("import", bad, "/no/such/file", good);
     expect(code).toBe(1);
     expect(out).toContain("1 of 1 message added");
-    expect(err).toMatch(/stemma: .*bad\.txt: The format was not recognised.*stemma: \/no\/such\/file: ENOENT/s);
+    expect(err).toMatch(
+      /stemma: .*bad\.txt: The format was not recognised.*stemma: \/no\/such\/file: There is no such file\./s,
+    );
+    expect(await fresh().run("import", folder)).toMatchObject({
+      code: 1,
+      err: `stemma: ${folder}: It is a folder. Name the files in it, or pass --all.\n`,
+    });
     const asJson = await stemma.run("--json", "import", bad, good);
     expect(asJson.code).toBe(1);
     expect(

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { replaceFile } from "../../files/replace-file.js";
 import { EXPORT_FORMATS, findExportFormat } from "../../formats/export-formats.js";
 import { ownersOf } from "../../formats/store-lines.js";
 import { type CommandContext, withStore, writeJson } from "../context.js";
 import { findSession } from "../find.js";
 import type { Io } from "../io.js";
-import { oneOf } from "../options.js";
+import { nonEmpty, oneOf } from "../options.js";
 import { createProgress } from "../progress.js";
+import { writeOutput } from "../write-output.js";
 
 interface ExportOptions {
   format: string;
@@ -22,7 +22,7 @@ export function registerExport(program: Command, io: Io): void {
     .description("Write sessions as text.")
     .argument("[sessions...]", "id, beginning of an id, or name")
     .option("-f, --format <format>", "see below", oneOf(EXPORT_FORMATS.map(({ name }) => name)), "jsonl")
-    .option("-o, --output <file>", "the file to write, whole or not at all; default: standard output")
+    .option("-o, --output <file>", "the file to write, whole or not at all; default: standard output", nonEmpty)
     .option("-a, --all", "every session, and with jsonl what is remembered of users and under keys")
     .addHelpText("after", `\nFormats:\n${formats}`)
     .action(async (texts: string[], options: ExportOptions, command: Command) => {
@@ -38,7 +38,7 @@ export function registerExport(program: Command, io: Io): void {
           for await (const chunk of chunks) await io.write(chunk);
           return;
         }
-        await replaceFile(options.output, chunks, { mode: 0o600 });
+        await writeOutput(options.output, chunks);
         if (json) await writeJson(io, { file: options.output, format: options.format, sessions });
       });
     });

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { invalid, StemmaError } from "../../errors.js";
+import { ifThere } from "../../files/if-there.js";
 import { importSession } from "../../formats/import/import-session.js";
 import { addReports, type ImportReport } from "../../formats/import/report.js";
 import { type ReadSessionsOptions, readSessionFile, readSessions } from "../../formats/read.js";
@@ -31,7 +32,7 @@ export async function importFile(context: CommandContext, file: string, options:
   const { session: id, isWatched = false, signal } = options;
   const progress = createProgress(io);
   const summary = new FileSummary(file === "-" ? "standard input" : basename(file));
-  const size = file === "-" ? null : (await stat(file)).size;
+  const size = file === "-" ? null : await sizeOf(file);
   const read: ReadSessionsOptions = {
     format: options.format,
     growing: isWatched && /\.jsonl$/.test(file),
@@ -68,6 +69,13 @@ export async function importFile(context: CommandContext, file: string, options:
     if (!json && (isWatched ? summary.hasNews : !summary.isEmpty)) await io.write(`${summary}`);
   }
   return summary.imported;
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const found = await ifThere(stat(file));
+  if (found === null) throw invalid("There is no such file.", { file });
+  if (found.isDirectory()) throw invalid("It is a folder. Name the files in it, or pass --all.", { file });
+  return found.size;
 }
 
 /** A session as far as it was imported; of a piece of which nothing could be stored, there is no report. */

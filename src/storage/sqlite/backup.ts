@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { link, open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { invalid, reasonOf, StemmaError } from "../../errors.js";
+import { invalid, StemmaError } from "../../errors.js";
 import { codeOf, syncDirectoryOf } from "../../files/replace-file.js";
+import { whyNotWritten } from "../../files/why-not-written.js";
 import type { BackupOptions, BackupReport, CheckReport, Store } from "../contract.js";
 import type { SyncConnection } from "../engine/connection.js";
 
@@ -23,7 +24,7 @@ export async function backupFile(
   const draft = join(dirname(path), `.${crypto.randomUUID()}.tmp`);
   try {
     // Before SQLite does: only the owner may read it.
-    makeFile(draft);
+    makeFile(draft, path);
     // A look at whether the file is still the one at its path.
     connection.transaction("read", () => {});
     connection.query({ sql: "VACUUM INTO ?", values: [draft] });
@@ -49,10 +50,10 @@ function exists(path: string): StemmaError {
   return new StemmaError("FILE_EXISTS", { path }, message);
 }
 
-function makeFile(path: string): void {
+function makeFile(draft: string, path: string): void {
   try {
-    closeSync(openSync(path, "wx", 0o600));
-    chmodSync(path, 0o600);
+    closeSync(openSync(draft, "wx", 0o600));
+    chmodSync(draft, 0o600);
   } catch (cause) {
     throw notWritten(path, cause);
   }
@@ -90,5 +91,10 @@ async function putInPlace(draft: string, path: string): Promise<void> {
 }
 
 function notWritten(path: string, cause: unknown): StemmaError {
-  return new StemmaError("STORE_FAILED", { path }, `The backup cannot be written: ${reasonOf(cause)}`, { cause });
+  return new StemmaError(
+    "STORE_FAILED",
+    { path },
+    `The backup "${path}" cannot be written: ${whyNotWritten(path, cause)}.`,
+    { cause },
+  );
 }
