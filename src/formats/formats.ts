@@ -23,30 +23,46 @@ export const IMPORT_FORMATS: readonly ImportFormat[] = [
 
 /**
  * Reads a file's sessions, in the format named or in the one that its first value shows.
- * Errors: `UNKNOWN_FORMAT`, which names what is accepted.
+ * Errors: `UNKNOWN_FORMAT`, which names what is accepted, or says that a file holds nothing of the format named.
  */
 export async function* sessionsOfItems(
   items: AsyncIterable<Item>,
   file: FileInfo,
   formatName?: string,
 ): AsyncGenerator<ParsedSession> {
+  const named = formatName === undefined ? null : findFormat(formatName);
   const iterator = items[Symbol.asyncIterator]();
   const start: Item[] = [];
-  let format = formatName === undefined ? null : findFormat(formatName);
-  while (format === null) {
-    const next = await iterator.next();
-    if (next.done) throw unknown(start);
-    start.push(next.value);
-    if (next.value.kind !== "value") continue;
-    const { value } = next.value;
-    format = IMPORT_FORMATS.find((known) => known.recognises(value)) ?? null;
+  let format = named;
+  let isFound = false;
+  try {
+    do {
+      const next = await iterator.next();
+      if (next.done) break;
+      start.push(next.value);
+      if (next.value.kind === "value") {
+        format ??= recognise(next.value.value);
+        break;
+      }
+    } while (format === null);
     if (format === null) throw unknown(start);
+    async function* all(): AsyncGenerator<Item> {
+      yield* start;
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    }
+    for await (const session of format.read(all(), file)) {
+      isFound = true;
+      yield session;
+    }
+  } finally {
+    // Closes the file, also where no reader has begun with it.
+    await iterator.return?.();
   }
-  async function* all(): AsyncGenerator<Item> {
-    yield* start;
-    yield* { [Symbol.asyncIterator]: () => iterator };
-  }
-  yield* format.read(all(), file);
+  if (named !== null && !isFound) assertOf(named, start);
+}
+
+function recognise(first: unknown): ImportFormat | null {
+  return IMPORT_FORMATS.find((known) => known.recognises(first)) ?? null;
 }
 
 function findFormat(name: string): ImportFormat {
@@ -56,15 +72,24 @@ function findFormat(name: string): ImportFormat {
   throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `There is no format "${name}". Known are: ${names}.`);
 }
 
+// Of a file in which a reader found no session. One that begins as the format does holds none; an empty one neither.
+function assertOf({ name, recognises }: ImportFormat, [first]: readonly Item[]): void {
+  if (first === undefined || first.kind === "listEnd") return;
+  if (first.kind === "value" && recognises(first.value)) return;
+  const other = first.kind === "value" ? recognise(first.value) : null;
+  const why = other === null ? whyUnknown([first]) : `its first value is of the format "${other.name}"`;
+  throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `It holds nothing of the format "${name}": ${why}.`);
+}
+
 function unknown(start: readonly Item[]): StemmaError {
+  const accepted = IMPORT_FORMATS.map(({ name, about }) => `  ${name}: ${about}`).join("\n");
+  const message = `The format was not recognised: ${whyUnknown(start)}. Accepted are:\n${accepted}`;
+  return new StemmaError("UNKNOWN_FORMAT", {}, message);
+}
+
+function whyUnknown(start: readonly Item[]): string {
   const problem = start.find((item) => item.kind === "problem");
   const first = start.find((item) => item.kind === "value");
-  const why =
-    first !== undefined
-      ? `its first value, on line ${first.at.line}, starts none of the known formats`
-      : problem !== undefined
-        ? `line ${problem.at.line} is ${problem.why}`
-        : "it holds no value";
-  const accepted = IMPORT_FORMATS.map(({ name, about }) => `  ${name}: ${about}`).join("\n");
-  return new StemmaError("UNKNOWN_FORMAT", {}, `The format was not recognised: ${why}. Accepted are:\n${accepted}`);
+  if (first !== undefined) return `its first value, on line ${first.at.line}, starts none of the known formats`;
+  return problem === undefined ? "it holds no value" : `line ${problem.at.line} is ${problem.why}`;
 }

@@ -28,6 +28,11 @@ export class FileSummary {
     return this.#sessions === 0;
   }
 
+  /** True when nothing of any of its sessions could be stored. */
+  get isRefused(): boolean {
+    return this.#sessions > 0 && this.#notImported === this.#sessions;
+  }
+
   /** True when the database has something of the file that it had not before. */
   get hasNews(): boolean {
     return this.#total.inserted + this.#total.updated > 0;

@@ -62,6 +62,7 @@ export async function importFile(context: CommandContext, file: string, options:
       else await tell(told);
     }
     for (const part of begun.values()) await tell(part);
+    if (!isWatched && summary.isRefused) io.fail();
     if (!json && !isWatched && summary.isEmpty) await io.write(`${summary}`);
   } finally {
     progress.end();
