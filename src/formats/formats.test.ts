@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jsonl, sessionsOf } from "../../test/cli/read.js";
+import { readSessions } from "./read.js";
 
 const message = { id: "a", role: "user", parts: [] };
 
@@ -43,5 +44,27 @@ describe("recognising a format", () => {
     const [session] = await sessionsOf(jsonl([{ role: "user", content: "x", parts: [] }]), { format: "openai" });
     expect(session?.source).toBe("openai");
     await expect(sessionsOf("[]", { format: "word" })).rejects.toMatchObject({ code: "UNKNOWN_FORMAT" });
+  });
+
+  it("closes what it reads from, also where it reads no further than the start", async () => {
+    for (const [text, format] of [
+      ['{"a":1}\n', undefined],
+      ["hello\n", "pi"],
+      [jsonl([{ role: "user", content: "x" }]), undefined],
+    ] as const) {
+      let isClosed = false;
+      async function* bytes(): AsyncGenerator<Uint8Array> {
+        try {
+          yield new TextEncoder().encode(text);
+          yield new TextEncoder().encode("\n");
+        } finally {
+          isClosed = true;
+        }
+      }
+      const sessions = readSessions(bytes(), { format });
+      await sessions.next().catch(() => {});
+      await sessions.return(undefined);
+      expect(isClosed).toBe(true);
+    }
   });
 });

@@ -117,8 +117,13 @@ async function peek(bytes: AsyncIterable<Uint8Array>): Promise<[Uint8Array, Asyn
     length += next.value.length;
   }
   async function* all(): AsyncGenerator<Uint8Array> {
-    yield* chunks;
-    yield* { [Symbol.asyncIterator]: () => iterator };
+    try {
+      yield* chunks;
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    } finally {
+      // Closes the file, also where nobody read beyond its first bytes.
+      await iterator.return?.();
+    }
   }
   return [Buffer.concat(chunks).subarray(0, 4), all()];
 }
