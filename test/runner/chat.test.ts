@@ -1,5 +1,5 @@
 // One chat in the process of its test, on streams that take the place of the process's.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -49,6 +49,14 @@ async function stemma(argv: readonly string[], input = ""): Promise<{ output: st
 function chat(lines: readonly string[], ...options: string[]): Promise<{ output: string; code: number }> {
   return stemma(["chat", ...options], `${lines.join("\n")}\n`);
 }
+
+it("refuses a folder of skills that is named and not there, and makes no database", async () => {
+  const refused = expect.stringContaining('There is no folder "nowhere" of skills');
+  expect(await chat(["hello"], "--skills", "nowhere")).toMatchObject({ code: 1, output: refused });
+  vi.stubEnv("STEMMA_SKILLS", "nowhere");
+  expect(await chat(["hello"])).toMatchObject({ code: 1, output: refused });
+  expect(existsSync(db)).toBe(false);
+});
 
 describe("without a model", () => {
   it("says so, remembers through the tools, and goes on after a restart", async () => {

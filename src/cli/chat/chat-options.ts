@@ -6,5 +6,6 @@ export interface ChatOptions extends DatabaseOptions {
   session?: string;
   new?: boolean;
   user?: string;
-  skills?: string;
+  /** A folder. */
+  skills?: string | undefined;
 }

@@ -1,9 +1,11 @@
 import { StemmaError } from "../../errors.js";
+import { describeError } from "../errors.js";
 import { databaseName, openDatabase } from "../open-database.js";
 import { count } from "../text.js";
 import type { ChatOptions } from "./chat-options.js";
 import { Conversation } from "./conversation.js";
 import { showEarlier } from "./earlier-messages.js";
+import { skillsFolder } from "./skills-folder.js";
 import { COMMANDS, findCommand } from "./slash/registry.js";
 import type { Chat } from "./slash/slash-command.js";
 import { openTerminal } from "./terminal/open-terminal.js";
@@ -18,7 +20,8 @@ const OFFLINE =
 export async function runChat(options: ChatOptions): Promise<number> {
   // Its warnings go to the terminal, in between what the model says.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
-  const conversation = await Conversation.start(openDatabase(options), options);
+  const skills = skillsFolder(options.skills) ?? undefined;
+  const conversation = await Conversation.start(openDatabase(options), { ...options, skills });
   try {
     const isNew = await conversation.enter(options);
     const terminal = await openTerminal(COMMANDS);
@@ -56,7 +59,9 @@ async function work(chat: Chat, entry: string): Promise<void> {
     else await command.run(chat, argumentOf(entry));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    chat.terminal.warn(error instanceof StemmaError ? error.message : `${error.name}: ${error.message}`);
+    chat.terminal.warn(
+      StemmaError.isInstance(error) ? describeError(error).message : `${error.name}: ${error.message}`,
+    );
     if (!chat.terminal.interactive) chat.exitCode = 1;
   }
 }

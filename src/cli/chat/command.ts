@@ -19,7 +19,7 @@ export function registerChat(program: Command): void {
       "whose conversations and memory; default: STEMMA_USER, else your name on this machine",
       nonEmpty,
     )
-    .option("--skills <folder>", "a folder of skills (SKILL.md); default: STEMMA_SKILLS, else ./skills")
+    .option("--skills <folder>", "a folder of skills (SKILL.md); default: STEMMA_SKILLS, else ./skills", nonEmpty)
     .action(async (_options: unknown, command: Command) => {
       const { runChat } = await import("./chat.js");
       // The database is an option of every command.

@@ -36,6 +36,23 @@ async function chat(meanwhile: () => Promise<number | undefined>) {
 
 const said = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
+it("goes on with a session that another chat has begun since it was looked for", async () => {
+  const store = memory();
+  const [first, second] = [await Conversation.start(store, {}), await Conversation.start(store, {})];
+  closing.push(
+    () => first.close(),
+    () => second.close(),
+  );
+  const begin = second.begin.bind(second);
+  second.begin = async (id) => {
+    await first.enter({ session: "same" });
+    await begin(id);
+  };
+  expect(await second.enter({ session: "same" })).toBe(false);
+  expect([first.session.id, second.session.id]).toEqual(["same", "same"]);
+  await expect(second.enter({ session: "same", new: true })).rejects.toMatchObject({ code: "SESSION_EXISTS" });
+});
+
 describe("/compact", () => {
   it("stores no summary over a message that was edited while the model was summarising", async () => {
     const { conversation, session, other } = await chat(async () => {

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { type AgentSession, createSession, resolveModel, resumeSession } from "../../agent.js";
 import { type CompactFunction, type CompactOptions, createCompactFunction } from "../../compaction/compact.js";
 import { StemmaError } from "../../errors.js";
@@ -47,15 +46,14 @@ export class Conversation {
 
   /** Errors: `MODEL_UNAVAILABLE`. */
   static async start(store: Store, options: ChatOptions): Promise<Conversation> {
-    const { STEMMA_MODEL, STEMMA_BASE_URL, STEMMA_SKILLS } = process.env;
+    const { STEMMA_MODEL, STEMMA_BASE_URL } = process.env;
     const name = options.model ?? (STEMMA_MODEL || null);
     const baseURL = options.baseUrl ?? (STEMMA_BASE_URL || undefined);
     const summarizer = await createSummarizer(options);
     const model = name === null ? offlineResponder() : await resolveModel(name, { baseURL });
-    const skills = options.skills ?? (STEMMA_SKILLS || (existsSync("skills") ? "skills" : null));
     const userId = options.user ?? localUser();
     if (options.user === undefined) await takeOverMemory(store, userId);
-    return new Conversation(store, userId, model, name, summarizer, skills);
+    return new Conversation(store, userId, model, name, summarizer, options.skills ?? null);
   }
 
   /** The session that the chat is in. */
@@ -67,13 +65,29 @@ export class Conversation {
   /**
    * Goes on with the session that `session` names (its id, the beginning of it, or its name), or starts one under that id;
    * without it with the latest chat, else with a new one. Resolves to whether the session is new.
-   * Errors: `INVALID_ARGUMENT` where several are meant, `SESSION_OWNED`, `SESSION_EXISTS` for a new one.
+   * Errors: `INVALID_ARGUMENT` where several are meant, `SESSION_OWNED`, `SESSION_EXISTS` where `new` asks for one that is there.
    */
   async enter({ session, new: isNew = false }: { session?: string; new?: boolean } = {}): Promise<boolean> {
-    const found = isNew ? null : session === undefined ? await this.latest() : await this.find(session);
-    if (found === null) await this.begin(session);
-    else await this.resume(found);
-    return found === null;
+    if (isNew) {
+      await this.begin(session);
+      return true;
+    }
+    const found = session === undefined ? await this.latest() : await this.find(session);
+    if (found !== null) await this.resume(found);
+    return found === null && this.beginOrResume(session);
+  }
+
+  // Another chat may have begun the session since it was looked for.
+  private async beginOrResume(id: string | undefined): Promise<boolean> {
+    try {
+      await this.begin(id);
+      return true;
+    } catch (error) {
+      const begun = StemmaError.isInstance(error, "SESSION_EXISTS") && id !== undefined ? await this.find(id) : null;
+      if (begun === null) throw error;
+      await this.resume(begun);
+      return false;
+    }
   }
 
   /** Goes on with a session. Errors: `SESSION_OWNED`. */
