@@ -1,7 +1,11 @@
 import { reasonOf, StemmaError } from "../errors.js";
 import { UNREACHABLE } from "../storage/postgres/error.js";
+import { isDamage } from "../storage/sqlite/error.js";
 import type { Io } from "./io.js";
 import { printable } from "./text.js";
+
+const DAMAGED =
+  "The file is damaged: if `stemma check --repair` does not mend it, restore a backup, or use SQLite's `.recover`.";
 
 /** An error as JSON output has it. `code` is a `StemmaError`'s, a system's (`ENOENT`), or `INTERNAL` for a fault of ours. */
 export interface ErrorDescription {
@@ -13,7 +17,11 @@ export interface ErrorDescription {
 export function describeError(error: unknown): ErrorDescription {
   if (StemmaError.isInstance(error)) {
     const { code, details } = error;
-    const message = isUnreachable(error) ? unreachable(error.cause) : error.message;
+    const message = isUnreachable(error)
+      ? unreachable(error.cause)
+      : isDamage(error)
+        ? `${error.message.replace(/\.?$/, ".")} ${DAMAGED}`
+        : error.message;
     return Object.keys(details).length === 0 ? { code, message } : { code, message, details };
   }
   if (isSystemError(error)) return { code: error.code, message: error.message };

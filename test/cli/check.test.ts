@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { CheckReport } from "../../src/storage/contract.js";
 import { openDatabase } from "../store/databases.js";
@@ -55,5 +56,27 @@ describe("stemma check", () => {
       code: 1,
       err: expect.stringContaining("Session not found"),
     });
+  });
+
+  it("says what to do about a damaged file, as the other commands do", async () => {
+    const stemma = commandLine(folder, "damaged.db");
+    const messages = Array.from({ length: 300 }, (_, n) => ({
+      role: "user",
+      content: `number ${n} ${"word ".repeat(80)}`,
+    }));
+    await stemma.ok("import", stemma.file("many.json", JSON.stringify([{ id: "many", messages }])));
+    const bytes = readFileSync(stemma.db);
+    const damage = async (from: number, ...args: string[]) => {
+      writeFileSync(stemma.db, Buffer.from(bytes).fill(0x55, from));
+      return stemma.run(...args);
+    };
+    const advice = /if `stemma check --repair` does not mend it, restore a backup, or use SQLite's `\.recover`/;
+    const shown = await damage(bytes.length >> 3, "show", "many");
+    expect([shown.code, shown.err]).toEqual([1, expect.stringMatching(advice)]);
+    const repaired = await damage(bytes.length - 8192, "check", "--repair");
+    expect([repaired.code, repaired.out]).toEqual([
+      1,
+      expect.stringMatching(/problems are left\. .*restore a backup, or .*\.recover/),
+    ]);
   });
 });

@@ -34,8 +34,16 @@ function describeReport({ ok, checked, problems, repaired }: CheckReport, repair
     ? problems.length === 0
       ? "Nothing is damaged."
       : `Everything that was damaged is mended: ${problems.length}.`
-    : `${left} of ${problems.length} problems are left.${repair ? "" : " `stemma check --repair` mends what it can."}`;
+    : `${left} of ${problems.length} problems are left. ${repair ? adviceOn(problems) : "`stemma check --repair` mends what it can."}`;
   return `${columns([["TABLE", "ROWS"], ...rows])}\n${found.length === 0 ? "" : `${columns(found)}\n`}${end}\n`;
+}
+
+// What a repair has left.
+function adviceOn(problems: readonly CheckProblem[]): string {
+  const isFile = problems.some(({ rule, repaired }) => rule === "engine" && !repaired);
+  return isFile
+    ? "Nothing is repaired while the file itself is damaged: restore a backup, or use SQLite's `.recover`."
+    : "They cannot be mended from what is in the database: restore a backup.";
 }
 
 function lineOf({ rule, sessionId, id, message, repaired }: CheckProblem): string[] {

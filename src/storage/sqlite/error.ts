@@ -1,6 +1,9 @@
 import { StemmaError } from "../../errors.js";
 import { isBusy } from "./patience.js";
 
+/** What SQLite says of a damaged file. */
+const CORRUPT = 11;
+
 /** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
 const READONLY_DBMOVED = 1032;
 
@@ -9,6 +12,15 @@ export function storeReplaced(cause?: unknown): StemmaError {
   const message =
     "The database file was replaced or deleted while the store was open; what is written now would be gone. Close the store and open it again.";
   return new StemmaError("STORE_REPLACED", {}, message, { cause });
+}
+
+/** True for what is told of a file that SQLite found damaged. */
+export function isDamage(error: unknown): boolean {
+  if (!StemmaError.isInstance(error, "STORE_FAILED")) return false;
+  const { sqlite, errcode } = error.details;
+  const isCorrupt =
+    typeof errcode === "number" ? (errcode & 0xff) === CORRUPT : String(sqlite).includes("SQLITE_CORRUPT");
+  return isCorrupt || /\bmalformed\b|file is damaged/.test(error.message);
 }
 
 /** What `work` gives; what a SQLite module throws in it is told as `sqliteError` says. */
