@@ -1,11 +1,20 @@
 import { invalid } from "../errors.js";
-import { assertOptions } from "../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../session/arguments.js";
 import { assertSessionMetadata } from "../session/search-options.js";
 import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
 import { allOwners, allSessions } from "../storage/list-all.js";
 import { assertUserId } from "../storage/session-id.js";
 import { residueOf, sumOf } from "./erase.js";
 import type { RetainOptions, RetentionReceipt } from "./options.js";
+
+const NAMES: OptionNames<RetainOptions> = {
+  olderThan: true,
+  keepMessages: true,
+  keepVersions: true,
+  userId: true,
+  metadata: true,
+  dryRun: true,
+};
 
 /** How long a step is to take, in milliseconds: well below the 50 that a writer may wait, for machines that are busy. */
 const STEP = { least: 5, most: 12 } as const;
@@ -77,7 +86,7 @@ function timeOf(olderThan: number | Date): string {
 }
 
 function given(options: RetainOptions): RetainOptions {
-  assertOptions(options, "retain()");
+  assertKnownOptions(options, "retain()", NAMES);
   const { olderThan, keepMessages, keepVersions, userId, metadata } = options;
   for (const [name, number] of Object.entries({ keepMessages, keepVersions })) {
     if (number === undefined || (Number.isSafeInteger(number) && number > 0)) continue;

@@ -12,12 +12,14 @@ import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import {
   assertFunction,
+  assertKnownOptions,
   assertLimit,
   assertList,
   assertOneOf,
   assertOptionalId,
   assertOptions,
   assertText,
+  type OptionNames,
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction-work.js";
 import type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions } from "../session/options.js";
@@ -65,6 +67,32 @@ import { SessionCache } from "./session-cache.js";
 const ID = "A session id";
 const NAME = "A session's name";
 const MAX_COST = 1e15;
+
+const LIST_NAMES: OptionNames<SessionListOptions> = {
+  userId: true,
+  idPrefix: true,
+  nameContains: true,
+  metadata: true,
+  orderBy: true,
+  limit: true,
+  cursor: true,
+};
+const USAGE_NAMES: OptionNames<UsageRequest> = {
+  by: true,
+  sessionId: true,
+  userId: true,
+  from: true,
+  to: true,
+  limit: true,
+};
+const NEW_NAMES: OptionNames<NewSessionOptions> = {
+  id: true,
+  parentSessionId: true,
+  model: true,
+  source: true,
+  userId: true,
+  metadata: true,
+};
 
 type Configure = (session: Session, sessionId: string, store: Store) => void;
 
@@ -217,7 +245,7 @@ export class SessionManager {
    * `nextCursor` of a page to get the next one; it is null after the last. Errors: `INVALID_ARGUMENT`, `INVALID_TEXT`.
    */
   async listPage(options: SessionListOptions = {}): Promise<{ sessions: SessionInfo[]; nextCursor: string | null }> {
-    assertOptions(options, "listPage()");
+    assertKnownOptions(options, "listPage()", LIST_NAMES);
     const { limit = 50, cursor, orderBy, userId, idPrefix, nameContains, metadata } = options;
     if (orderBy !== undefined) assertOneOf(orderBy, ["change", "tokens", "cost", "messages", "registered"], "orderBy");
     assertLimit(limit);
@@ -523,7 +551,7 @@ export class SessionManager {
    * in UTC, as `2026-11-22`. Errors: `INVALID_ARGUMENT`.
    */
   async getUsage(request: UsageRequest): Promise<UsageSum[]> {
-    assertOptions(request, "getUsage()");
+    assertKnownOptions(request, "getUsage()", USAGE_NAMES);
     assertOneOf(request.by, ["day", "model", "session"], "by");
     if (request.limit !== undefined) assertLimit(request.limit);
     return this.#store.sessions.usage(request);
@@ -567,7 +595,7 @@ export class SessionManager {
 }
 
 function newSession(name: string, options: NewSessionOptions): NewSession {
-  assertOptions(options, "a new session");
+  assertKnownOptions(options, "a new session", NEW_NAMES);
   const { metadata, userId, ...given } = options;
   const session = { ...given, id: options.id ?? crypto.randomUUID(), name };
   for (const [field, text] of Object.entries(session)) {

@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { assertFunction, assertOptions } from "../session/arguments.js";
+import { assertFunction, assertKnownOptions, type OptionNames } from "../session/arguments.js";
 import { assertScope, assertUserId } from "../storage/session-id.js";
 
 export interface McpServerOptions {
@@ -14,6 +14,14 @@ export interface McpServerOptions {
   /** Gets each error that is a fault of the server or of the database. The client is told its code only. */
   onError?: ((error: unknown) => void) | undefined;
 }
+
+const NAMES: OptionNames<McpServerOptions> = {
+  userId: true,
+  project: true,
+  readOnly: true,
+  maxTokens: true,
+  onError: true,
+};
 
 const USUAL_TOKENS = 4_000;
 const FEWEST_TOKENS = 500;
@@ -32,7 +40,7 @@ export function projectKey(project: string): string {
 
 /** Throws `INVALID_ARGUMENT` or `INVALID_TEXT` for options that no server can have. */
 export function assertMcpOptions(options: McpServerOptions): void {
-  assertOptions(options, "createMcpServer()");
+  assertKnownOptions(options, "createMcpServer()", NAMES);
   const { userId, project, onError } = options;
   if (userId !== undefined) assertUserId(userId);
   if (project !== undefined) {

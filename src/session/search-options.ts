@@ -2,7 +2,7 @@ import { invalid } from "../errors.js";
 import { isJsonObject } from "../model/json-object.js";
 import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
-import { assertLimit, assertOptions } from "./arguments.js";
+import { assertKnownOptions, assertLimit, type OptionNames } from "./arguments.js";
 
 /** What a search is narrowed to, and what it gives. */
 export interface SearchOptions {
@@ -45,11 +45,30 @@ export interface SearchPage<Result> {
   nextCursor: string | null;
 }
 
+const SESSION_NAMES: OptionNames<SearchPageOptions> = {
+  limit: true,
+  role: true,
+  after: true,
+  before: true,
+  leafId: true,
+  metadata: true,
+  context: true,
+  cursor: true,
+};
+const MANAGER_NAMES: OptionNames<ManagerSearchPageOptions> = {
+  ...SESSION_NAMES,
+  sessionIds: true,
+  sessionMetadata: true,
+};
+
 const MAX_CONTEXT = 100;
 
 /** The request that options stand for. Errors: `INVALID_ARGUMENT`. */
-export function searchRequest(options: SearchOptions): SearchRequest {
-  assertOptions(options, "a search");
+export function searchRequest(
+  options: SearchOptions,
+  names: Readonly<Record<string, true>> = SESSION_NAMES,
+): SearchRequest {
+  assertKnownOptions(options, "a search", names);
   const { limit = 20, role, leafId, metadata, context } = options;
   assertLimit(limit);
   if (context !== undefined && !(Number.isInteger(context) && context >= 0 && context <= MAX_CONTEXT)) {
@@ -67,7 +86,7 @@ export function searchRequest(options: SearchOptions): SearchRequest {
 
 /** The request of a manager's options: `leafId` needs the session that it is in. Errors: `INVALID_ARGUMENT`. */
 export function managerSearchRequest(options: ManagerSearchOptions): SearchRequest {
-  const request = searchRequest(options);
+  const request = searchRequest(options, MANAGER_NAMES);
   const { sessionIds, sessionMetadata } = options;
   if (sessionMetadata !== undefined) assertSessionMetadata(sessionMetadata, "sessionMetadata");
   if (sessionIds !== undefined && !(Array.isArray(sessionIds) && sessionIds.every((id) => typeof id === "string"))) {

@@ -50,7 +50,7 @@ export function createStudio(host: Store | SessionManager, options: StudioOption
 
 // Of another copy of the package, too.
 function isManager(host: Store | SessionManager): host is SessionManager {
-  return "getSession" in host;
+  return typeof host === "object" && host !== null && "getSession" in host;
 }
 
 type Entry = Exclude<StudioAccess, false>;

@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { assertFunction, assertOptions, assertText } from "../session/arguments.js";
+import { assertFunction, assertKnownOptions, assertText, type OptionNames } from "../session/arguments.js";
 import type { Awaitable } from "../session/provider.js";
 
 /** What a request may see: nothing, everything, or what is one user's. */
@@ -24,9 +24,17 @@ export interface StudioOptions {
 /** Serves the studio: give it the requests to `basePath` and below. It never fails. */
 export type Studio = (request: Request) => Promise<Response>;
 
+const NAMES: OptionNames<StudioOptions> = {
+  authorize: true,
+  write: true,
+  basePath: true,
+  hosts: true,
+  onError: true,
+};
+
 /** Throws `INVALID_ARGUMENT` for options that no studio can have. */
 export function assertStudioOptions(options: StudioOptions): void {
-  assertOptions(options, "createStudio()");
+  assertKnownOptions(options, "createStudio()", NAMES);
   const { authorize, basePath, hosts, onError } = options;
   if (authorize === undefined) {
     const message =

@@ -3,10 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createSession, createSessionStorage } from "../../src/agent.js";
+import { sessionMemory } from "../../src/ai-sdk.js";
+import { memoryTool } from "../../src/claude.js";
+import { StemmaSaver, StemmaStore } from "../../src/langgraph.js";
+import { createMcpServer } from "../../src/mcp.js";
 import { memory } from "../../src/memory.js";
 import { postgres } from "../../src/postgres.js";
 import { R2SkillProvider, Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
+import { createStudio } from "../../src/studio.js";
 import { sanitizeToolPairs, truncateOlderMessages } from "../../src/utils.js";
 
 // What newcomers get wrong first. Each error says what to do, and none is a TypeError of ours.
@@ -86,4 +91,42 @@ it("a tool call without a label is told which there are", async () => {
   const session = Session.create(memory()).withContext("memory", {}).withContext("todos", {});
   const { set_context } = await session.tools();
   expect(await set_context?.execute({ content: "x" })).toBe("Error: label: must be one of: memory, todos");
+});
+
+it("an option of another name is refused where options say what can be reached", async () => {
+  const store = memory();
+  const manager = SessionManager.create(store);
+  const session = Session.create(store);
+  const user = "ada";
+  const calls: [string, (options: never) => unknown][] = [
+    ["userId, project", (options) => createMcpServer(store, options)],
+    ["authorize", (options) => createStudio(store, options)],
+    ["label, scope", (options) => memoryTool(session, options)],
+    ["keep, messages", (options) => new StemmaSaver(store, options)],
+    ["label, index", (options) => new StemmaStore(store, options)],
+    ["userId", (options) => manager.listPage(options)],
+    ["sessionIds", (options) => manager.search("x", options)],
+    ["sessionIds", (options) => manager.searchPage("x", options)],
+    ["leafId", (options) => session.search("x", options)],
+    ["userId", (options) => manager.retain(options)],
+    ["userId", (options) => manager.getUsage(options)],
+    ["userId", (options) => manager.create("x", options)],
+    ["recall", (options) => session.prepareTurn(options)],
+    ["recall", (options) => sessionMemory(session, options)],
+    ["userId", (options) => session.prepareTurn({ recall: options })],
+  ];
+  for (const [known, call] of calls) {
+    const error = await errorOf(() => call({ user } as never));
+    const message = expect.stringMatching(new RegExp(`${known}.*; "user" is none of them`));
+    expect(error, String(call)).toMatchObject({ code: "INVALID_ARGUMENT", message, details: { option: "user" } });
+  }
+  expect(await manager.list()).toEqual([]);
+});
+
+it("a server is made of a store", async () => {
+  for (const host of ["x", null, {}]) {
+    const unsupported = { code: "STORE_UNSUPPORTED" };
+    expect(await errorOf(() => createMcpServer(host as never))).toMatchObject(unsupported);
+    expect(await errorOf(() => createStudio(host as never, { authorize: () => true }))).toMatchObject(unsupported);
+  }
 });

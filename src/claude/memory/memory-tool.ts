@@ -1,4 +1,4 @@
-import { assertOptions, assertText } from "../../session/arguments.js";
+import { assertKnownOptions, assertText, type OptionNames } from "../../session/arguments.js";
 import { storeNeeded } from "../../session/host.js";
 import { coreOf, type Session } from "../../session/session.js";
 import type { BlockScope, WriteOrigin } from "../../storage/contract.js";
@@ -17,6 +17,8 @@ export interface MemoryToolOptions {
   scope?: BlockScope | undefined;
 }
 
+const NAMES: OptionNames<MemoryToolOptions> = { label: true, scope: true };
+
 /** The handlers, and a function that calls the handler of a command. */
 export interface MemoryTool extends MemoryHandlers {
   /** Calls the handler that the command names. Errors: those of the handlers. */
@@ -32,7 +34,7 @@ export interface MemoryTool extends MemoryHandlers {
  * of the store.
  */
 export function memoryTool(session: Session, options: MemoryToolOptions = {}): MemoryTool {
-  assertOptions(options, "memoryTool()");
+  assertKnownOptions(options, "memoryTool()", NAMES);
   const { label = "memories", scope } = options;
   assertText(label, "The label of memoryTool()");
   const { store } = coreOf(session);

@@ -11,6 +11,7 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { invalid, StemmaError } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
 import type { Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
@@ -31,6 +32,8 @@ export interface StemmaSaverOptions {
   readonly serde?: SerializerProtocol | undefined;
 }
 
+const NAMES: OptionNames<StemmaSaverOptions> = { keep: true, messages: true, serde: true };
+
 /**
  * A LangGraph checkpointer on a store of ours. A thread is the session with the same id: it is in the store's list, and
  * deleting either deletes both. Each `put` and `putWrites` is one transaction; what it resolved for is stored. A value
@@ -46,7 +49,8 @@ export class StemmaSaver extends BaseCheckpointSaver {
 
   /** Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT` for options. */
   constructor(store: Store, options: StemmaSaverOptions = {}) {
-    super(options.serde);
+    super(options?.serde);
+    assertKnownOptions(options, "StemmaSaver", NAMES);
     const { keep, messages = "messages" } = options;
     if (!isStore(store)) {
       const message = 'A StemmaSaver needs a store: sqlite("chat.db"), postgres(url), memory(), …';

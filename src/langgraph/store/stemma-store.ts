@@ -10,6 +10,7 @@ import {
   validateNamespace,
 } from "@langchain/langgraph-checkpoint";
 import { StemmaError } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
 import type { EntryScope, EntryWrite, ListedEntry, Store } from "../../storage/contract.js";
 import { isStore } from "../../storage/store-of.js";
 import { type FoundItem, findItems } from "./find-items.js";
@@ -23,6 +24,8 @@ export interface StemmaStoreOptions {
   /** The paths of a value whose text is searched, unless `put` names others. Default: `["$"]`, all of it. */
   readonly index?: readonly string[] | undefined;
 }
+
+const NAMES: OptionNames<StemmaStoreOptions> = { label: true, index: true };
 
 const ALL = { allowEmpty: true, allowReservedRoot: true };
 
@@ -38,9 +41,11 @@ export class StemmaStore extends BaseStore {
   readonly #scope: EntryScope;
   readonly #index: readonly string[];
 
-  /** Errors: `STORE_UNSUPPORTED` for what is no store. */
-  constructor(store: Store, { label = "langgraph", index = ["$"] }: StemmaStoreOptions = {}) {
+  /** Errors: `STORE_UNSUPPORTED` for what is no store, `INVALID_ARGUMENT` for options. */
+  constructor(store: Store, options: StemmaStoreOptions = {}) {
     super();
+    assertKnownOptions(options, "StemmaStore", NAMES);
+    const { label = "langgraph", index = ["$"] } = options;
     if (!isStore(store)) {
       const message = 'A StemmaStore needs a store: sqlite("chat.db"), postgres(url), memory(), …';
       throw new StemmaError("STORE_UNSUPPORTED", {}, message);

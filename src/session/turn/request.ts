@@ -2,7 +2,7 @@ import type { ContextBlock } from "../../context/block.js";
 import { invalid } from "../../errors.js";
 import type { HistoryMessage, SessionMessage } from "../../model/message.js";
 import type { SessionTools } from "../../tools/tool.js";
-import { assertOneOf, assertOptionalId, assertOptions, assertText } from "../arguments.js";
+import { assertKnownOptions, assertOneOf, assertOptionalId, assertText, type OptionNames } from "../arguments.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;
@@ -66,9 +66,12 @@ export type PreparedTurn<M extends SessionMessage = HistoryMessage, T = SessionT
   update(): Promise<string | null>;
 };
 
+const NAMES: OptionNames<PrepareTurnOptions> = { messageId: true, cacheTtl: true, onCorrupt: true, recall: true };
+const RECALL_NAMES: OptionNames<RecallOptions> = { userId: true, maxTokens: true };
+
 /** Errors: `INVALID_ARGUMENT`. */
 export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: string): void {
-  assertOptions(options, method);
+  assertKnownOptions(options, method, NAMES);
   const { messageId, cacheTtl, recall } = options;
   assertOptionalId(messageId, `The messageId of ${method} is the id of a message, or null for the last one`);
   // Infinity is a number of milliseconds, too.
@@ -77,7 +80,7 @@ export function assertPrepareTurnOptions(options: PrepareTurnOptions, method: st
   }
   assertOneOf(options.onCorrupt, ["skip", "throw", undefined], "onCorrupt");
   if (recall === undefined) return;
-  assertOptions(recall, "recall");
+  assertKnownOptions(recall, "recall", RECALL_NAMES);
   if (recall.userId !== undefined) assertText(recall.userId, "The userId of recall");
   if (recall.maxTokens !== undefined && !(typeof recall.maxTokens === "number" && recall.maxTokens > 0)) {
     throw invalid("The maxTokens of recall must be a number of tokens above 0.");
