@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { memory } from "../../src/memory.js";
 import { Session } from "../../src/session.js";
 import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import { sqliteError } from "../../src/storage/sqlite/error.js";
 import { textMessage } from "../helpers/messages.js";
 import { isStandIn } from "../runtimes/stand-in.js";
 
@@ -130,5 +131,50 @@ describe("stores in memory", () => {
     await Session.create(one).appendMessage(textMessage("a"));
     expect(await Session.create(two).getHistory()).toEqual([]);
     expect([one.name, one.capabilities.durable]).toEqual(["memory", false]);
+  });
+
+  it("says what to do about a file that may not be written", async () => {
+    const path = newPath();
+    const store = sqlite(path);
+    await store.migrate();
+    await store.close();
+    const refused = { code: "STORE_FAILED", message: expect.stringContaining("copy the file to another folder") };
+    for (const known of [{}, { code: "SQLITE_READONLY_DIRECTORY" }, { errcode: 1544 }]) {
+      const error = Object.assign(new Error("attempt to write a readonly database"), known);
+      expect(sqliteError(error, `"${path}"`)).toMatchObject(refused);
+    }
+    const reader = sqlite(new Database(path, { readonly: true }));
+    await expect(Session.create(reader).appendMessage(textMessage("a"))).rejects.toMatchObject(refused);
+    await reader.close();
+  });
+
+  // Root may write everywhere.
+  it.skipIf(process.getuid?.() === 0 || process.platform === "win32")("says it of a folder too", async () => {
+    const closed = mkdtempSync(join(tmpdir(), "stemma-open-"));
+    const path = join(closed, "a.db");
+    const store = sqlite(path);
+    await store.migrate();
+    await store.close();
+    chmodSync(closed, 0o555);
+    try {
+      expect(() => sqlite(path)).toThrow(expect.objectContaining({ code: "STORE_FAILED" }));
+      expect(() => sqlite(path)).toThrow("copy the file to another folder");
+    } finally {
+      chmodSync(closed, 0o755);
+      rmSync(closed, { recursive: true });
+    }
+  });
+
+  it("is told by the name of its store once that was closed", async () => {
+    for (const [store, name] of [
+      [sqlite(":memory:"), "sqlite"],
+      [memory(), "memory"],
+      [memory().forUser("ada"), "memory"],
+    ] as const) {
+      await store.close();
+      const message = `This ${name} store was closed; open a new one.`;
+      const closed = { code: "STORE_CLOSED", message, details: { store: name } };
+      await expect(Session.create(store).getHistory()).rejects.toMatchObject(closed);
+    }
   });
 });

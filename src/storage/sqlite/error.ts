@@ -7,6 +7,10 @@ const CORRUPT = 11;
 /** What SQLite says of a file that was moved, where it notices: without a write-ahead log. */
 const READONLY_DBMOVED = 1032;
 
+/** SQLite says no more than "attempt to write a readonly database", of a file that is only read too. */
+const READONLY_ADVICE =
+  "its file, the folder that it is in, or its connection is read-only. To read it needs the right to write too, because the write-ahead log is kept beside the file. Give that right, or copy the file to another folder.";
+
 /** The error for a database whose file is no longer the one at its path. */
 export function storeReplaced(cause?: unknown): StemmaError {
   const message =
@@ -50,6 +54,10 @@ export function sqliteError(error: unknown, file?: string): unknown {
     return fail("NOT_A_DATABASE", `${file ?? "The file"} is not a SQLite database. Name another file.`);
   }
   if (errcode === READONLY_DBMOVED || /SQLITE_READONLY_DBMOVED/.test(text)) return storeReplaced(error);
+  if (primary === 8 || /SQLITE_READONLY|readonly database/.test(text)) {
+    const what = file === undefined ? "The database" : `The database ${file}`;
+    return fail("STORE_FAILED", `${what} cannot be written: ${READONLY_ADVICE}`);
+  }
   if (primary === 18 || /SQLITE_TOOBIG|string or blob too big/.test(text)) {
     return fail("MESSAGE_TOO_LARGE", "The text is too large for one row of the database: shorten or split it.");
   }

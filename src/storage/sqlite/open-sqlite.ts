@@ -1,0 +1,132 @@
+import { closeSync, existsSync, openSync } from "node:fs";
+import { createRequire } from "node:module";
+import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
+import { queueOf } from "../../queue.js";
+import { checkable } from "../check/store-check.js";
+import type { BackupOptions } from "../contract.js";
+import type { EmbeddableStore } from "../embeddings/contract.js";
+import { embeddable } from "../embeddings/embed-store.js";
+import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
+import { sqliteCheck } from "./check.js";
+import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
+import { sqliteDialect } from "./dialect.js";
+import { sqliteError } from "./error.js";
+import { watchFile } from "./file-identity.js";
+import { isPrepared } from "./schema.js";
+import { sqliteVectors } from "./vectors.js";
+
+export interface SqliteOptions {
+  /**
+   * When a write is on the disk. `full` (the default): before the call resolves, so that it survives a power cut. `normal`: at
+   * the next checkpoint, so a power cut may lose the last writes, but a crash of the process does not.
+   */
+  synchronous?: "full" | "normal";
+  /** How long a write waits for another process, in milliseconds. Default 5,000. */
+  busyTimeout?: number;
+  /** Index messages for search. Default true. With false, an append is cheaper and `search()` fails with `SEARCH_UNAVAILABLE`. */
+  search?: boolean | undefined;
+}
+
+/** Bytes that SQLite takes in one column, less room for the rest of the row. */
+const MAX_TEXT_BYTES = 900_000_000;
+
+/** See `sqlite`. Its errors and traces call the store by this name. */
+export function openSqlite(name: string, source: string | SqliteClient, options: SqliteOptions): EmbeddableStore {
+  if (typeof options !== "object" || options === null) throw invalid("The options of sqlite() must be an object.");
+  const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
+  if (!isSqliteClient(client)) {
+    const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql; got ${kindOf(client)}.`;
+    throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+  }
+  const dialect = sqliteDialect({
+    name,
+    maxTextBytes: MAX_TEXT_BYTES,
+    search: options.search ?? true,
+    indexesLater: true,
+  });
+  const durable = source !== ":memory:";
+  const waiting = { patience };
+  const connection = connectClient(client, { assertInPlace: watchFile(client) ?? undefined, waiting });
+  const opening: SqlStoreOptions = {
+    transactions: true,
+    durable,
+    isPrepared: () => isPrepared(dialect, connection),
+    order: queueOf(client),
+    backup: async (path: string, given: BackupOptions = {}) =>
+      (await import("./backup.js")).backupFile(connection, path, given, (copy) =>
+        openSqlite("sqlite", copy, { search: options.search }),
+      ),
+    scrub: async (...given) => (await import("./scrub.js")).scrubFile(waiting, ...given),
+  };
+  const check = sqliteCheck({ schema: "temp", integrity: true });
+  return embeddable(checkable(openSqlStore(connection, dialect, opening), check), sqliteVectors);
+}
+
+function openFile(path: string, options: SqliteOptions): { client: SqliteClient; patience: number } {
+  const { synchronous = "full", busyTimeout = 5000 } = options;
+  if (synchronous !== "full" && synchronous !== "normal") {
+    throw invalid('synchronous must be "full" or "normal".', { synchronous });
+  }
+  if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
+    throw invalid("busyTimeout must be a whole number of milliseconds.", { busyTimeout });
+  }
+  engine ??= findEngine();
+  try {
+    // Before SQLite does: conversations are private, and its other files take this one's mode. Only where it is not there
+    // yet: to open and close a file ends the locks that other connections of this process hold on it.
+    if (path !== ":memory:" && !existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  } catch (cause) {
+    const why = reasonOf(cause);
+    throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });
+  }
+  let client: ReturnType<OpenDatabase> | undefined;
+  try {
+    client = engine(path);
+    for (const pragma of [
+      `busy_timeout = ${busyTimeout}`,
+      "journal_mode = WAL",
+      `synchronous = ${synchronous.toUpperCase()}`,
+      // From here on the connection waits, which meets a free moment sooner.
+      "busy_timeout = 0",
+    ]) {
+      client.exec(`PRAGMA ${pragma}`);
+    }
+    return { client, patience: busyTimeout };
+  } catch (error) {
+    // Left open it would hold a lock on the file, on which even a backup put in its place would wait.
+    client?.close();
+    throw sqliteError(error, `"${path}"`);
+  }
+}
+
+type OpenDatabase = (path: string) => SqliteClient & { exec(sql: string): unknown };
+type DatabaseClass = new (path: string) => ReturnType<OpenDatabase>;
+
+// To look for it takes a sixth of the time in which a store is opened and read.
+let engine: OpenDatabase | undefined;
+
+// The first engine that this runtime has.
+function findEngine(): OpenDatabase {
+  const load = createRequire(import.meta.url);
+  if ("Bun" in globalThis) {
+    const { Database } = load("bun:sqlite") as { Database: DatabaseClass };
+    return (path) => new Database(path);
+  }
+  const failures: unknown[] = [];
+  try {
+    const BetterSqlite = load("better-sqlite3") as DatabaseClass;
+    // The native part loads with the first database.
+    new BetterSqlite(":memory:").close();
+    return (path) => new BetterSqlite(path);
+  } catch (error) {
+    failures.push(error);
+  }
+  try {
+    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: DatabaseClass };
+    return (path) => new DatabaseSync(path);
+  } catch (error) {
+    failures.push(error);
+  }
+  const message = "No SQLite engine: run `npm install better-sqlite3`, or use Node 22.13 or later, which has one.";
+  throw new StemmaError("DRIVER_MISSING", { node: process.version }, message, { cause: new AggregateError(failures) });
+}
