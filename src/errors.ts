@@ -111,6 +111,7 @@ export function quote(text: string): string {
 
 /** What a value is, as an error names what it got. */
 export function kindOf(value: unknown): string {
+  if (value instanceof Promise) return "a promise: await it";
   return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 

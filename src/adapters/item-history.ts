@@ -2,6 +2,7 @@ import { StemmaError } from "../errors.js";
 import type { JsonObject } from "../model/json-object.js";
 import type { SessionMessage } from "../model/message.js";
 import { queueOf } from "../queue.js";
+import { assertSession } from "../session/assert-session.js";
 import { storeNeeded } from "../session/host.js";
 import { coreOf, type Session } from "../session/session.js";
 import type { KeptWrite, RecordScope } from "../storage/contract.js";
@@ -21,10 +22,14 @@ const CHANGED = "changed";
  * method can fail as `Session`'s methods do, and with `STORE_UNSUPPORTED` on a session of a `SessionProvider`.
  */
 export class ItemHistory {
+  /** `what` is made of it. Errors: `INVALID_ARGUMENT` for what is no session. */
   constructor(
     readonly session: Session,
     readonly codec: ItemCodec,
-  ) {}
+    what: string,
+  ) {
+    assertSession(session, what);
+  }
 
   /** The records in which the adapter keeps what it needs beside the messages. */
   get scope(): RecordScope {

@@ -1,4 +1,5 @@
 import { convertToModelMessages, type ModelMessage, type ToolSet, type UIMessage } from "ai";
+import { assertAnySession } from "../session/assert-session.js";
 import type { Session } from "../session/session.js";
 import type { PrepareTurnOptions } from "../session/turn/request.js";
 import { StepUpdates } from "../session/turn/step-updates.js";
@@ -38,6 +39,7 @@ export type PrepareStep = (step: {
  * `convertToModelMessages` of the AI SDK does.
  */
 export async function sessionMemory(session: Session, options: SessionMemoryOptions = {}): Promise<SessionMemory> {
+  assertAnySession(session, "sessionMemory()");
   const { model = "any", tools: own = {}, ...turn } = options;
   const { system, messages, tools, update } = await session.prepareTurn<UIMessage>(turn);
   const all: ToolSet = { ...(tools as SessionTools), ...own };

@@ -11,6 +11,5 @@ export function wholeNumber(name: string, value: number, least = 0): number {
 /** Throws `INVALID_ARGUMENT` for what is no array. */
 export function assertMessages(messages: unknown, method: string): void {
   if (Array.isArray(messages)) return;
-  const got = messages instanceof Promise ? "a promise: await it" : kindOf(messages);
-  throw invalid(`${method}() takes an array of messages; got ${got}.`);
+  throw invalid(`${method}() takes an array of messages; got ${kindOf(messages)}.`);
 }

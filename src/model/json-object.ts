@@ -1,9 +1,9 @@
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** True for an object that is no array. */
+/** True for an object that is no array, and no promise of one. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
 }
 
 /** The value that a JSON text says; undefined for any other text. */

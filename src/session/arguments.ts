@@ -13,7 +13,7 @@ export function assertWhole(value: unknown, what: string): void {
 
 /** Throws `INVALID_ARGUMENT` for what is not an array. */
 export function assertList(value: unknown, rule: string): void {
-  if (!Array.isArray(value)) throw invalid(rule);
+  if (!Array.isArray(value)) throw invalid(value instanceof Promise ? `${rule} Got ${kindOf(value)}.` : rule);
 }
 
 /** The same for what is not an array of texts. */
@@ -54,6 +54,11 @@ export function assertKnownOptions(value: unknown, method: string, names: Readon
 /** The same for what cannot be called. */
 export function assertFunction(value: unknown, what: string): void {
   if (typeof value !== "function") throw invalid(`${what} must be a function; got ${kindOf(value)}.`);
+}
+
+/** The same for options of these names that cannot be called; they may be missing. */
+export function assertFunctions<Options extends object>(options: Options, names: readonly (keyof Options & string)[]) {
+  for (const name of names) if (options[name] !== undefined) assertFunction(options[name], name);
 }
 
 /** The same for what is none of the values. */

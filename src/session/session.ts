@@ -5,7 +5,7 @@ import type { CompactFunction, CompactResult } from "../compaction/compact.js";
 import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
-import { invalid, StemmaError } from "../errors.js";
+import { invalid, kindOf, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
 import { givenMessage } from "../model/given-message.js";
@@ -82,6 +82,9 @@ import type { Reverted } from "./undo/reverted.js";
 /** Makes a session whose rows were deleted start afresh, for whoever holds it. */
 export let resetSession: (session: Session) => void;
 
+/** True for a session of this copy of the package: nothing stands behind another one. */
+export let isSession: (value: unknown) => value is Session;
+
 /** What stands behind a session, for the layers above it. Using it starts the session. */
 export let coreOf: (session: Session) => Pick<SessionCore, "records" | "store" | "together">;
 
@@ -106,13 +109,16 @@ export class Session {
 
   static {
     resetSession = (session) => session.#core?.reset();
+    isSession = (value): value is Session => typeof value === "object" && value !== null && #core in value;
     coreOf = (session) => session.#started;
   }
 
   /** A session on a provider, configured by `options` instead of by chaining. Errors: `INVALID_ARGUMENT`. */
   constructor(provider: SessionProvider, options: SessionOptions = {}) {
     if (!isSessionProvider(provider)) {
-      throw invalid("new Session() takes a SessionProvider; for a store or an agent call Session.create().");
+      throw invalid(
+        `new Session() takes a SessionProvider; for a store or an agent call Session.create(). Got ${kindOf(provider)}.`,
+      );
     }
     this.#config = configOf(options);
     this.#provider = provider;

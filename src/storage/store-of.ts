@@ -1,4 +1,4 @@
-import { quote, StemmaError } from "../errors.js";
+import { kindOf, quote, StemmaError } from "../errors.js";
 import { perObject } from "../once.js";
 import { type Queue, queueOf } from "../queue.js";
 import { agentStore } from "./agent-store.js";
@@ -9,6 +9,13 @@ import { isSqlHost, type SqlHost } from "./sqlite/sql-host.js";
 export function isStore(value: unknown): value is Store {
   if (typeof value !== "object" || value === null) return false;
   return ["session", "sessions", "blocks", "entries", "records", "search"].every((name) => name in value);
+}
+
+/** Throws `STORE_UNSUPPORTED` for what is no store. `what` is made of one. */
+export function assertStore(value: unknown, what: string): asserts value is Store {
+  if (isStore(value)) return;
+  const message = `${what} needs a store: sqlite("chat.db"), postgres(url), memory(), …; got ${kindOf(value)}.`;
+  throw new StemmaError("STORE_UNSUPPORTED", {}, message);
 }
 
 /** What puts calls that belong together in order: the same for stores on one client. */
@@ -29,6 +36,7 @@ export function storeOf(host: unknown): Store {
 }
 
 function whatIsNeeded(host: unknown): string {
+  if (host instanceof Promise) return `A store is needed; got ${kindOf(host)}.`;
   if (typeof host === "string") {
     const store = /^postgres(?:ql)?:/.test(host) ? "postgres" : "sqlite";
     return `A text is no store: import { ${store} } from "stemma/${store}" and pass ${store}(${quote(host)}).`;

@@ -1,13 +1,16 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createSession, createSessionStorage } from "../../src/agent.js";
-import { sessionMemory } from "../../src/ai-sdk.js";
-import { memoryTool } from "../../src/claude.js";
+import { chatHandler, receive, respond, sessionMemory } from "../../src/ai-sdk.js";
+import { claudeSessionStore, memoryTool } from "../../src/claude.js";
+import { StemmaError } from "../../src/errors.js";
+import { StemmaChatMessageHistory } from "../../src/langchain.js";
 import { StemmaSaver, StemmaStore } from "../../src/langgraph.js";
 import { createMcpServer } from "../../src/mcp.js";
 import { memory } from "../../src/memory.js";
+import { openaiAgentsSession } from "../../src/openai-agents.js";
 import { postgres } from "../../src/postgres.js";
 import { R2SkillProvider, Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
@@ -128,5 +131,142 @@ it("a server is made of a store", async () => {
     const unsupported = { code: "STORE_UNSUPPORTED" };
     expect(await errorOf(() => createMcpServer(host as never))).toMatchObject(unsupported);
     expect(await errorOf(() => createStudio(host as never, { authorize: () => true }))).toMatchObject(unsupported);
+  }
+});
+
+it("what is no session is refused where a session is wanted, before anything waits", async () => {
+  const store = memory();
+  const manager = SessionManager.create(store);
+  const request = new Request("http://host/", { method: "POST", body: "{}" });
+  const makers: Record<string, (session: never) => unknown> = {
+    "memoryTool()": (given) => memoryTool(given),
+    StemmaChatMessageHistory: (given) => new StemmaChatMessageHistory(given),
+    "openaiAgentsSession()": (given) => openaiAgentsSession(given),
+    "sessionMemory()": (given) => sessionMemory(given),
+    "receive()": (given) => receive(given, request),
+    "respond()": (given) => respond(given, {} as never),
+  };
+  for (const [what, make] of Object.entries(makers)) {
+    for (const [given, got] of [
+      [store, "a store"],
+      [manager, "a SessionManager"],
+      [undefined, "undefined"],
+      [null, "null"],
+      ["s", "string"],
+    ]) {
+      const message = `${what} takes a session, as Session.create(store) or manager.getSession(id) give it; got ${got}.`;
+      expect(await errorOf(() => make(given as never))).toMatchObject({ code: "INVALID_ARGUMENT", message });
+    }
+  }
+});
+
+it("a session or a manager of another copy of the package is told from what is none", async () => {
+  vi.resetModules();
+  const other: typeof import("../../src/session.js") = await import("../../src/session.js");
+  expect(other.Session).not.toBe(Session);
+  const store = memory();
+  const session = other.Session.create(store).forSession("s") as unknown as Session;
+  const message = expect.stringContaining("made by another copy of stemma");
+  const refused = { code: "INVALID_ARGUMENT", message };
+  const request = new Request("http://host/", { method: "POST", body: "{}" });
+  expect(await errorOf(() => memoryTool(session))).toMatchObject(refused);
+  expect(await errorOf(() => new StemmaChatMessageHistory(session))).toMatchObject(refused);
+  expect(await errorOf(() => openaiAgentsSession(session))).toMatchObject(refused);
+  expect(await errorOf(() => receive(session, request))).toMatchObject(refused);
+  expect(await errorOf(() => respond(session, {} as never))).toMatchObject(refused);
+  const sessions = other.SessionManager.create(store) as unknown as SessionManager;
+  const authenticate = () => null;
+  expect(await errorOf(() => chatHandler({ sessions, model: "any/model", authenticate }))).toMatchObject(refused);
+  // It uses public methods only.
+  await session.appendMessage({ id: "m", role: "user", parts: [{ type: "text", text: "Hello" }] });
+  expect((await sessionMemory(session)).messages).toHaveLength(1);
+});
+
+it("options with which a chat handler could not answer are refused when it is made", async () => {
+  const store = memory();
+  const good = { sessions: SessionManager.create(store), model: "any/model", authenticate: () => null };
+  const wrong: [string, object][] = [
+    ["sessions must be a SessionManager, as SessionManager.create(store) gives it; got a store.", { sessions: store }],
+    ["sessions must be", { sessions: Session.create(store) }],
+    ["sessions must be", { sessions: undefined }],
+    ["model must be", { model: undefined }],
+    ["model must be", { model: "" }],
+    ["model must be", { model: {} }],
+    ["tools must be", { tools: [] }],
+    ["settings must be", { settings: 5 }],
+    ["authenticate must be", { authenticate: undefined }],
+    ["basePath must be", { basePath: "api/chat/" }],
+    ["basePath must be", { basePath: "/api/chat?x=1" }],
+    ["basePath must be", { basePath: "/a chat" }],
+    ["basePath must be", { basePath: "http://host/api/chat" }],
+    ["basePath must be", { basePath: 5 }],
+    ["whenBusy is queue or reject.", { whenBusy: "nope" }],
+    ["stopWhen must be", { stopWhen: 20 }],
+    ["stopWhen must be", { stopWhen: [() => true, 20] }],
+    ["origins must be", { origins: "https://app.example.com" }],
+    ["An origin is", { origins: ["https://app.example.com/"] }],
+    ["An origin is", { origins: ["*"] }],
+    ["maxBodyBytes must be", { maxBodyBytes: "1mb" }],
+    ["lease must be", { lease: 0 }],
+    ["The cacheTtl of", { cacheTtl: -1 }],
+    ["The maxTokens of recall", { recall: { maxTokens: 0 } }],
+    ['"tokens" is none of them', { recall: { tokens: 5 } }],
+    ["cost must be", { cost: 5 }],
+    ["messageMetadata must be", { messageMetadata: {} }],
+    ["onError must be", { onError: "log" }],
+    ['"user" is none of them', { user: "ada" }],
+  ];
+  for (const [says, options] of wrong) {
+    const error = await errorOf(() => chatHandler({ ...good, ...options } as never));
+    const message = expect.stringContaining(says);
+    expect(error, JSON.stringify(options)).toMatchObject({ code: "INVALID_ARGUMENT", message });
+  }
+  expect(await errorOf(() => chatHandler(undefined as never))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const basePath of ["", "/", "/api/chat/", "/%C3%A4/~a/b.c"]) chatHandler({ ...good, basePath });
+  for (const origin of ["https://app.example.com", "http://localhost:3000", "capacitor://localhost", "null"])
+    chatHandler({ ...good, origins: [origin] });
+  const session = Session.create(store);
+  const request = new Request("http://host/", { method: "POST", body: "{}" });
+  for (const options of [{ whenBusy: "nope" }, { lease: "1" }, { model: 5 }, { tools: [] }, { user: "ada" }]) {
+    expect(await errorOf(() => receive(session, request, options as never))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+  }
+  for (const options of [{ cost: 5 }, { waitUntil: true }, { onFinish: () => {} }]) {
+    const refused = { code: "INVALID_ARGUMENT", message: expect.not.stringContaining("Call receive") };
+    expect(await errorOf(() => respond(session, {} as never, options as never))).toMatchObject(refused);
+  }
+});
+
+it("a promise that nobody waited for is told as one", async () => {
+  const session = Session.create(memory()).withContext("memory");
+  const later = <T>(value: T): never => Promise.resolve(value) as never;
+  const store = later(memory());
+  const message = { id: "m", role: "user", parts: [] };
+  const calls: (() => unknown)[] = [
+    () => Session.create(store),
+    () => new Session(store),
+    () => SessionManager.create(store),
+    () => createMcpServer(store),
+    () => createStudio(store, { authorize: () => true }),
+    () => claudeSessionStore(store),
+    () => new StemmaSaver(store),
+    () => new StemmaStore(store),
+    () => memoryTool(later(session)),
+    () => memoryTool(session, later({ label: "notes" })),
+    () => sqlite(later(":memory:")),
+    () => session.appendMessage(later(message)),
+    () => session.appendAll(later([message])),
+    () => session.appendAll([later(message)]),
+    () => session.updateMessage(later(message)),
+    () => session.deleteMessages(later(["m"])),
+    () => session.getMessage(later("m")),
+    () => session.replaceContextBlock("memory", later("text")),
+    () => session.search("x", later({ limit: 1 })),
+  ];
+  for (const call of calls) {
+    const error = await errorOf(call);
+    expect(StemmaError.isInstance(error), String(call)).toBe(true);
+    expect((error as Error).message, String(call)).toMatch(/[Gg]ot a promise: await it\.$/);
   }
 });

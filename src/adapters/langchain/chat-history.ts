@@ -20,10 +20,10 @@ export class StemmaChatMessageHistory extends BaseListChatMessageHistory {
   lc_namespace = ["stemma", "langchain"];
   readonly #history: ItemHistory;
 
-  /** Throws nothing: a session that it cannot use is refused by the first call. */
+  /** Errors: `INVALID_ARGUMENT` for what is no session. A session of a `SessionProvider` is refused by the first call. */
   constructor(session: Session) {
     super();
-    this.#history = new ItemHistory(session, langchainItems);
+    this.#history = new ItemHistory(session, langchainItems, "StemmaChatMessageHistory");
   }
 
   /** The visible history, oldest first. Errors: those of `session.getHistory`, and `STORE_UNSUPPORTED`. */

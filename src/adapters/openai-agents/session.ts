@@ -30,9 +30,10 @@ export interface OpenaiAgentsSession extends SessionHistoryRewriteAwareSession, 
  * stands in the history, it is a message of the assistant. `popItem` moves the active leaf back: the item stays
  * stored. Every call is all or nothing, and fails as the session's own do: also with `INVALID_ARGUMENT` for an item that is
  * neither JSON nor bytes, and `STORE_UNSUPPORTED` on a session of a `SessionProvider`.
+ * Errors: `INVALID_ARGUMENT` for what is no session.
  */
 export function openaiAgentsSession(session: Session): OpenaiAgentsSession {
-  const history = new ItemHistory(session, agentItems);
+  const history = new ItemHistory(session, agentItems, "openaiAgentsSession()");
   return {
     getSessionId: async () => session.id,
     async getItems(limit) {

@@ -1,8 +1,9 @@
 import type { SessionManager } from "../../manager/session-manager.js";
-import { assertFunction, assertOptions, assertText } from "../../session/arguments.js";
+import { assertText } from "../../session/arguments.js";
 import { DEFAULT_MAX_BODY_BYTES, responseOf } from "../receive/receive.js";
 import { readFields, readSubmission } from "../receive/submission.js";
 import { SessionRuns } from "../run/runs.js";
+import { assertChatHandlerOptions } from "./assert-options.js";
 import { listChats, readChat } from "./chats.js";
 import { isForeign, json, notFound, refusal, refusalOf } from "./http.js";
 import type { ChatHandler, ChatHandlerOptions, RequestContext } from "./options.js";
@@ -25,10 +26,8 @@ interface Call {
  * `fetch`. It answers what it refuses with a `ChatError`. Errors: `INVALID_ARGUMENT`.
  */
 export function chatHandler(options: ChatHandlerOptions): ChatHandler {
-  assertOptions(options, "chatHandler()");
-  assertFunction(options.authenticate, "authenticate");
+  assertChatHandlerOptions(options);
   const { basePath = "/api/chat", origins = [] } = options;
-  assertText(basePath, "basePath");
   const base = basePath.replace(/\/+$/, "");
   return async (request, context = {}) => {
     try {

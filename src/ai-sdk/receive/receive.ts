@@ -1,37 +1,14 @@
 import { createUIMessageStreamResponse, type ToolSet, type UIMessageChunk } from "ai";
+import { assertSession } from "../../session/assert-session.js";
 import type { Session } from "../../session/session.js";
-import type { RecallOptions } from "../../session/turn/request.js";
-import type { ProviderName } from "../lint/known-providers.js";
 import { replayed, streamOf } from "../message/replay.js";
-import { SessionRuns, type WhenBusy } from "../run/runs.js";
+import { SessionRuns } from "../run/runs.js";
 import { openTurn } from "../turn.js";
 import { type ModelRequest, modelRequest } from "./model-request.js";
+import { assertReceiveOptions, type ReceiveOptions } from "./options.js";
 import { placeSubmission } from "./place-submission.js";
 import { repeatedQuestion } from "./question.js";
 import { readSubmission, type Submission } from "./submission.js";
-
-export interface ReceiveOptions {
-  /**
-   * The model that will be asked, or the name of its provider: what it refuses is mended, see `repair`. Default: what any
-   * provider refuses.
-   */
-  model?: ProviderName | undefined;
-  /** The tools that the model is given beside the session's. A client gives no outputs for those with `execute`. */
-  tools?: ToolSet | undefined;
-  /**
-   * What to do while the session is being answered: wait until that has ended (the default), or fail with `SESSION_BUSY`. One
-   * that waits is not stored yet, and is dropped if its client leaves.
-   */
-  whenBusy?: WhenBusy | undefined;
-  /** Default 16 MiB. */
-  maxBodyBytes?: number | undefined;
-  /** How long a run counts as alive after its process last said so, in milliseconds. Default 10,000. */
-  lease?: number | undefined;
-  /** How long the model's provider keeps the prefix of a request, in milliseconds. Default 300,000. */
-  cacheTtl?: number | undefined;
-  /** Quotes what the user's other chats say about the message. Default: nothing. */
-  recall?: RecallOptions | undefined;
-}
 
 /** What a request wants. */
 export type Received =
@@ -47,6 +24,8 @@ const DEFAULT_LEASE = 10_000;
  * `SESSION_BUSY`, and those of `session.appendMessage` and `session.prepareTurn`.
  */
 export async function receive(session: Session, request: Request, options: ReceiveOptions = {}): Promise<Received> {
+  assertSession(session, "receive()");
+  assertReceiveOptions(options);
   const submission = await readSubmission(request, options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES);
   return receiveSubmission(session, submission, options, request.signal);
 }

@@ -1,15 +1,22 @@
+import { assertFunctions, assertKnownOptions, type OptionNames } from "../../session/arguments.js";
+import { assertSession } from "../../session/assert-session.js";
 import type { Session } from "../../session/session.js";
 import { responseOf } from "../receive/receive.js";
 import { takeTurn } from "../turn.js";
 import { Answer } from "./answer.js";
 import type { Ended, RespondOptions, StreamResult } from "./options.js";
 
+const NAMES: OptionNames<RespondOptions> = { waitUntil: true, onError: true, cost: true, messageMetadata: true };
+
 /**
  * Sends a model's answer to the client and stores it: each step when it finishes, the rest when the answer ends. It goes on
  * when the client leaves. `result` is of `streamText`, asked with what `receive` gave.
- * Errors: `INVALID_ARGUMENT` when `receive` gave nothing to answer.
+ * Errors: `INVALID_ARGUMENT`, also when `receive` gave nothing to answer.
  */
 export function respond(session: Session, result: StreamResult, options: RespondOptions = {}): Response {
+  assertSession(session, "respond()");
+  assertKnownOptions(options, "respond()", NAMES);
+  assertFunctions(options, ["waitUntil", "onError", "cost", "messageMetadata"]);
   return beginAnswer(session, result, options).response;
 }
 

@@ -1,4 +1,5 @@
 import { assertKnownOptions, assertText, type OptionNames } from "../../session/arguments.js";
+import { assertSession } from "../../session/assert-session.js";
 import { storeNeeded } from "../../session/host.js";
 import { coreOf, type Session } from "../../session/session.js";
 import type { BlockScope, WriteOrigin } from "../../storage/contract.js";
@@ -35,6 +36,7 @@ export interface MemoryTool extends MemoryHandlers {
  */
 export function memoryTool(session: Session, options: MemoryToolOptions = {}): MemoryTool {
   assertKnownOptions(options, "memoryTool()", NAMES);
+  assertSession(session, "memoryTool()");
   const { label = "memories", scope } = options;
   assertText(label, "The label of memoryTool()");
   const { store } = coreOf(session);

@@ -10,10 +10,10 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { invalid, StemmaError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
 import type { Store } from "../../storage/contract.js";
-import { isStore } from "../../storage/store-of.js";
+import { assertStore } from "../../storage/store-of.js";
 import { CheckpointReader } from "./checkpoint-reader.js";
 import { CheckpointWriter } from "./checkpoint-writer.js";
 import { deltaHistory } from "./delta-history.js";
@@ -52,10 +52,7 @@ export class StemmaSaver extends BaseCheckpointSaver {
     super(options?.serde);
     assertKnownOptions(options, "StemmaSaver", NAMES);
     const { keep, messages = "messages" } = options;
-    if (!isStore(store)) {
-      const message = 'A StemmaSaver needs a store: sqlite("chat.db"), postgres(url), memory(), …';
-      throw new StemmaError("STORE_UNSUPPORTED", {}, message);
-    }
+    assertStore(store, "A StemmaSaver");
     if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) {
       throw invalid("keep must be a whole number from 1 on, or left out.", { keep });
     }

@@ -9,10 +9,9 @@ import {
   type SearchOperation,
   validateNamespace,
 } from "@langchain/langgraph-checkpoint";
-import { StemmaError } from "../../errors.js";
 import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
 import type { EntryScope, EntryWrite, ListedEntry, Store } from "../../storage/contract.js";
-import { isStore } from "../../storage/store-of.js";
+import { assertStore } from "../../storage/store-of.js";
 import { type FoundItem, findItems } from "./find-items.js";
 import { listNamespaces } from "./list-namespaces.js";
 import { entryKey, itemPlace } from "./namespace.js";
@@ -46,10 +45,7 @@ export class StemmaStore extends BaseStore {
     super();
     assertKnownOptions(options, "StemmaStore", NAMES);
     const { label = "langgraph", index = ["$"] } = options;
-    if (!isStore(store)) {
-      const message = 'A StemmaStore needs a store: sqlite("chat.db"), postgres(url), memory(), …';
-      throw new StemmaError("STORE_UNSUPPORTED", {}, message);
-    }
+    assertStore(store, "A StemmaStore");
     this.#store = store;
     this.#scope = { sessionId: "", label, scope: store.userId === undefined ? { key: "langgraph" } : "user" };
     this.#index = index;
