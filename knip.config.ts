@@ -19,7 +19,7 @@ export default {
     "test/workers/**/*.ts",
     "test/types/*.ts",
     "test/ai-sdk/{server-child,random-chat}.ts",
-    "test/store/eraser-process.ts",
+    "test/store/{eraser,waiter}-process.ts",
     "test/claude/writer-process.ts",
     "test/copy/copier-process.ts",
     "test/langgraph/writer-process.ts",
