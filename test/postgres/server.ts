@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe } from "vitest";
 import { ENGINE, type Engine, reasonToSkip, type Server, startServer } from "./engines.js";
@@ -49,8 +50,6 @@ function describeEngine(title: string, engine: Engine, body: () => void): void {
   describe.skipIf(reason !== null)(reason === null ? title : `${title} (${reason})`, body);
 }
 
-let databases = 0;
-
 function runningServer(urlFor: Server["urlFor"]): RunningServer {
   let url: string;
   const query = async (where: string, sql: string) => {
@@ -63,9 +62,8 @@ function runningServer(urlFor: Server["urlFor"]): RunningServer {
     }
   };
   const createDatabase = async () => {
-    databases += 1;
-    // Files that run at once share the server.
-    const name = `db${process.pid}_${databases}`;
+    // Files of several processes share the server, and the numbers of processes come again.
+    const name = `db_${randomUUID().replaceAll("-", "")}`;
     await query(urlFor("postgres"), `CREATE DATABASE ${name}`);
     return urlFor("postgres", name);
   };
