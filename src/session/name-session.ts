@@ -63,7 +63,7 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
     if (stored === name) events.emit({ type: "title", name });
     return true;
   } catch (error) {
-    // Where the session was deleted meanwhile, nothing is kept of it.
+    // Where the session was deleted meanwhile, nothing is kept of it. Whatever becomes of the note, the failure is told.
     const failed = { records: scope, key: FAILURES, value: new Uint8Array([failures + 1]) };
     await parts.store.writeTogether([held, failed]).catch(() => {});
     throw error;

@@ -1,7 +1,8 @@
 import { sleep } from "../deferred.js";
 import { StemmaError } from "../errors.js";
 import { decodeJson, encodeJson } from "../model/json-bytes.js";
-import type { RecordScope, RecordStore } from "../storage/contract.js";
+import type { RecordScope } from "../storage/contract.js";
+import type { TurnRecords } from "./turn/log.js";
 
 /** Of `running` and `stopping` a process says that it is at work; the others are the ends of a run. */
 export type RunStatus = "running" | "stopping" | "completed" | "stopped" | "failed" | "interrupted";
@@ -29,8 +30,6 @@ export interface KnownRun {
   readonly version: number;
 }
 
-export type RunRecords = Pick<RecordStore, "get" | "set" | "delete" | "list">;
-
 const RUN = "run";
 const LABEL = "chat";
 
@@ -39,7 +38,7 @@ export class RunRecord {
   protected readonly scope: RecordScope;
 
   constructor(
-    protected readonly records: RunRecords,
+    protected readonly records: TurnRecords,
     sessionId: string,
   ) {
     this.scope = { sessionId, label: LABEL };
@@ -83,7 +82,7 @@ export class RunRecord {
 const POLL = 50;
 
 /** Breaks off the run that is under way, if there is one, and waits until it has ended: at most so many milliseconds. */
-export async function endRun(records: RunRecords, sessionId: string, timeout: number): Promise<void> {
+export async function endRun(records: TurnRecords, sessionId: string, timeout: number): Promise<void> {
   const record = new RunRecord(records, sessionId);
   const end = Date.now() + timeout;
   for (let known = await record.read(); known !== null; known = await record.read()) {

@@ -1,28 +1,15 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bundle } from "../runner/bundle.js";
 
 const run = promisify(execFile);
-// Inside the project, where the program finds its packages.
-const cache = join(import.meta.dirname, "../../node_modules/.cache");
-mkdirSync(cache, { recursive: true });
-const folder = mkdtempSync(join(cache, "stemma-time-limits-"));
-const program = join(folder, "waiter.mjs");
+let program = "";
 
 beforeAll(async () => {
-  await build({
-    entryPoints: [join(import.meta.dirname, "waiter-process.ts")],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-  });
+  program = join(await bundle("time-limits", ["test/store/waiter-process.ts"]), "waiter-process.mjs");
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a process in which nothing else goes on", () => {
   it.each([

@@ -1,7 +1,8 @@
 import type { UIMessageChunk } from "ai";
 import { StemmaError } from "../../errors.js";
 import { decodeJson, encodeJson } from "../../model/json-bytes.js";
-import { RunRecord, type RunRecords } from "../../session/run-record.js";
+import { RunRecord } from "../../session/run-record.js";
+import type { TurnRecords } from "../../session/turn/log.js";
 import type { Store } from "../../storage/contract.js";
 
 /** Chunks that came one after the other. */
@@ -18,7 +19,7 @@ const PAGE = 100;
 export class RunLog extends RunRecord {
   /** `store` is null where records cannot be written together. */
   constructor(
-    records: RunRecords,
+    records: TurnRecords,
     sessionId: string,
     private readonly store: Pick<Store, "writeTogether"> | null,
   ) {

@@ -38,17 +38,16 @@ export function* openScope(sql: Dialect, request: SearchRequest): Operation<Scop
 }
 
 function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null> {
-  const { sessionIds, userId, sessionMetadata } = request;
-  if (sessionIds === undefined && userId === undefined && sessionMetadata === undefined) {
-    return { range: null, sessions: null, path: null };
-  }
-  const { condition, values } = sessionFilter(sql, { userId, metadata: sessionMetadata });
+  const chosen = chosenSessions(sql, request);
+  if (chosen === null) return { range: null, sessions: null, path: null };
+  const { ids, where } = chosen;
+  const { condition, values } = where;
   const select = `SELECT s.no AS no, s.id AS id FROM assistant_sessions s WHERE ${condition}`;
-  const found: NumberedTuple[] = sessionIds === undefined ? yield* tuples<NumberedTuple>(select, ...values) : [];
-  for (let start = 0; start < (sessionIds?.length ?? 0); start += IDS_AT_ONCE) {
-    const ids = sessionIds?.slice(start, start + IDS_AT_ONCE) ?? [];
-    const marks = ids.map(() => "?").join(", ");
-    for (const row of yield* tuples<NumberedTuple>(`${select} AND s.id IN (${marks})`, ...values, ...ids))
+  const found: NumberedTuple[] = ids === null ? yield* tuples<NumberedTuple>(select, ...values) : [];
+  for (let start = 0; start < (ids?.length ?? 0); start += IDS_AT_ONCE) {
+    const some = ids?.slice(start, start + IDS_AT_ONCE) ?? [];
+    const marks = some.map(() => "?").join(", ");
+    for (const row of yield* tuples<NumberedTuple>(`${select} AND s.id IN (${marks})`, ...values, ...some))
       found.push(row);
   }
   const [one, ...others] = found.sort(([a], [b]) => Number(a) - Number(b));
@@ -63,7 +62,7 @@ function* scopeOf(sql: Dialect, request: SearchRequest): Operation<Scope | null>
   return { range, sessions, path: null };
 }
 
-/** The sessions of a request, where a statement has to find them; null for all, and for one that is nobody's in particular. */
+/** The sessions of a request, where a statement has to find them; null for all, and for one that anybody may search. */
 export function chosenSessions(sql: Dialect, request: SearchRequest): ChosenSessions | null {
   const { sessionId, sessionIds, userId, sessionMetadata: metadata } = request;
   if (sessionId === undefined) {
