@@ -150,6 +150,27 @@ describe("pi's sessions", () => {
     expect(session.usage).toEqual({ inputTokens: 42, outputTokens: 6, cost: 1.5 });
   });
 
+  it("tell by day and model what was used", async () => {
+    const later = { ...assistant(text("later")), model: "m-2", timestamp: Date.parse("2026-01-02T23:59:00Z") };
+    const aborted = { ...assistant(), usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: { total: 0 } } };
+    const session = await sessionOf(
+      jsonl([
+        firstVersion[0] as JsonObject,
+        entry(assistant(text("one"))),
+        entry(assistant(text("two"))),
+        entry(aborted),
+        { type: "message", message: later },
+        { type: "message", message: { ...later, timestamp: "never" } },
+      ]),
+    );
+    const used = { requests: 1, inputTokens: 14, outputTokens: 2, cost: 0.5 };
+    expect(session.usageRows).toEqual([
+      { day: "2026-01-01", model: "m-1", requests: 2, inputTokens: 28, outputTokens: 4, cost: 1 },
+      { day: "2026-01-02", model: "m-2", ...used },
+    ]);
+    expect(session.usage).toEqual({ inputTokens: 56, outputTokens: 8, cost: 2 });
+  });
+
   it("give the same ids each time, and a grown file the old ones", async () => {
     const ids = idsOf(await sessionOf(jsonl(firstVersion)));
     expect(idsOf(await sessionOf(jsonl(firstVersion)))).toEqual(ids);

@@ -1,5 +1,8 @@
 import { isJsonObject, type JsonObject } from "../model/json-object.js";
+import { nameOf } from "../model/storable-name.js";
+import { isoTime } from "../model/text.js";
 import { nameSession } from "./conversations.js";
+import { findTime } from "./found.js";
 import { PiTree } from "./pi-tree.js";
 import { parseEntry, readLines } from "./read-lines.js";
 import {
@@ -9,8 +12,8 @@ import {
   type Position,
   type Skipped,
   tokensOf,
-  type Usage,
 } from "./session-file.js";
+import { UsageCount } from "./usage-count.js";
 
 /** Session files of the coding agent pi, with ids (a tree) and without (the first version: a line of entries). */
 export const pi: ImportFormat = {
@@ -41,16 +44,16 @@ function closeSession(tree: PiTree): ParsedSession {
   const names = entries.flatMap(({ type, name }) =>
     type === "session_info" && typeof name === "string" ? [name] : [],
   );
-  const replies = entries.flatMap(({ message }) =>
-    isJsonObject(message) && message.role === "assistant" ? [message] : [],
-  );
-  const model = replies.findLast(({ model: used }) => typeof used === "string")?.model ?? header.modelId;
+  const replies = entries.filter(isReply);
+  const model = replies.findLast(({ message }) => typeof message.model === "string")?.message.model ?? header.modelId;
+  const { sum, rows } = countUsage(replies).told(true);
   return nameSession({
     id: sessionId,
     name: names.at(-1) ?? "",
     source: "pi",
     model: typeof model === "string" ? model : undefined,
-    usage: sumUsage(replies),
+    usage: sum,
+    usageRows: rows,
     messages,
     compactions: tree.compactions,
     activeLeafId: tree.leafId ?? undefined,
@@ -58,13 +61,34 @@ function closeSession(tree: PiTree): ParsedSession {
   });
 }
 
-function sumUsage(replies: readonly JsonObject[]): Usage {
-  const total: Usage = { inputTokens: 0, outputTokens: 0, cost: 0 };
-  for (const { usage } of replies) {
+type Reply = JsonObject & { message: JsonObject };
+
+function isReply(entry: JsonObject): entry is Reply {
+  return isJsonObject(entry.message) && entry.message.role === "assistant";
+}
+
+function countUsage(replies: readonly Reply[]): UsageCount {
+  const count = new UsageCount();
+  for (const { timestamp, message } of replies) {
+    const { usage, model } = message;
     if (!isJsonObject(usage)) continue;
-    total.inputTokens += tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
-    total.outputTokens += tokensOf(usage.output);
-    if (isJsonObject(usage.cost)) total.cost += costOf(usage.cost.total);
+    const inputTokens = tokensOf(usage.input) + tokensOf(usage.cacheRead) + tokensOf(usage.cacheWrite);
+    const outputTokens = tokensOf(usage.output);
+    const cost = isJsonObject(usage.cost) ? costOf(usage.cost.total) : 0;
+    // An answer that pi ended before it began, or that no model gave.
+    if (inputTokens === 0 && outputTokens === 0 && cost === 0) continue;
+    count.add(
+      dayOf(timestamp) ?? dayOf(message.timestamp),
+      nameOf(model) ?? "",
+      { inputTokens, outputTokens, cost },
+      1,
+    );
   }
-  return total;
+  return count;
+}
+
+// Entries tell their time as text, messages in milliseconds.
+function dayOf(timestamp: unknown): string | undefined {
+  const time = typeof timestamp === "number" ? isoTime(timestamp) : findTime(timestamp);
+  return time?.slice(0, 10);
 }

@@ -6,9 +6,11 @@ const NOTHING = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 /** What the requests of a session used, by day and model. */
 export class UsageCount {
   readonly #rows = new Map<string, UsageRow>();
+  #sum: Usage | undefined;
 
-  /** Counts a request of a day, as `2026-11-22`, or the rest of one that was counted in part. */
+  /** Counts a request of a day, as `2026-11-22`, or the rest of one that was counted in part. One of no day is only in the sum. */
   add(day: string | undefined, model: string, used: Usage, requests: number): void {
+    this.#sum = sumOf(this.#sum ?? NOTHING, used);
     if (day === undefined) return;
     const key = `${day} ${model}`;
     const before = this.#rows.get(key) ?? NOTHING;
@@ -17,8 +19,7 @@ export class UsageCount {
 
   /** All that was counted, which the last piece of a session tells; nothing before that. */
   told(isLast: boolean): { readonly sum: Usage | undefined; readonly rows: UsageRow[] } {
-    const rows = isLast ? [...this.#rows.values()] : [];
-    return { sum: rows.length === 0 ? undefined : rows.reduce<Usage>(sumOf, sumOf(NOTHING, NOTHING)), rows };
+    return isLast ? { sum: this.#sum, rows: [...this.#rows.values()] } : { sum: undefined, rows: [] };
   }
 }
 

@@ -42,6 +42,9 @@ export const usage = defineTopic("usage", (it) => {
     await store.sessions.importUsage("main", { inputTokens: 30, outputTokens: 6, cost: 1.5 }, [old]);
     expect(await store.sessions.usageRows("main")).toEqual([old]);
     expect((await store.sessions.get("main"))?.output_tokens).toBe(6);
+    const grown = { ...old, requests: 4, inputTokens: 40, cost: 1 };
+    await store.sessions.importUsage("main", { inputTokens: 10, outputTokens: 0, cost: 0 }, [grown]);
+    expect(await store.sessions.usageRows("main")).toEqual([{ ...grown, cost: 1.5 }]);
     await store.sessions.addUsage("main", 1, 1, 0, "large");
     expect((await store.sessions.usage({ by: "day" })).map(({ name }) => name)).toEqual([today(), "2025-03-01"]);
     expect((await store.sessions.usage({ by: "day", to: "2025-12-31" })).length).toBe(1);

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
+import { sqlite } from "../../src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
 import { jsonl } from "./read.js";
 import { commandLine, run, temporaryFolder } from "./run.js";
@@ -284,5 +285,30 @@ describe("stemma import", () => {
         { id: "p", model: "m", source: "pi", input_tokens: 15, output_tokens: 2, estimated_cost: 0.25 },
       ],
     });
+  });
+
+  it("counts by day what a file tells of its usage, and what it tells when it has grown", async () => {
+    const stemma = fresh();
+    const usage = { input: 10, output: 2, cacheRead: 5, cacheWrite: 0, cost: { total: 0.25 } };
+    const reply = (timestamp: string) => ({
+      ...{ type: "message", timestamp },
+      message: { role: "assistant", content: [], model: "m", usage },
+    });
+    const lines: unknown[] = [{ type: "session", id: "p" }, reply("2026-03-01T10:00:00Z")];
+    const file = stemma.file("grown.jsonl", jsonl(lines));
+    await stemma.ok("import", file);
+    lines.push(reply("2026-03-01T11:00:00Z"), reply("2026-03-02T10:00:00Z"));
+    stemma.file("grown.jsonl", jsonl(lines));
+    for (let time = 0; time < 2; time += 1) await stemma.ok("import", file);
+    const store = sqlite(stemma.db);
+    const used = (requests: number) => ({
+      ...{ requests, inputTokens: 15 * requests, outputTokens: 2 * requests, cost: 0.25 * requests },
+    });
+    expect(await store.sessions.usageRows("p")).toEqual([
+      { day: "2026-03-01", model: "m", ...used(2) },
+      { day: "2026-03-02", model: "m", ...used(1) },
+    ]);
+    expect(await store.sessions.get("p")).toMatchObject({ input_tokens: 45, output_tokens: 6, estimated_cost: 0.75 });
+    await store.close();
   });
 });

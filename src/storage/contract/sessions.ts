@@ -121,7 +121,10 @@ export interface SessionRegistry {
   addUsage(id: string, inputTokens: number, outputTokens: number, cost: number, model?: string): Promise<void>;
   /** What a session used: a row for each day and model, by day, then model. */
   usageRows(id: string): Promise<UsageRow[]>;
-  /** Imports usage that was counted elsewhere: adds `total` to the session's counters, and writes each row whose day and model have none yet. Errors: `SESSION_NOT_FOUND`. */
+  /**
+   * Imports usage that was counted elsewhere: adds `total` to the session's counters, and writes the rows. If a row's day and model
+   * have counters already, each gets the larger value. Errors: `SESSION_NOT_FOUND`.
+   */
   importUsage(id: string, total: Usage, rows?: readonly UsageRow[]): Promise<void>;
   /** What was used, summed up by day, model or session: days newest first, the others by cost, then tokens, highest first. */
   usage(request: UsageRequest): Promise<UsageSum[]>;

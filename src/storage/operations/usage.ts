@@ -23,7 +23,7 @@ function* countRequest(sessionId: string, model: string, { inputTokens, outputTo
       ...[cost, sessionId, day, model],
     ],
   );
-  if (counted === 0) yield* insertUsageRows(sessionId, [{ day, model, requests: 1, inputTokens, outputTokens, cost }]);
+  if (counted === 0) yield* insertUsageRow(sessionId, { day, model, requests: 1, inputTokens, outputTokens, cost });
 }
 
 /** See `SessionRegistry.usageRows`. */
@@ -50,13 +50,24 @@ interface UsageTableRow {
   readonly cost: number;
 }
 
-/** Writes rows that were counted elsewhere; one of a day and a model that is there stays. */
-function* insertUsageRows(sessionId: string, rows: readonly UsageRow[]): Operation<void> {
-  for (const { day, model, requests, inputTokens, outputTokens, cost } of rows) {
-    const insertion = `INSERT INTO assistant_usage (session_id, day, model, requests, input_tokens, output_tokens, cost)
-       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
-    yield* run(insertion, ...[sessionId, day, model, requests, inputTokens, outputTokens, cost]);
-  }
+function* insertUsageRow(sessionId: string, row: UsageRow): Operation<void> {
+  const { day, model, requests, inputTokens, outputTokens, cost } = row;
+  const insertion = `INSERT INTO assistant_usage (session_id, day, model, requests, input_tokens, output_tokens, cost)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  yield* run(insertion, ...[sessionId, day, model, requests, inputTokens, outputTokens, cost]);
+}
+
+// Counters only grow: of two states of a counter the larger is the later one.
+const RAISED = ["requests", "input_tokens", "output_tokens", "cost"]
+  .map((column) => `${column} = CASE WHEN ${column} < ? THEN ? ELSE ${column} END`)
+  .join(", ");
+
+/** Writes a row that was counted elsewhere. Where its day and model have one, each counter gets the larger value. */
+function* raiseUsageRow(sessionId: string, row: UsageRow): Operation<void> {
+  const { day, model, requests, inputTokens, outputTokens, cost } = row;
+  const values = [requests, inputTokens, outputTokens, cost].flatMap((value) => [value, value]);
+  const update = `UPDATE assistant_usage SET ${RAISED} WHERE session_id = ? AND day = ? AND model = ?`;
+  if ((yield* count(update, [...values, sessionId, day, model])) === 0) yield* insertUsageRow(sessionId, row);
 }
 
 /** Removes what a session used. */
@@ -84,7 +95,7 @@ export function* importUsage(
   { rows = [], userId }: { readonly rows?: readonly UsageRow[] | undefined; readonly userId?: string | undefined } = {},
 ): Operation<void> {
   yield* getSession(sql, id, userId);
-  yield* insertUsageRows(id, rows);
+  for (const row of rows) yield* raiseUsageRow(id, row);
   yield* addToTotal(id, total);
 }
 
