@@ -214,7 +214,7 @@ export interface UsageView {
   /** What compactions made of the messages that they cover: by day, or of one session each; otherwise by session. */
   readonly compactions: {
     readonly by: CompactionSumRequest["by"];
-    readonly rows: CompactionSum[];
+    readonly rows: Named<CompactionSum>[];
     readonly total: Saved;
   };
 }
@@ -223,7 +223,10 @@ export interface UsageView {
 export type Saved = Omit<CompactionSum, "name">;
 
 /** The day, the model, or the session's id, with what was used. */
-export type UsageRow = UsageOf;
+export type UsageRow = Named<UsageOf>;
+
+/** A row of a session, which may have a name. */
+export type Named<R> = R & { readonly sessionName?: string | undefined };
 
 export type UsageSum = Omit<UsageOf, "name">;
 

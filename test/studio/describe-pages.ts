@@ -34,6 +34,7 @@ const PAGES: readonly (readonly [path: string, texts: readonly string[]])[] = [
   ["/?order=cost", ["A trip"]],
   ["/usage", ["0.5", "Compactions"]],
   ["/usage?by=model&id=trip", ["Before and after"]],
+  ["/usage?by=session", ["A trip"]],
 ];
 
 /** The real page on a real studio, in Chromium. */

@@ -6,6 +6,7 @@ import type {
   TreePage,
   TreeRow,
   UsageRow,
+  UsageSum,
   UsageView,
 } from "../../src/studio/api.js";
 import { blocks, versionOf } from "./page-memory.js";
@@ -82,7 +83,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   }),
   usage: (world, query) => {
     const rows = world.pathLength === 0 ? [] : usageRows(query.get("by") ?? "day");
-    const sum = (field: Exclude<keyof UsageRow, "name">) => rows.reduce((total, row) => total + row[field], 0);
+    const sum = (field: keyof UsageSum) => rows.reduce((total, row) => total + row[field], 0);
     const total = {
       requests: sum("requests"),
       inputTokens: sum("inputTokens"),

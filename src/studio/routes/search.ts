@@ -1,5 +1,6 @@
 import type { FoundHit, SearchResults } from "../api.js";
 import { findSession, read, type StudioCall } from "../route.js";
+import { findNames } from "./session-names.js";
 
 const USUAL_HITS = 20;
 const MOST_HITS = 100;
@@ -24,8 +25,10 @@ async function search({ store, fields }: StudioCall): Promise<SearchResults> {
     explain: true,
   });
   const shown = found.slice(0, limit);
-  const ids = [...new Set(shown.map((hit) => hit.sessionId))];
-  const names = new Map(await Promise.all(ids.map(async (id) => [id, (await store.sessions.get(id))?.name] as const)));
+  const names = await findNames(
+    store,
+    shown.map((hit) => hit.sessionId),
+  );
   return {
     hits: shown.map(({ explanation, ...hit }): FoundHit => {
       const { words = [], ranks = { words: null, meaning: null } } = explanation ?? {};

@@ -1,6 +1,7 @@
 import type { Store, UsageRequest } from "../../storage/contract.js";
-import type { UsageView } from "../api.js";
+import type { Named, UsageView } from "../api.js";
 import { findSession, read, type StudioCall } from "../route.js";
+import { findNames } from "./session-names.js";
 
 const MOST_ROWS = 400;
 /** More than anybody has. */
@@ -23,7 +24,7 @@ async function usage({ store, fields }: StudioCall): Promise<UsageView> {
   // The total is of all rows, also of those that are not shown: there are few models.
   const all = rows.length < MOST_ROWS ? rows : await store.sessions.usage({ ...narrowed, by: "model" });
   return {
-    rows,
+    rows: by === "session" ? await named(store, rows) : rows,
     total: sumOf(all, ["requests", "inputTokens", "outputTokens", "cost"]),
     compactions: await compactions(store, narrowed, by),
   };
@@ -39,7 +40,20 @@ async function compactions(
   // The total is of all rows here too.
   const all =
     rows.length < MOST_ROWS ? rows : await store.sessions.compactionSums({ ...narrowed, by: "day", limit: ALL_DAYS });
-  return { by, rows, total: sumOf(all, ["compactions", "tokensBefore", "tokensAfter"]) };
+  return {
+    by,
+    rows: by === "session" ? await named(store, rows) : rows,
+    total: sumOf(all, ["compactions", "tokensBefore", "tokensAfter"]),
+  };
+}
+
+/** Rows of sessions, with their names. */
+async function named<R extends { readonly name: string }>(store: Store, rows: readonly R[]): Promise<Named<R>[]> {
+  const names = await findNames(
+    store,
+    rows.map(({ name: id }) => id),
+  );
+  return rows.map((row) => ({ ...row, sessionName: names.get(row.name) }));
 }
 
 /** The sum of each field over all rows. */

@@ -33,8 +33,8 @@ export function CompactionTable({ by, rows, total, sessionId }: Compactions & { 
             {rows.map((row) => (
               <tr key={row.name}>
                 <td class="name">
-                  <a href={addressOf(by, row.name, sessionId)}>
-                    <bdi>{row.name}</bdi>
+                  <a href={addressOf(by, row.name, sessionId)} title={row.name}>
+                    <bdi>{row.sessionName ?? row.name}</bdi>
                   </a>
                 </td>
                 <td class="number">{count(row.compactions)}</td>

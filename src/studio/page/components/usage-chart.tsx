@@ -4,10 +4,11 @@ import { filledDays } from "./filled-days.js";
 
 const HEIGHT = 160;
 
-/** Tokens by day as bars, oldest first; days without usage have none. The table below holds the same figures. */
+/** Tokens by day as bars, oldest first; days without usage have none. The table below holds the same figures. Nothing where no day has tokens. */
 export function UsageChart({ rows }: { readonly rows: readonly UsageRow[] }) {
   const days = filledDays(rows);
-  const highest = Math.max(1, ...days.map(({ inputTokens, outputTokens }) => inputTokens + outputTokens));
+  const highest = Math.max(...days.map(({ inputTokens, outputTokens }) => inputTokens + outputTokens));
+  if (highest <= 0) return null;
   const y = (tokens: number) => (tokens / highest) * HEIGHT;
   return (
     <figure class="chart">

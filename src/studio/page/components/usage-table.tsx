@@ -59,8 +59,8 @@ export function UsageTable({ rows, by }: Props) {
 function Name({ row, by }: { readonly row: UsageRow; readonly by: Props["by"] }) {
   if (by === "session") {
     return (
-      <a href={linkTo("/session", { id: row.name })}>
-        <bdi>{row.name}</bdi>
+      <a href={linkTo("/session", { id: row.name })} title={row.name}>
+        <bdi>{row.sessionName ?? row.name}</bdi>
       </a>
     );
   }
