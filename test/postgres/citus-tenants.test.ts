@@ -14,7 +14,7 @@ describeCitus("row-level security on Citus, rows by session", (cluster) => {
   const roles = [`acme${process.pid}`, `globex${process.pid}`] as const;
   let schema = "";
 
-  // As the page says, in a schema, with what tells the tenant.
+  // As the pages say, in a schema, with what tells the tenant.
   async function protect(tenant: string): Promise<void> {
     schema = cluster.nextSchema();
     const url = cluster.urlWith({ "citus.shard_count": "8" });
@@ -25,7 +25,8 @@ describeCitus("row-level security on Citus, rows by session", (cluster) => {
     for (const role of roles) await cluster.query(`CREATE ROLE ${role} LOGIN`);
     const policies = POLICIES.replace(BY_SETTING, () => tenant).replaceAll("SCHEMA public", `SCHEMA ${schema}`);
     const granted = policies.replace(/(TO|FROM) app;/g, (_, word) => `${word} ${roles.join(", ")};`);
-    await cluster.runScript(`SET search_path = ${schema}, public; ${granted}`, url);
+    const before = `SET search_path = ${schema}, public; SET citus.multi_shard_modify_mode = 'sequential';`;
+    await cluster.runScript(`${before} ${granted}`, url);
   }
 
   const openAs = (role: string, settings: Readonly<Record<string, string>> = {}): Store => {
