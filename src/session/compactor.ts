@@ -45,14 +45,15 @@ export class Compactor {
     const { threshold, compact, timeout } = this.options;
     if (threshold === null && !this.events.observed) return;
     try {
-      const tokens = await this.#work.count.ofActivePath(visibleTokens);
+      const size = await this.#work.count.ofActivePath(visibleTokens);
+      const { tokens } = size;
       this.#work.report("idle", tokens);
       if (threshold === null || tokens <= threshold) return;
       if (compact === null) return await this.#tellOfNoFunction();
       // Whoever writes meanwhile does not wait for it: that may be the compact function itself.
-      if (this.#runs.any || this.#pause.isOn(tokens)) return;
+      if (this.#runs.any || this.#pause.isOn(size)) return;
       const { stored, fruitless } = await this.#share(undefined, compact, timeout.automatic, tokens);
-      const isEnough = (stored !== null || fruitless) && this.#pause.note(fruitless, tokens);
+      const isEnough = (stored !== null || fruitless) && this.#pause.note(fruitless, size);
       if (isEnough) await this.#work.fail(noGain(tokens, threshold));
     } catch (error) {
       await this.#work.fail(error);
@@ -63,7 +64,7 @@ export class Compactor {
   async afterChange(): Promise<void> {
     if (!this.events.observed) return;
     try {
-      this.#work.report("idle", await this.#work.count.ofActivePath(null));
+      this.#work.report("idle", (await this.#work.count.ofActivePath(null)).tokens);
     } catch (error) {
       await this.#work.fail(error);
     }

@@ -71,6 +71,7 @@ export class MessageWrites {
   async update(message: SessionMessage): Promise<void> {
     const { backend, wrote } = this.parts;
     await backend.update(message);
+    if (isSummary(message)) return;
     wrote([message]);
     await this.#changed("update", [message.id]);
   }

@@ -56,6 +56,7 @@ export class ProviderWriter {
   }
 
   async update(given: SessionMessage): Promise<void> {
+    if ((await this.#withoutSummaries([given])).length === 0) return;
     assertEncodable(given);
     await this.reader.known(given.id);
     await this.provider.updateMessage(this.skills.emptied(given));

@@ -295,7 +295,10 @@ export class Session {
     return this.#started.writes.appendAll(given, parentId, options);
   }
 
-  /** Replaces the content of the message with this id. Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`. */
+  /**
+   * Replaces the content of the message with this id. One of the session's own summaries is skipped.
+   * Errors: `MESSAGE_NOT_FOUND`, `INVALID_MESSAGE`, `MESSAGE_TOO_LARGE`.
+   */
   async updateMessage(message: unknown): Promise<void> {
     return this.#started.writes.update(givenMessage(message));
   }

@@ -5,6 +5,7 @@ import type { SessionContext } from "../context/session-context.js";
 import { StemmaError } from "../errors.js";
 import type { SessionMessage } from "../model/message.js";
 import { estimateStringTokens, estimateTokens } from "../model/tokens.js";
+import type { Size } from "./compaction-pause.js";
 import type { SessionBackend } from "./provider.js";
 import { LimitedCalls } from "./time-limit.js";
 
@@ -42,10 +43,13 @@ export class TokenCount {
   }
 
   /** Of the active path. `visibleTokens` are those of its messages as estimated; null when they must be measured. */
-  async ofActivePath(visibleTokens: number | null): Promise<number> {
-    if (this.counter !== null) return this.of((await this.backend.path()).messages);
-    const tokens = visibleTokens ?? (await this.backend.tokens());
-    return tokens + this.#promptTokens(await this.#systemPrompt());
+  async ofActivePath(visibleTokens: number | null): Promise<Size> {
+    if (this.counter !== null) {
+      const { messages } = await this.backend.path();
+      return { tokens: await this.of(messages), messages: estimateTokens(messages) };
+    }
+    const messages = visibleTokens ?? (await this.backend.tokens());
+    return { tokens: messages + this.#promptTokens(await this.#systemPrompt()), messages };
   }
 
   /** Of a visible history. */

@@ -64,8 +64,10 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       return appendResult([encoded], await write(sibling, "idempotent"));
     },
     update: async (message) => {
-      const encoded = encodeMessage(message);
-      await write(() => messages.updateMessage(sql, id, encoded));
+      const { encoded, summaryIds } = encodeAll([message]);
+      const [one] = encoded;
+      if (one !== undefined) await write(() => messages.updateMessage(sql, id, one));
+      else await write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
     },
     upsert: async (message, parent, options = {}) => {
       const { encoded, summaryIds } = encodeAll([message]);

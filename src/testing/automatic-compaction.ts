@@ -1,3 +1,4 @@
+import { createCompactFunction } from "../compaction/compact.js";
 import { estimateTokens } from "../model/tokens.js";
 import type { SessionStatusEvent } from "../session/events.js";
 import type { Session } from "../session/session.js";
@@ -84,21 +85,44 @@ export const automaticCompaction = defineTopic("automatic compaction", (it) => {
 
   it("ends the pause when the history has grown by half, and not before", async ({ session }) => {
     let calls = 0;
-    let size = 100;
+    let size = 200;
     session
       .onCompaction(async () => {
         calls += 1;
         return null;
       })
-      .compactAfter(1, { tokenCounter: () => size });
+      .compactAfter(100, { tokenCounter: ({ messages }) => (messages.length === 8 ? 0 : size) });
+    // The estimate hardly grows with what follows.
+    await session.appendAll(long(8));
     await chain(session, ["a", "b", "c", "d"]);
     expect(calls).toBe(3);
-    size = 149;
+    size = 299;
     await chain(session, ["e"]);
     expect(calls).toBe(3);
-    size = 150;
+    size = 300;
     await chain(session, ["f"]);
     expect(calls).toBe(4);
+  });
+
+  it("keeps the history small whatever is passed to a counter that gives one total", async ({ session }) => {
+    const failures: unknown[] = [];
+    session
+      .onCompaction(
+        createCompactFunction({
+          summarize: async () => "what was said",
+          protectHead: 1,
+          tailTokenBudget: 1000,
+          minTailMessages: 3,
+        }),
+      )
+      .compactAfter(5000, { tokenCounter: async () => 6000 })
+      .onCompactionError((error) => {
+        failures.push((error as { code?: string }).code);
+      });
+    for (const each of long(20)) await session.appendMessage(each);
+    expect((await session.getHistory()).length).toBe(5);
+    // While there was nothing yet to summarise.
+    expect(failures).toEqual(["COMPACTION_NO_GAIN"]);
   });
 
   it("does not pause when a compaction in between gained something", async ({ session }) => {

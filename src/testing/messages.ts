@@ -149,6 +149,7 @@ export const messages = defineTopic("messages", (it) => {
     expect(await session.appendAll(shown)).toEqual([]);
     for (const each of shown) expect((await session.appendMessage(each)).inserted).toBe(false);
     for (const each of shown) await session.upsertMessage(each);
+    for (const each of shown) await session.updateMessage(each);
     expect(idsOf(await session.getTree())).toEqual(["a", "b", "c"]);
     expect(await session.getHistory()).toEqual(shown);
     expect(await session.appendAll([...shown, message("d")])).toEqual(["d"]);
@@ -221,6 +222,8 @@ export const messages = defineTopic("messages", (it) => {
   it("refuses ids with the reserved prefix compaction_, except its own summaries", async ({ session }) => {
     await expectError(session.appendMessage(message("compaction_1")), "INVALID_MESSAGE");
     await expectError(session.appendAll([message("a"), message("compaction_1")]), "INVALID_MESSAGE");
+    await expectError(session.upsertMessage(message("compaction_1")), "INVALID_MESSAGE");
+    await expectError(session.updateMessage(message("compaction_1")), "INVALID_MESSAGE");
     expect(await historyIds(session)).toEqual([]);
   });
 

@@ -25,19 +25,42 @@ const stateOf = (messages: SDKMessage[]): SessionState => ({
 });
 
 describe("a store as a storage", () => {
-  it("gives back messages, usage and metadata", async () => {
+  it("gives back what was saved, its times too", async () => {
     const storage = new StoreSessionStorage(memory());
     await storage.save({ ...stateOf([say("a")]), parentId: "p" });
-    const state = await storage.load("s");
-    expect(state).toMatchObject({
-      messages: [say("a")],
-      usage: stateOf([]).usage,
-      metadata: { user: "u1" },
-      parentId: "p",
-    });
+    expect(await storage.load("s")).toEqual({ ...stateOf([say("a")]), parentId: "p" });
     expect(await storage.list()).toEqual(["s"]);
     expect(await storage.load("t")).toBeUndefined();
     await storage.delete("s");
+    expect(await storage.list()).toEqual([]);
+  });
+
+  it("leaves the times to the store once a session is stored", async () => {
+    const storage = new StoreSessionStorage(memory());
+    await storage.save(stateOf([say("a")]));
+    await storage.save({ ...stateOf([say("a"), say("b")]), createdAt: 5, updatedAt: 6 });
+    const state = await storage.load("s");
+    expect(state?.createdAt).toBe(1);
+    expect(state?.updatedAt).toBeGreaterThan(6);
+  });
+
+  it("saves a state without times or ids as of now, without the summaries in it", async () => {
+    const storage = new StoreSessionStorage(memory());
+    const messages: SDKMessage[] = [
+      { id: "compaction_1", role: "assistant", content: "Before" },
+      { role: "user", content: "Hi" },
+    ];
+    const { createdAt: _createdAt, updatedAt: _updatedAt, ...state } = stateOf(messages);
+    await storage.save(state as SessionState);
+    const loaded = await storage.load("s");
+    expect(loaded?.messages).toEqual([{ id: expect.any(String), role: "user", content: "Hi" }]);
+    expect(Date.now() - (loaded?.createdAt ?? 0)).toBeLessThan(60_000);
+  });
+
+  it("says what is wrong with a message, and stores nothing then", async () => {
+    const storage = new StoreSessionStorage(memory());
+    const wrong = { ...say("b"), role: "" } as unknown as SDKMessage;
+    await expect(storage.save(stateOf([say("a"), wrong]))).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
     expect(await storage.list()).toEqual([]);
   });
 
@@ -59,7 +82,7 @@ describe("a store as a storage", () => {
     await storage.save(stateOf([say("a"), say("b")]));
     await storage.save(stateOf([say("a"), say("b"), say("c")]));
     await storage.save(stateOf([say("a"), say("b"), say("c")]));
-    expect(written).toEqual([["a", "b"], ["c"]]);
+    expect(written).toEqual([["c"]]);
     expect((await storage.load("s"))?.usage).toEqual(stateOf([]).usage);
   });
 

@@ -1,4 +1,5 @@
-import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
+import { StemmaError } from "../../errors.js";
+import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import type { Store } from "../../storage/contract.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
@@ -11,8 +12,8 @@ import { corruptState } from "./state-json.js";
 
 /**
  * A store with the four methods of a storage. `save` writes only what is new: it appends new messages, updates changed ones,
- * and makes a branch where the conversation took another course. Times and parent of a stored session do not change. The
- * first save of a state from another storage also stores its branches, summaries and blocks.
+ * and makes a branch where the conversation took another course. The first save of a session stores its times and parent too,
+ * which later ones do not change, and the branches, summaries and blocks of a state from another storage.
  */
 export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
@@ -35,13 +36,12 @@ export class StoreSessionStorage implements StoreBackedStorage {
   /** Errors: `INVALID_MESSAGE`, and those of the store. */
   async save(state: SessionState): Promise<void> {
     const store = await this.openStore();
-    const { id, parentId } = state;
-    const { [OURS]: snapshot, ...metadata } = state.metadata ?? {};
-    if (snapshot !== undefined && (await store.sessions.get(id)) === null) {
-      await takeOver(store, id, state);
+    const { id } = state;
+    if ((await store.sessions.get(id)) === null) {
+      await takeOver(store, state);
       return;
     }
-    await store.sessions.create({ id, name: id, parentSessionId: parentId });
+    const { [OURS]: _snapshot, ...metadata } = state.metadata ?? {};
     await saveMessages(store, id, fromSDKMessages(state.messages), state.messages.length === 0);
     const record = await SessionRecord.open(store, id);
     await saveUsage(store, id, record.usage, state.usage ?? NO_USAGE);
@@ -80,13 +80,18 @@ async function originalsOf(store: Store, id: string): Promise<SessionMessage[]> 
   return (await store.session(id).path({ summaries: false })).messages;
 }
 
-/** Errors: `CORRUPT_STATE`; then nothing of it is there. */
-async function takeOver(store: Store, id: string, state: SessionState): Promise<void> {
+/** Errors: `INVALID_MESSAGE`, `CORRUPT_STATE`; then nothing of it is there. */
+async function takeOver(store: Store, state: SessionState): Promise<void> {
+  const { id } = state;
+  const now = Date.now();
+  const { createdAt = now, updatedAt = now } = state;
+  const messages = state.messages.filter((message) => !message.id?.startsWith(SUMMARY_ID_PREFIX));
   try {
-    await importSession(store, id, state);
+    await importSession(store, id, { ...state, messages, createdAt, updatedAt });
   } catch (cause) {
     await store.sessions.delete(id);
-    throw corruptState(id, cause);
+    const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
+    throw StemmaError.isInstance(cause) && !isOfAnotherStorage ? cause : corruptState(id, cause);
   }
 }
 

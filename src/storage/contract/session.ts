@@ -41,7 +41,7 @@ export interface SessionStore {
   ): Promise<AppendResult>;
   /** Attaches `message` to the parent of message `id`, and makes it the active leaf. Errors: `MESSAGE_NOT_FOUND` for `id`, and those of `append`. */
   appendSibling(id: string, message: SessionMessage): Promise<AppendResult>;
-  /** Replaces a message's content in place. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
+  /** Replaces a message's content in place. A summary of this session is skipped. Errors: `MESSAGE_NOT_FOUND`, and those of a message. */
   update(message: SessionMessage): Promise<void>;
   /** Updates a known id in place, else appends below `parent`. A summary of this session is skipped. Errors: as for `append`. */
   upsert(message: SessionMessage, parent?: ParentRef, options?: MeasureOptions): Promise<UpsertResult>;
