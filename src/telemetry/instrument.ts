@@ -12,6 +12,7 @@ import {
 import { reasonOf } from "../errors.js";
 import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
+import { assertStore } from "../storage/store-of.js";
 import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
@@ -43,9 +44,10 @@ const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and
  * compactions of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use the
  * result in place of the store: it fails as the store does, and what `onEvent` throws is only printed. A store that is not
- * instrumented runs none of this code. Throws nothing itself.
+ * instrumented runs none of this code. Errors: `STORE_UNSUPPORTED` for what is no store.
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
+  assertStore(store, "instrument()");
   const { statements = true, onEvent } = options;
   const spans = spanObserver(options);
   const events = onEvent === undefined ? null : eventObserver(onEvent);

@@ -1,6 +1,7 @@
 import { isSummaryMessage, type SessionMessage } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import type { Store } from "../../storage/contract.js";
+import { assertStore } from "../../storage/store-of.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";
@@ -18,8 +19,9 @@ export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
   #store: Promise<Store> | null = null;
 
-  /** Takes a store, or a function that opens one at the first use. */
+  /** Takes a store, or a function that opens one at the first use. Errors: `STORE_UNSUPPORTED`. */
   constructor(store: Store | (() => Promise<Store>)) {
+    if (typeof store !== "function") assertStore(store, "A StoreSessionStorage");
     this.#open = typeof store === "function" ? store : async () => store;
   }
 
