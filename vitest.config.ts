@@ -22,7 +22,7 @@ const QUICK = [
   // The runner and the command line, in process.
   "test/runner/{accepted,chat,documents-003,runner,states,store-session-storage}.test.ts",
   "test/repair/rules.test.ts",
-  "test/cli/{check,commands,export,import,main,named-formats,screen}.test.ts",
+  "test/cli/{check,commands,export,foreign-file,import,main,named-formats,screen}.test.ts",
   // The contract.
   "test/{ai-sdk,react}/*.test.ts",
   "test/store/{ai-sdk,arguments,content,cost,durable-object,open,search-option,sqlite,unindexed}.test.ts",
