@@ -1,4 +1,5 @@
 import { StemmaError } from "../errors.js";
+import { assertKnownOptions } from "../known-options.js";
 import type { JsonObject } from "../model/json-object.js";
 import { hasMethod } from "../session/assert-session.js";
 import type { Store } from "../storage/contract.js";
@@ -36,6 +37,7 @@ export async function copyStore(
   to: Store | CopyTarget,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
+  assertKnownOptions(options, "copyStore()", { onPart: true, onProgress: true, vectors: true, signal: true });
   const source = sourceOf(from);
   const target = targetOf(to);
   const parts: CopiedPart[] = [];

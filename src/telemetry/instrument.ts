@@ -10,6 +10,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { reasonOf } from "../errors.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
 import { assertStore } from "../storage/store-of.js";
@@ -34,6 +35,14 @@ export interface InstrumentOptions {
   readonly onEvent?: ((event: TelemetryEvent) => void) | undefined;
 }
 
+const NAMES: OptionNames<InstrumentOptions> = {
+  tracerProvider: true,
+  meterProvider: true,
+  statements: true,
+  contents: true,
+  onEvent: true,
+};
+
 /** Characters of one content. */
 const MOST = 4096;
 /** In seconds, as the conventions give them. */
@@ -48,6 +57,7 @@ const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
   assertStore(store, "instrument()");
+  assertKnownOptions(options, "instrument()", NAMES);
   const { statements = true, onEvent } = options;
   const spans = spanObserver(options);
   const events = onEvent === undefined ? null : eventObserver(onEvent);

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
 import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
 import type { BackupOptions } from "../contract.js";
@@ -27,12 +28,14 @@ export interface SqliteOptions {
   search?: boolean | undefined;
 }
 
+const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true, search: true };
+
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
 
 /** See `sqlite`. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: string | SqliteClient, options: SqliteOptions): EmbeddableStore {
-  if (typeof options !== "object" || options === null) throw invalid("The options of sqlite() must be an object.");
+  assertKnownOptions(options, "sqlite()", NAMES);
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
     const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql; got ${kindOf(client)}.`;
