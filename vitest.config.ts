@@ -18,14 +18,14 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const QUICK = [
   // Units.
   "src/**/*.test.ts",
-  "test/package/{entry-points,first-mistakes,import-order}.test.ts",
+  "test/package/{entry-points,first-mistakes,import-order,packed-pages}.test.ts",
   // The runner and the command line, in process.
   "test/runner/{accepted,chat,documents-003,runner,states,store-session-storage}.test.ts",
   "test/repair/rules.test.ts",
-  "test/cli/{check,commands,export,import,main,screen}.test.ts",
+  "test/cli/{check,commands,export,foreign-file,import,main,named-formats,screen}.test.ts",
   // The contract.
   "test/{ai-sdk,react}/*.test.ts",
-  "test/store/{ai-sdk,arguments,content,cost,durable-object,open,search-option,sqlite,unindexed}.test.ts",
+  "test/store/{ai-sdk,arguments,content,cost,durable-object,misspelt-options,open,search-option,sqlite,unindexed}.test.ts",
   "test/postgres/conformance.test.ts",
   "test/providers/session-provider.test.ts",
   "test/upgrade/!(half-done).test.ts",

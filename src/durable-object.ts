@@ -1,4 +1,5 @@
 import { StemmaError } from "./errors.js";
+import { assertKnownOptions } from "./known-options.js";
 import { queueOf } from "./queue.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
@@ -44,6 +45,7 @@ export interface DurableObjectOptions {
  * `DATABASE_TOO_NEW`.
  */
 export function durableObject(ctx: DurableObjectContext, options: DurableObjectOptions = {}): EmbeddableStore {
+  assertKnownOptions(options, "durableObject()", { search: true });
   const dialect = sqliteDialect({
     name: "durable-object",
     maxTextBytes: MAX_TEXT_BYTES,

@@ -1,4 +1,5 @@
 import { invalid } from "./errors.js";
+import { assertKnownOptions } from "./known-options.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
@@ -29,6 +30,7 @@ export type { PostgresOptions } from "./storage/postgres/store.js";
  * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
+  assertKnownOptions(options, "postgres()", { schema: true, citus: true, prepare: true });
   if (typeof source !== "string")
     return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {

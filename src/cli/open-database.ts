@@ -5,6 +5,7 @@ import { invalid } from "../errors.js";
 import { postgres } from "../postgres.js";
 import { sqlite } from "../sqlite.js";
 import type { Store } from "../storage/contract.js";
+import { isForeign } from "../storage/sqlite/is-foreign.js";
 import { hidePasswords, isUrl } from "./database-url.js";
 
 /** The options that name the database, which every command has. */
@@ -31,11 +32,23 @@ export function isThere({ db }: DatabaseOptions): boolean {
   return isUrl(place) || existsSync(place);
 }
 
-/** Throws `INVALID_ARGUMENT` for a file that is not there yet. */
+/** Throws `INVALID_ARGUMENT` for a file that is not there yet, and as `assertOurs` does. */
 export function assertThere(options: DatabaseOptions): void {
-  if (isThere(options)) return;
+  if (isThere(options)) {
+    assertOurs(options);
+    return;
+  }
   const db = databaseName(options);
   const message = `There is no database ${db}. Name another one with --db or STEMMA_DB; \`stemma chat\` and \`stemma import\` make one.`;
+  throw invalid(message, { db });
+}
+
+/** Throws `INVALID_ARGUMENT` for a SQLite file of another program: to open it as a store would add our tables. */
+export function assertOurs(options: DatabaseOptions): void {
+  const place = placeOf(options.db);
+  if (isUrl(place) || !statSync(place).isFile() || !isForeign(place)) return;
+  const db = databaseName(options);
+  const message = `The database ${db} is another program's: it has no sessions of Stemma. Name another one with --db or STEMMA_DB.`;
   throw invalid(message, { db });
 }
 

@@ -1,4 +1,5 @@
 import { invalid } from "../errors.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { isSummaryMessage, type SessionMessage } from "../model/message.js";
 import { searchableText } from "../model/text.js";
 import { findSafeCuts, findTailStart, nextSafeCut, previousSafeCut } from "./boundary.js";
@@ -18,6 +19,14 @@ export interface CompactOptions {
   /** Measures the tail, one message at a time. Default: the counter of `compactAfter()`, else the built-in estimate. */
   tokenCounter?: CompactTokenCounter | undefined;
 }
+
+const NAMES: OptionNames<CompactOptions> = {
+  summarize: true,
+  protectHead: true,
+  tailTokenBudget: true,
+  minTailMessages: true,
+  tokenCounter: true,
+};
 
 /** What a session hands to its compaction function. */
 export interface CompactContext {
@@ -48,6 +57,7 @@ export type CompactFunction = (messages: SessionMessage[], context?: CompactCont
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with it when `summarize` does not resolve to text.
  */
 export function createCompactFunction(options: CompactOptions): CompactFunction {
+  assertKnownOptions(options, "createCompactFunction()", NAMES);
   const { summarize, tokenCounter } = options;
   if (typeof summarize !== "function")
     throw invalid("summarize must be a function that takes a prompt and resolves to text.");

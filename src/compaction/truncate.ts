@@ -1,3 +1,4 @@
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { isSummaryMessage, type SessionMessage, type SessionMessagePart } from "../model/message.js";
 import { readToolPart, withToolOutput } from "../model/tool-parts.js";
 import { assertMessages, wholeNumber } from "./limits.js";
@@ -12,6 +13,8 @@ export interface TruncateOptions {
   maxTextChars?: number | undefined;
 }
 
+const NAMES: OptionNames<TruncateOptions> = { keepRecent: true, maxToolOutputChars: true, maxTextChars: true };
+
 /**
  * A copy of a history for sending to a model, in which long tool outputs and texts of older messages are cut. A note at each
  * cut says how much is missing. Structured outputs keep their shape. Tool inputs, reasoning, files and summaries of compacted ranges
@@ -22,6 +25,7 @@ export function truncateOlderMessages<M extends SessionMessage>(
   options: TruncateOptions = {},
 ): M[] {
   assertMessages(messages, "truncateOlderMessages");
+  assertKnownOptions(options, "truncateOlderMessages()", NAMES);
   const recent = wholeNumber("keepRecent", options.keepRecent ?? 4);
   const outputChars = wholeNumber("maxToolOutputChars", options.maxToolOutputChars ?? 500);
   const textChars = wholeNumber("maxTextChars", options.maxTextChars ?? 10_000);

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { invalid } from "../errors.js";
+import type { OptionNames } from "../known-options.js";
 import type { BlockScope } from "../storage/contract.js";
 import { assertScope } from "../storage/session-id.js";
 import type { ApproveWrite } from "./approval.js";
@@ -44,6 +45,19 @@ export interface ContextBlockOptions {
   /** `"remind"`: `reminder()` tells the model when the content is no longer what the frozen prompt shows. */
   whenChanged?: "remind" | undefined;
 }
+
+/** What a block is configured with. A label may be there too: a whole `ContextConfig` is often what is at hand. */
+export const BLOCK_OPTIONS: OptionNames<ContextConfig> = {
+  label: true,
+  description: true,
+  maxTokens: true,
+  provider: true,
+  scope: true,
+  keepVersions: true,
+  schema: true,
+  approve: true,
+  whenChanged: true,
+};
 
 export interface ContextConfig extends ContextBlockOptions {
   label: string;

@@ -1,7 +1,9 @@
 import { StemmaError } from "../errors.js";
+import { assertKnownOptions } from "../known-options.js";
 import type { JsonObject } from "../model/json-object.js";
+import { hasMethod } from "../session/assert-session.js";
 import type { Store } from "../storage/contract.js";
-import { isStore } from "../storage/store-of.js";
+import { isStore, kindOfHost } from "../storage/store-of.js";
 import { conflict } from "./conflict.js";
 import type { CopiedPart, CopyOptions, CopyReport, CopySource, CopyTarget, Part, PartOf } from "./contract.js";
 import { LineDigest } from "./line-digest.js";
@@ -27,15 +29,17 @@ const FATAL = [
  *
  * A session that the target has with other content is told in the report, and not overwritten; others are copied all the same.
  * A store that is being written can be copied; of what changes later a further call copies what was appended.
- * Errors: those of a store as a whole, as `CONNECTION_LOST`; the reason of `signal`.
+ * Errors: `STORE_UNSUPPORTED` for what can not be copied from or to; those of a store as a whole, as `CONNECTION_LOST`; the
+ * reason of `signal`.
  */
 export async function copyStore(
   from: Store | CopySource,
   to: Store | CopyTarget,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
-  const source = isStore(from) ? storeSource(from) : from;
-  const target = isStore(to) ? storeTarget(to) : to;
+  assertKnownOptions(options, "copyStore()", { onPart: true, onProgress: true, vectors: true, signal: true });
+  const source = sourceOf(from);
+  const target = targetOf(to);
   const parts: CopiedPart[] = [];
   const takesVectors = target.keepsVectors !== false && options.vectors !== false;
   const failed = new Set<string>();
@@ -55,6 +59,22 @@ export async function copyStore(
   const messages = done.reduce((sum, part) => sum + part.messages, 0);
   const vectors = done.reduce((sum, { of, items }) => sum + ("vectors" in of ? items : 0), 0);
   return { ok: done.length === parts.length, sessions, messages, vectors, parts };
+}
+
+function sourceOf(from: Store | CopySource): CopySource {
+  if (isStore(from)) return storeSource(from);
+  if (hasMethod(from, "parts")) return from;
+  throw noPlace("from a store, jsonlFiles(path) or jsonl(bytes)", from);
+}
+
+function targetOf(to: Store | CopyTarget): CopyTarget {
+  if (isStore(to)) return storeTarget(to);
+  if (hasMethod(to, "write") && hasMethod(to, "read")) return to;
+  throw noPlace("to a store or jsonlFiles(folder)", to);
+}
+
+function noPlace(places: string, got: unknown): StemmaError {
+  return new StemmaError("STORE_UNSUPPORTED", {}, `copyStore() copies ${places}; got ${kindOfHost(got)}.`);
 }
 
 async function copyPart(first: Part, target: CopyTarget, options: CopyOptions): Promise<CopiedPart> {

@@ -6,6 +6,7 @@ import { bytesOfFile } from "../files/read-file.js";
 import { replaceFile } from "../files/replace-file.js";
 import type { JsonObject } from "../model/json-object.js";
 import { sha256 } from "../model/sha256.js";
+import { assertText } from "../session/arguments.js";
 import { conflict } from "./conflict.js";
 import type { CopySource, CopyTarget, PartOf } from "./contract.js";
 import { readParts, writePart } from "./jsonl-parts.js";
@@ -24,9 +25,10 @@ interface Index {
 
 /**
  * JSONL to copy to or from with `copyStore`: a folder, with a file for each session. A path that ends with `.jsonl` is a file to
- * copy from. Errors at the first use: `UNKNOWN_FORMAT`, and those of the file system.
+ * copy from. Errors: `INVALID_ARGUMENT`; at the first use `UNKNOWN_FORMAT`, and those of the file system.
  */
 export function jsonlFiles(path: string): JsonlPlace {
+  assertText(path, "The path of jsonlFiles()");
   if (/\.jsonl$/i.test(path)) return { ...refusingTarget(path), parts: () => readParts(bytesOfFile(path)) };
   return { ...folderTarget(path), parts: () => readFolder(path) };
 }

@@ -40,12 +40,10 @@ export async function* sessionsOfItems(
       const next = await iterator.next();
       if (next.done) break;
       start.push(next.value);
-      if (next.value.kind === "value") {
-        format ??= recognise(next.value.value);
-        break;
-      }
-    } while (format === null);
+    } while (start.at(-1)?.kind !== "value");
+    format ??= recognise(start);
     if (format === null) throw unknown(start);
+    if (named !== null) assertNoOther(named, start);
     async function* all(): AsyncGenerator<Item> {
       yield* start;
       yield* { [Symbol.asyncIterator]: () => iterator };
@@ -61,8 +59,10 @@ export async function* sessionsOfItems(
   if (named !== null && !isFound) assertOf(named, start);
 }
 
-function recognise(first: unknown): ImportFormat | null {
-  return IMPORT_FORMATS.find((known) => known.recognises(first)) ?? null;
+/** The format of a file that begins so; null for one without a value, or whose first value starts no format. */
+function recognise(start: readonly Item[]): ImportFormat | null {
+  const last = start.at(-1);
+  return last?.kind === "value" ? (IMPORT_FORMATS.find((known) => known.recognises(last.value)) ?? null) : null;
 }
 
 function findFormat(name: string): ImportFormat {
@@ -72,13 +72,23 @@ function findFormat(name: string): ImportFormat {
   throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `There is no format "${name}". Known are: ${names}.`);
 }
 
+// A reader takes what it can: of another format lines that say something else there, or messages without their contents.
+function assertNoOther(named: ImportFormat, start: readonly Item[]): void {
+  const last = start.at(-1);
+  const other = recognise(start);
+  if (other === null || last?.kind !== "value" || named.recognises(last.value) || named.alsoReads?.(last.value)) return;
+  throw nothingOf(named, `its first value is of the format "${other.name}"`);
+}
+
 // Of a file in which a reader found no session. One that begins as the format does holds none; an empty one neither.
-function assertOf({ name, recognises }: ImportFormat, [first]: readonly Item[]): void {
-  if (first === undefined || first.kind === "listEnd") return;
-  if (first.kind === "value" && recognises(first.value)) return;
-  const other = first.kind === "value" ? recognise(first.value) : null;
-  const why = other === null ? whyUnknown([first]) : `its first value is of the format "${other.name}"`;
-  throw new StemmaError("UNKNOWN_FORMAT", { format: name }, `It holds nothing of the format "${name}": ${why}.`);
+function assertOf(named: ImportFormat, start: readonly Item[]): void {
+  const [first] = start;
+  if (first === undefined || first.kind === "listEnd" || recognise(start) !== null) return;
+  throw nothingOf(named, whyUnknown(start));
+}
+
+function nothingOf({ name }: ImportFormat, why: string): StemmaError {
+  return new StemmaError("UNKNOWN_FORMAT", { format: name }, `It holds nothing of the format "${name}": ${why}.`);
 }
 
 function unknown(start: readonly Item[]): StemmaError {

@@ -16,6 +16,7 @@ export const openai: ImportFormat = {
     const message = findFirstMessage(first);
     return message !== null && !("parts" in message);
   },
+  alsoReads: (first) => "content" in (findFirstMessage(first) ?? {}),
   read: (items, file) => readSessions(items, file, readSession),
 };
 

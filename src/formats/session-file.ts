@@ -120,6 +120,8 @@ export interface ImportFormat {
   about: string;
   /** True when a file whose first value this is has the format. */
   recognises(first: unknown): boolean;
+  /** True where one that another format recognises is read too when this format is named. Missing for never. */
+  alsoReads?(first: unknown): boolean;
   /** The sessions of a file, one at a time; no more than one is held. */
   read(items: AsyncIterable<Item>, file: FileInfo): AsyncIterable<ParsedSession>;
 }

@@ -1,4 +1,5 @@
 import { invalid } from "../errors.js";
+import { assertKnownOptions } from "../known-options.js";
 import type { LearnEdit, LearnRequest } from "./edits.js";
 import { buildLearnPrompt } from "./prompt.js";
 
@@ -27,7 +28,9 @@ export interface LearnOptions {
  * Makes a learn function that asks a model, or rules of your own, what is worth remembering of the latest messages.
  * Errors: `INVALID_ARGUMENT` for invalid options; the function fails with `LEARNING_FAILED` for an answer that cannot be read.
  */
-export function createLearnFunction({ extract, instructions }: LearnOptions): LearnFunction {
+export function createLearnFunction(options: LearnOptions): LearnFunction {
+  assertKnownOptions(options, "createLearnFunction()", { extract: true, instructions: true });
+  const { extract, instructions } = options;
   if (typeof extract !== "function") {
     throw invalid("extract must be a function that resolves to edits, or to a model's answer.");
   }

@@ -1,6 +1,6 @@
 // One class, because the documents give it these methods: most hand over to the store, or to a session, in one line.
 import type { CompactFunction } from "../compaction/compact.js";
-import type { ContextBlock } from "../context/block.js";
+import { BLOCK_OPTIONS, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { invalid, StemmaError } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
@@ -22,6 +22,7 @@ import {
   type OptionNames,
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction-work.js";
+import { compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";
 import type { CompactAfterOptions, OnCompactionOptions, OnLearningOptions } from "../session/options.js";
 import type { AppendedMessage, LenientHistory, ReadHistoryOptions } from "../session/provider.js";
 import {
@@ -148,7 +149,7 @@ export class SessionManager {
    * Errors: `SESSION_STARTED`, `INVALID_ARGUMENT`.
    */
   withContext(label: string, options: ManagedContextOptions = {}): this {
-    assertOptions(options, "withContext()");
+    assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
     const { provider, ...rest } = options;
     return this.#with((session, sessionId) => {
       const own = typeof provider === "function" ? provider(sessionId) : provider;
@@ -174,12 +175,13 @@ export class SessionManager {
 
   /** See `Session.onCompaction`, also for its errors. */
   onCompaction(compact: CompactFunction, options: OnCompactionOptions = {}): this {
-    assertFunction(compact, "The argument of onCompaction()");
+    compactionConfig(compact, options);
     return this.#with((session) => session.onCompaction(compact, options));
   }
 
   /** See `Session.compactAfter`, also for its errors. */
   compactAfter(tokenThreshold: number, options: CompactAfterOptions = {}): this {
+    thresholdConfig(tokenThreshold, options);
     return this.#with((session) => session.compactAfter(tokenThreshold, options));
   }
 
@@ -191,7 +193,7 @@ export class SessionManager {
 
   /** See `Session.onLearning`, also for its errors. */
   onLearning(learn: LearnFunction, options: OnLearningOptions = {}): this {
-    assertFunction(learn, "The argument of onLearning()");
+    learningConfig(learn, options);
     return this.#with((session) => session.onLearning(learn, options));
   }
 
@@ -274,7 +276,7 @@ export class SessionManager {
    */
   async update(sessionId: string, change: SessionUpdate): Promise<SessionInfo> {
     assertText(sessionId, ID);
-    assertOptions(change, "update()");
+    assertKnownOptions(change, "update()", { name: true, metadata: true });
     const { name, metadata } = change;
     if (name !== undefined) assertText(name, NAME);
     if (name !== undefined) assertStorableText(name, NAME);
@@ -303,7 +305,7 @@ export class SessionManager {
    */
   async delete(sessionId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertText(sessionId, ID);
-    assertOptions(options, "delete()");
+    assertKnownOptions(options, "delete()", { scrub: true });
     const [erased, { receiptOf }] = await Promise.all([this.#deleteSession(sessionId), import("./erase.js")]);
     return receiptOf(this.#store, erased, options);
   }
@@ -317,7 +319,7 @@ export class SessionManager {
    */
   async eraseUser(userId: string, options: EraseOptions = {}): Promise<ErasureReceipt> {
     assertUserId(userId);
-    assertOptions(options, "eraseUser()");
+    assertKnownOptions(options, "eraseUser()", { scrub: true });
     const store = this.#store.forUser(userId);
     const { eraseUser, receiptOf } = await import("./erase.js");
     return receiptOf(store, await eraseUser(store, userId, (id) => this.#deleteSession(id)), options);

@@ -1,5 +1,6 @@
-import { invalid, kindOf, quote } from "../errors.js";
-import { isJsonObject } from "../model/json-object.js";
+import { invalid, kindOf } from "../errors.js";
+
+export { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
 
 /** Throws `INVALID_ARGUMENT` unless `limit` is a whole number above 0. */
 export function assertLimit(limit: unknown): void {
@@ -33,25 +34,7 @@ export function assertOptionalId(value: unknown, what: string): void {
   throw invalid(`${what}; got ${kindOf(value)}.`);
 }
 
-/** The same for options that are no object. */
-export function assertOptions(value: unknown, method: string): void {
-  if (isJsonObject(value)) return;
-  throw invalid(`The options of ${method} are an object; got ${kindOf(value)}.`);
-}
-
-/** The names of the options that `Options` has, all of them. */
-export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
-
-/** The same, and for an option of another name: one that is misspelt would confine nothing. */
-export function assertKnownOptions(value: unknown, method: string, names: Readonly<Record<string, true>>): void {
-  assertOptions(value, method);
-  const unknown = Object.keys(value as object).find((name) => !Object.hasOwn(names, name));
-  if (unknown === undefined) return;
-  const known = Object.keys(names).join(", ");
-  throw invalid(`The options of ${method} are ${known}; ${quote(unknown)} is none of them.`, { option: unknown });
-}
-
-/** The same for what cannot be called. */
+/** Throws `INVALID_ARGUMENT` for what cannot be called. */
 export function assertFunction(value: unknown, what: string): void {
   if (typeof value !== "function") throw invalid(`${what} must be a function; got ${kindOf(value)}.`);
 }

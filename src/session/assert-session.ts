@@ -1,5 +1,5 @@
-import { invalid, kindOf, type StemmaError } from "../errors.js";
-import { isStore } from "../storage/store-of.js";
+import { invalid, type StemmaError } from "../errors.js";
+import { kindOfHost } from "../storage/store-of.js";
 import { isSession, type Session } from "./session.js";
 
 /** Throws `INVALID_ARGUMENT` for what is no session of this copy of the package. `what` is the call that needs one. */
@@ -14,8 +14,8 @@ export function assertAnySession(value: unknown, what: string): asserts value is
 
 function noSession(value: unknown, what: string): StemmaError {
   if (hasMethod(value, "prepareTurn")) return otherCopy(what, "session");
-  const got = isStore(value) ? "a store" : hasMethod(value, "getSession") ? "a SessionManager" : kindOf(value);
-  return invalid(`${what} takes a session, as Session.create(store) or manager.getSession(id) give it; got ${got}.`);
+  const message = `${what} takes a session, as Session.create(store) or manager.getSession(id) give it; got ${kindOfHost(value)}.`;
+  return invalid(message);
 }
 
 /** The error for an object of ours that another copy of the package made. */

@@ -1,7 +1,8 @@
 import type { CompactFunction } from "../compaction/compact.js";
+import { BLOCK_OPTIONS } from "../context/block.js";
 import { invalid } from "../errors.js";
 import type { LearnFunction } from "../learning/learn.js";
-import { assertFunction, assertList, assertOptions, assertTexts } from "./arguments.js";
+import { assertFunction, assertKnownOptions, assertList, assertTexts, type OptionNames } from "./arguments.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,
@@ -13,15 +14,24 @@ import {
 } from "./options.js";
 import { assertTimeout, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
 
+const SESSION_OPTIONS: OptionNames<SessionOptions> = {
+  context: true,
+  promptStore: true,
+  tokenCounter: true,
+  onCompactionError: true,
+};
+
 // What each builder method of a session changes in its configuration. Each throws `INVALID_ARGUMENT`.
 
 /** See the constructor of `Session`. */
 export function configOf(options: SessionOptions): SessionConfig {
-  assertOptions(options, "new Session()");
-  if (options.context !== undefined) assertList(options.context, "context is an array of blocks.");
+  assertKnownOptions(options, "new Session()", SESSION_OPTIONS);
+  const { context = [] } = options;
+  assertList(context, "context is an array of blocks.");
+  for (const block of context) assertKnownOptions(block, "a block of the context", BLOCK_OPTIONS);
   return {
     ...EMPTY_CONFIG,
-    context: (options.context ?? []).reduce(withBlock, EMPTY_CONFIG.context),
+    context: context.reduce(withBlock, EMPTY_CONFIG.context),
     cachedPrompt: options.promptStore ?? false,
     tokenCounter: options.tokenCounter ?? null,
     onCompactionError: options.onCompactionError ?? null,
@@ -31,14 +41,14 @@ export function configOf(options: SessionOptions): SessionConfig {
 /** See `Session.onCompaction`. */
 export function compactionConfig(compact: CompactFunction, options: OnCompactionOptions): Partial<SessionConfig> {
   assertFunction(compact, "The argument of onCompaction()");
-  assertOptions(options, "onCompaction()");
+  assertKnownOptions(options, "onCompaction()", { timeout: true });
   assertTimeout(options.timeout, "onCompaction()");
   return { compact, compactTimeout: options.timeout ?? null };
 }
 
 /** See `Session.compactAfter`. Without a counter of its own, one that was given before stays. */
 export function thresholdConfig(tokenThreshold: number, options: CompactAfterOptions): Partial<SessionConfig> {
-  assertOptions(options, "compactAfter()");
+  assertKnownOptions(options, "compactAfter()", { tokenCounter: true, timeout: true });
   const { tokenCounter, timeout } = options;
   if (tokenCounter !== undefined) assertFunction(tokenCounter, "tokenCounter");
   if (typeof tokenThreshold !== "number" || !(tokenThreshold > 0)) {
@@ -54,7 +64,7 @@ const IDLE_AFTER = 300_000;
 /** See `Session.onLearning`. */
 export function learningConfig(learn: LearnFunction, options: OnLearningOptions): Partial<SessionConfig> {
   assertFunction(learn, "The argument of onLearning()");
-  assertOptions(options, "onLearning()");
+  assertKnownOptions(options, "onLearning()", { idleAfter: true, timeout: true, blocks: true });
   const { idleAfter = IDLE_AFTER, timeout = DEFAULT_COMPACTION_TIMEOUT, blocks } = options;
   assertTimeout(timeout, "onLearning()");
   if (typeof idleAfter !== "number" || !(idleAfter > 0)) {

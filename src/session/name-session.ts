@@ -5,7 +5,7 @@ import type { Store } from "../storage/contract.js";
 import type { SessionEvents } from "./events.js";
 import { type Lease, takeLease } from "./lease.js";
 import type { SessionBackend } from "./provider.js";
-import { answerWithin, DEFAULT_COMPACTION_TIMEOUT } from "./time-limit.js";
+import { answerWithin, DEFAULT_COMPACTION_TIMEOUT, type Waiters } from "./time-limit.js";
 
 /** What naming works on. */
 export interface TitleParts {
@@ -13,6 +13,7 @@ export interface TitleParts {
   readonly backend: SessionBackend;
   readonly events: SessionEvents;
   readonly generate: TitleFunction;
+  readonly waiters: Waiters;
 }
 
 /** So many of the first messages are named. */
@@ -48,7 +49,7 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
   const { isNamed, name: present } = await presentName(parts);
   if (isNamed) return true;
   if (present === null) return false;
-  const { backend, events, generate } = parts;
+  const { backend, events, generate, waiters } = parts;
   const { records, sessions } = parts.store;
   const scope = { sessionId: backend.id, label: LABEL };
   const failures = (await records.get(scope, FAILURES))?.value[0] ?? 0;
@@ -56,7 +57,7 @@ async function generateName(parts: TitleParts, messages: readonly SessionMessage
   try {
     const late = `The title function gave no answer within ${DEFAULT_COMPACTION_TIMEOUT} ms.`;
     const given = (async () => generate(buildTitlePrompt(messages), messages))();
-    const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, late);
+    const answer = await answerWithin(given, DEFAULT_COMPACTION_TIMEOUT, late, waiters);
     const name = titleIn(String(answer ?? ""));
     if (name === "") return false;
     const { name: stored } = await sessions.update(backend.id, { name, expectedName: present });

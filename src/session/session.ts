@@ -2,7 +2,7 @@
 // (`writes`, `backend`, `context`, `turns`, `compactor`). `configure.ts` says what a builder method changes.
 import type { z } from "zod";
 import type { CompactFunction, CompactResult } from "../compaction/compact.js";
-import type { ContextBlock, ContextBlockOptions } from "../context/block.js";
+import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { invalid, kindOf, StemmaError } from "../errors.js";
@@ -22,6 +22,7 @@ import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
   assertFunction,
+  assertKnownOptions,
   assertLimit,
   assertList,
   assertOneOf,
@@ -30,6 +31,7 @@ import {
   assertText,
   assertTexts,
   assertWhole,
+  type OptionNames,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compaction-work.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";
@@ -175,7 +177,7 @@ export class Session {
   ): this & HasTools<ToolsFor<P>>;
   withContext(label: string, options?: ContextBlockOptions): this;
   withContext(label: string, options: ContextBlockOptions = {}): this {
-    assertOptions(options, "withContext()");
+    assertKnownOptions(options, "withContext()", BLOCK_OPTIONS);
     return this.#configure({ context: withBlock(this.#config.context, { ...options, label }) });
   }
 
@@ -339,7 +341,7 @@ export class Session {
    */
   async setActiveLeaf(messageId: string, options: { context?: "as-of" } = {}): Promise<void> {
     assertText(messageId, "The message id of setActiveLeaf()");
-    assertOptions(options, "setActiveLeaf()");
+    assertKnownOptions(options, "setActiveLeaf()", { context: true });
     const { writes, rewindTo } = this.#started;
     if (options.context === undefined) return writes.setActiveLeaf(messageId);
     assertOneOf(options.context, ["as-of"], "context");
@@ -372,7 +374,7 @@ export class Session {
   ): Promise<M[]>;
   async getHistory(leafId?: string | null, options: ReadHistoryOptions = {}): Promise<SessionMessage[]> {
     assertOptionalId(leafId, LEAF);
-    assertOptions(options, "getHistory()");
+    assertKnownOptions(options, "getHistory()", READ_OPTIONS);
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
     assertOneOf(options.summaries, [undefined, true, false], "summaries");
     const { onCorrupt, summaries } = options;
@@ -387,7 +389,7 @@ export class Session {
    * Errors: `INVALID_ARGUMENT`; while reading `MESSAGE_NOT_FOUND`, `CORRUPT_MESSAGE`.
    */
   history<M extends SessionMessage = HistoryMessage>(options: HistoryOptions = {}): AsyncIterable<M> {
-    assertOptions(options, "history()");
+    assertKnownOptions(options, "history()", HISTORY_OPTIONS);
     assertOptionalId(options.leafId, LEAF);
     if (options.after !== undefined) assertText(options.after, "The message id of after");
     assertOneOf(options.onCorrupt, ON_CORRUPT, "onCorrupt");
@@ -401,7 +403,7 @@ export class Session {
    * message. Errors: `INVALID_ARGUMENT`, `CORRUPT_MESSAGE`.
    */
   async getRecentHistory(maxBytes: number, options: number | { minMessages?: number } = {}): Promise<RecentHistory> {
-    if (typeof options !== "number") assertOptions(options, "getRecentHistory()");
+    if (typeof options !== "number") assertKnownOptions(options, "getRecentHistory()", { minMessages: true });
     const { minMessages = 1 } = typeof options === "number" ? { minMessages: options } : options;
     if (typeof maxBytes !== "number" || !(maxBytes >= 0) || !Number.isInteger(minMessages) || minMessages < 0) {
       const message = "getRecentHistory() takes a number of bytes, and minMessages a whole number, both from 0.";
@@ -520,7 +522,7 @@ export class Session {
     options: { expectedVersion?: number } = {},
   ): Promise<ContextBlock> {
     assertText(label, "The label of replaceContextBlock()");
-    assertOptions(options, "replaceContextBlock()");
+    assertKnownOptions(options, "replaceContextBlock()", { expectedVersion: true });
     return this.#inContext((context) => context.replace(label, content, options));
   }
 
@@ -562,7 +564,7 @@ export class Session {
    */
   async getBlockHistory(label: string, options: { key?: string } = {}): Promise<StoredVersion[]> {
     assertText(label, "The label of getBlockHistory()");
-    assertOptions(options, "getBlockHistory()");
+    assertKnownOptions(options, "getBlockHistory()", { key: true });
     if (options.key !== undefined) assertText(options.key, "The key of getBlockHistory()");
     return this.#inContext((context) => context.versions(label, options.key));
   }
@@ -574,7 +576,7 @@ export class Session {
   async restoreBlock(label: string, version: number, options: { key?: string } = {}): Promise<ContextBlock> {
     assertText(label, "The label of restoreBlock()");
     assertWhole(version, "The version of restoreBlock()");
-    assertOptions(options, "restoreBlock()");
+    assertKnownOptions(options, "restoreBlock()", { key: true });
     if (options.key !== undefined) assertText(options.key, "The key of restoreBlock()");
     return this.#inContext((context) => context.restore(label, version, options.key));
   }
@@ -591,7 +593,7 @@ export class Session {
    */
   async revertFrom(messageId: string, options: { dryRun?: boolean } = {}): Promise<Reverted> {
     assertText(messageId, "The id of revertFrom()");
-    assertOptions(options, "revertFrom()");
+    assertKnownOptions(options, "revertFrom()", { dryRun: true });
     const { revertFrom } = this.#started;
     return this.#inContext(() => revertFrom(messageId, options.dryRun === true));
   }
@@ -602,7 +604,7 @@ export class Session {
    * was added.
    */
   async addContext(label: string, options: ContextBlockOptions = {}): Promise<ContextBlock> {
-    assertOptions(options, "addContext()");
+    assertKnownOptions(options, "addContext()", BLOCK_OPTIONS);
     return this.#inContext((context) => context.live.add(label, options));
   }
 
@@ -685,7 +687,7 @@ export class Session {
    * A page may hold fewer than `limit`. Errors: `MESSAGE_NOT_FOUND` for `after`, `INVALID_ARGUMENT`.
    */
   async getTurns(options: TurnPageOptions = {}): Promise<TurnPage> {
-    assertOptions(options, "getTurns()");
+    assertKnownOptions(options, "getTurns()", { after: true, limit: true });
     if (options.limit !== undefined) assertLimit(options.limit);
     return this.#started.turns.list(options);
   }
@@ -792,9 +794,12 @@ export class Session {
   }
 }
 
+const READ_OPTIONS: OptionNames<ReadHistoryOptions> = { onCorrupt: true, summaries: true };
+const HISTORY_OPTIONS: OptionNames<HistoryOptions> = { ...READ_OPTIONS, leafId: true, newestFirst: true, after: true };
+
 function assertAppend(parentId: unknown, options: AppendMessageOptions, method: string): void {
   assertOptionalId(parentId, PARENT);
-  assertOptions(options, method);
+  assertKnownOptions(options, method, { expectedLeaf: true });
   assertOptionalId(options.expectedLeaf, EXPECTED_LEAF);
 }
 

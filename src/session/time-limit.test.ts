@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withinTime } from "./time-limit.js";
+import { answerWithin, Waiters, withinTime } from "./time-limit.js";
 
 const never = new Promise<never>(() => {});
 
@@ -28,5 +28,24 @@ describe("a time limit", () => {
     await expect(waiting).rejects.toMatchObject({ code: "COMPACTION_TIMEOUT" });
     expect(await withinTime(Promise.resolve(1), 60_000)).toBe(1);
     expect(timers()).toBe(before);
+  });
+
+  it("of work in the background keeps the process alive only while somebody waits for it", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const waiters = new Waiters();
+    const answers = [1, 2].map(() => answerWithin(never, 50, "too late", waiters));
+    const work = Promise.allSettled(answers);
+    expect(timers()).toBe(before);
+    const waiting = [waiters.wait(work), waiters.wait(Promise.resolve())];
+    expect(timers()).toBe(before + 2);
+    await waiting[1];
+    expect(timers()).toBe(before + 2);
+    await expect(waiters.wait(Promise.reject(new RangeError("away")))).rejects.toThrow("away");
+    await waiting[0];
+    await expect(answers[0]).rejects.toMatchObject({ code: "LEARNING_FAILED", message: "too late" });
+    const again = answerWithin(Promise.resolve(1), 60_000, "too late", waiters);
+    expect(timers()).toBe(before);
+    expect(await again).toBe(1);
   });
 });

@@ -13,22 +13,68 @@ export function withinTime<T>(work: Promise<T>, timeout: number, what = COMPACT_
   return raceWith(work, timeout, () => timedOut(timeout, what));
 }
 
-/** The same for a function that learns or names. Errors: `LEARNING_FAILED`, which says `late`. */
-export function answerWithin<T>(work: Promise<T>, timeout: number, late: string): Promise<T> {
-  return raceWith(work, timeout, () => new StemmaError("LEARNING_FAILED", { timeout }, late));
+/**
+ * The same for a function that learns or names, for which nobody may wait: without `waiters` no process goes on for it.
+ * Errors: `LEARNING_FAILED`, which says `late`.
+ */
+export function answerWithin<T>(work: Promise<T>, timeout: number, late: string, waiters: Waiters): Promise<T> {
+  return raceWith(work, timeout, () => new StemmaError("LEARNING_FAILED", { timeout }, late), waiters);
 }
 
-async function raceWith<T>(work: Promise<T>, timeout: number, tooLate: () => StemmaError): Promise<T> {
+async function raceWith<T>(
+  work: Promise<T>,
+  timeout: number,
+  tooLate: () => StemmaError,
+  waiters?: Waiters,
+): Promise<T> {
   if (timeout > LONGEST) return work;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
     // Somebody waits for what it ends: a process where nothing else goes on must not end before.
     timer = setTimeout(() => reject(tooLate()), timeout);
+    waiters?.add(timer);
   });
   try {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+    if (timer !== undefined) waiters?.remove(timer);
+  }
+}
+
+type Timer = ReturnType<typeof setTimeout>;
+
+/** Those who wait for work in the background. Its time limits keep a process going while there are any, and else do not. */
+export class Waiters {
+  #count = 0;
+  readonly #timers = new Set<Timer>();
+
+  /** What the work gives, to somebody who waits for it. */
+  async wait<T>(work: Promise<T>): Promise<T> {
+    this.#count += 1;
+    for (const timer of this.#timers) this.#hold(timer);
+    try {
+      return await work;
+    } finally {
+      this.#count -= 1;
+      for (const timer of this.#timers) this.#hold(timer);
+    }
+  }
+
+  /** Takes the timer of a limit, until it is removed. */
+  add(timer: Timer): void {
+    this.#timers.add(timer);
+    this.#hold(timer);
+  }
+
+  remove(timer: Timer): void {
+    this.#timers.delete(timer);
+  }
+
+  // Other hosts than Node have numbers for timers.
+  #hold(timer: Timer): void {
+    const { ref, unref } = timer as { ref?: () => void; unref?: () => void };
+    (this.#count > 0 ? ref : unref)?.call(timer);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SessionMessage } from "../model/message.js";
 import type { TitleParts } from "./name-session.js";
+import { Waiters } from "./time-limit.js";
 
 /**
  * Names a session that has no name of its own, once, after its first exchange. The code that does so is loaded with the first
@@ -8,8 +9,9 @@ import type { TitleParts } from "./name-session.js";
 export class Titler {
   #isDone = false;
   #work: Promise<void> = Promise.resolve();
+  readonly #waiters = new Waiters();
 
-  constructor(private readonly parts: TitleParts) {}
+  constructor(private readonly parts: Omit<TitleParts, "waiters">) {}
 
   /** Notes that messages were written: an answer may end the first exchange. Nobody waits for the name. */
   wrote(messages: readonly SessionMessage[]): void {
@@ -19,14 +21,14 @@ export class Titler {
 
   /** Waits for what is under way. Never fails. */
   settled(): Promise<void> {
-    return this.#work;
+    return this.#waiters.wait(this.#work);
   }
 
   async #name(): Promise<void> {
     if (this.#isDone) return;
     try {
       const { nameSession } = await import("./name-session.js");
-      this.#isDone = await nameSession(this.parts);
+      this.#isDone = await nameSession({ ...this.parts, waiters: this.#waiters });
     } catch (error) {
       this.parts.events.emitError(error);
     }

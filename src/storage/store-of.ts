@@ -11,11 +11,18 @@ export function isStore(value: unknown): value is Store {
   return ["session", "sessions", "blocks", "entries", "records", "search"].every((name) => name in value);
 }
 
-/** Throws `STORE_UNSUPPORTED` for what is no store. `what` is made of one. */
+/** Throws `STORE_UNSUPPORTED` for what is no store. `what` begins the sentence that says so. */
 export function assertStore(value: unknown, what: string): asserts value is Store {
   if (isStore(value)) return;
-  const message = `${what} needs a store: sqlite("chat.db"), postgres(url), memory(), …; got ${kindOf(value)}.`;
+  const message = `${what} needs a store: sqlite("chat.db"), postgres(url), memory(), …; got ${kindOfHost(value)}.`;
   throw new StemmaError("STORE_UNSUPPORTED", {}, message);
+}
+
+/** What a value is, as an error names what it got instead of another object of ours. */
+export function kindOfHost(value: unknown): string {
+  if (isStore(value)) return "a store";
+  const has = (name: string) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function";
+  return has("prepareTurn") ? "a session" : has("getSession") ? "a SessionManager" : kindOf(value);
 }
 
 /** What puts calls that belong together in order: the same for stores on one client. */

@@ -10,8 +10,10 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { reasonOf } from "../errors.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { packageVersion } from "../package-version.js";
 import type { AgentUsage, Observed, Observer, Store } from "../storage/contract.js";
+import { assertStore } from "../storage/store-of.js";
 import { ATTRIBUTES as A, METRICS, NAME } from "./conventions.js";
 import { errorType, eventObserver, type TelemetryEvent, whenDone } from "./events.js";
 import { observeStore } from "./observe-store.js";
@@ -33,6 +35,14 @@ export interface InstrumentOptions {
   readonly onEvent?: ((event: TelemetryEvent) => void) | undefined;
 }
 
+const NAMES: OptionNames<InstrumentOptions> = {
+  tracerProvider: true,
+  meterProvider: true,
+  statements: true,
+  contents: true,
+  onEvent: true,
+};
+
 /** Characters of one content. */
 const MOST = 4096;
 /** In seconds, as the conventions give them. */
@@ -43,9 +53,11 @@ const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  * The same store with OpenTelemetry: a span and metrics for each call of it, for each statement, for the turns and
  * compactions of sessions on it, and for the answers of agents whose sessions it keeps, with their calls of tools. Use the
  * result in place of the store: it fails as the store does, and what `onEvent` throws is only printed. A store that is not
- * instrumented runs none of this code. Throws nothing itself.
+ * instrumented runs none of this code. Errors: `STORE_UNSUPPORTED` for what is no store.
  */
 export function instrument<S extends Store>(store: S, options: InstrumentOptions = {}): S {
+  assertStore(store, "instrument()");
+  assertKnownOptions(options, "instrument()", NAMES);
   const { statements = true, onEvent } = options;
   const spans = spanObserver(options);
   const events = onEvent === undefined ? null : eventObserver(onEvent);

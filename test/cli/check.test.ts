@@ -73,6 +73,17 @@ describe("stemma check", () => {
     const advice = /if `stemma check --repair` does not mend it, restore a backup, or use SQLite's `\.recover`/;
     const shown = await damage(bytes.length >> 3, "show", "many");
     expect([shown.code, shown.err]).toEqual([1, expect.stringMatching(advice)]);
+    // The pages of several tables.
+    writeFileSync(stemma.db, Buffer.from(bytes).fill(0x55, 3 * 4096, 20 * 4096));
+    const { code, out } = await stemma.run("check");
+    const lines = out.split("\n").filter((line) => line.startsWith("damaged"));
+    expect([code, new Set(lines).size]).toEqual([1, lines.length]);
+    const unread = lines.filter((line) => line.includes("The rows could not be read"));
+    expect(unread).toEqual([
+      expect.stringMatching(
+        /disk image is malformed \(assistant_messages, assistant_sessions, .*, assistant_records\)$/,
+      ),
+    ]);
     const repaired = await damage(bytes.length - 8192, "check", "--repair");
     expect([repaired.code, repaired.out]).toEqual([
       1,

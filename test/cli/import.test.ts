@@ -168,26 +168,15 @@ describe("stemma import", () => {
 
   it("ends with 1 where a file holds nothing of the format named", async () => {
     const stemma = fresh();
-    const talk = stemma.file("talk.json", JSON.stringify([{ role: "user", content: "hello" }]));
     const text = stemma.file("notes.txt", "plain text");
     const empty = stemma.file("empty.jsonl", "");
     for (const format of ["jsonl", "pi", "claude-code", "codex"]) {
-      const other = `It holds nothing of the format "${format}": its first value is of the format "openai".`;
-      expect(await stemma.run("import", "-f", format, talk)).toEqual({
-        code: 1,
-        out: "",
-        err: `stemma: ${talk}: ${other}\n`,
-      });
       const noJson = await stemma.run("import", "-f", format, text);
       expect(noJson).toMatchObject({
         code: 1,
         err: expect.stringMatching(/nothing of the format .*: line 1 is not JSON/),
       });
       expect(await stemma.run("import", "-f", format, empty)).toMatchObject({ code: 0, err: "" });
-    }
-    for (const format of ["chatgpt", "claude", "ui-messages"]) {
-      const { code, out } = await stemma.run("import", "-f", format, talk);
-      expect([code, out]).toEqual([1, expect.stringContaining("1 session not imported")]);
     }
     expect(await stemma.ok("sessions")).toContain("No sessions yet");
   });

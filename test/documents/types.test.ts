@@ -184,6 +184,6 @@ describe("what the documents pass has the type that is asked for", () => {
     const own = new Own(storage()).withContext("soul", { provider: { get: () => null } }).compactAfter(1000);
     expect(own.name()).toBe("own ");
     // @ts-expect-error a name that is no option
-    own.withContext("memory", { provider: { get: () => null }, maxToken: 5 });
+    expect(() => own.withContext("memory", { provider: { get: () => null }, maxToken: 5 })).toThrow("maxToken");
   });
 });

@@ -2,15 +2,19 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { createSession, createSessionStorage } from "../../src/agent.js";
+import { createSession, createSessionStorage, StoreSessionStorage } from "../../src/agent.js";
 import { chatHandler, receive, respond, sessionMemory } from "../../src/ai-sdk.js";
 import { claudeSessionStore, memoryTool } from "../../src/claude.js";
+import { copyStore, exportStore } from "../../src/copy.js";
+import { jsonlFiles } from "../../src/copy-node.js";
 import { StemmaError } from "../../src/errors.js";
+import { exportSession, importSession } from "../../src/formats.js";
 import { StemmaChatMessageHistory } from "../../src/langchain.js";
 import { StemmaSaver, StemmaStore } from "../../src/langgraph.js";
 import { createMcpServer } from "../../src/mcp.js";
 import { memory } from "../../src/memory.js";
 import { openaiAgentsSession } from "../../src/openai-agents.js";
+import { instrument } from "../../src/opentelemetry.js";
 import { postgres } from "../../src/postgres.js";
 import { R2SkillProvider, Session, SessionManager } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
@@ -50,6 +54,33 @@ it("a storage that is made by its name says which option is missing", () => {
   const noClient = expect.objectContaining({ code: "STORE_UNSUPPORTED" });
   expect(() => make("redis", { client: undefined, url: "" })).toThrow(noClient);
   expect(() => make("redis", { client: {} })).toThrow(noClient);
+});
+
+it("what is no store is refused at the call, and named", async () => {
+  const store = memory();
+  const takers: Record<string, (given: never) => unknown> = {
+    "exportStore() needs a store": exportStore,
+    "copyStore() copies from a store": (given) => copyStore(given, store),
+    "copyStore() copies to a store": (given) => copyStore(store, given),
+    "exportSession() needs a store": (given) => exportSession(given, "chat"),
+    "importSession() needs a store": (given) => importSession(given, { messages: [] } as never),
+    "instrument() needs a store": instrument,
+    "A StoreSessionStorage needs a store": (given) => new StoreSessionStorage(given),
+  };
+  const mistakes: [unknown, string][] = [
+    [Session.create(store), "got a session"],
+    [SessionManager.create(store), "got a SessionManager"],
+    ["chat.db", "got string"],
+    [undefined, "got undefined"],
+    [Promise.resolve(store), "got a promise: await it"],
+  ];
+  for (const [begin, take] of Object.entries(takers)) {
+    for (const [given, end] of mistakes) {
+      const message = expect.stringMatching(`^${begin.replace(/[()]/g, "\\$&")}.*; ${end}\\.$`);
+      expect(await errorOf(() => take(given as never))).toMatchObject({ code: "STORE_UNSUPPORTED", message });
+    }
+  }
+  expect(() => jsonlFiles(store as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
 });
 
 it("a session needs a name", async () => {

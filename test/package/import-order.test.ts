@@ -16,6 +16,7 @@ const LAYERS = [
   "deferred.ts",
   "unless-aborted.ts",
   "model",
+  "known-options.ts",
   "request-body.ts",
   "compaction",
   "storage",

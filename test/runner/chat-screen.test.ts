@@ -403,11 +403,14 @@ describe.skipIf(spawnSync("python3", ["-c", "import pty"]).status !== 0)(
       talk.end();
       (await server.next()).end("Done.");
       await screen.shows("Done.");
-      for (const columns of [3, 1, 60]) {
+      const drawn = () => new Promise((resolve) => setTimeout(resolve, 200));
+      for (const columns of [5, 4, 3, 2, 1, 60]) {
         screen.resize(columns, 20);
-        screen.type("/");
-        await new Promise((resolve) => setTimeout(resolve, 200));
-        screen.type(CTRL_C);
+        for (const typed of ["/", `${CTRL_C}你`, `${UP}ｶﾞﾞ👩‍👩‍👧`, CTRL_C]) {
+          // The library checks the lines of all drawings but the first of a size.
+          await drawn();
+          screen.type(typed);
+        }
       }
       await screen.shows(/^─{60}$/mu);
       await turn(screen, "fine?", "Fine.");

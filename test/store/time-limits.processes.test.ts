@@ -21,4 +21,10 @@ describe("a process in which nothing else goes on", () => {
     const { stdout } = await run(process.execPath, [program, call]);
     expect(JSON.parse(stdout)).toEqual(told.map((text) => expect.stringContaining(text)));
   });
+
+  it.each(["title", "learn"])("ends although a %s function that nobody waits for gives no answer", async (call) => {
+    // Their limit is two minutes.
+    const { stdout } = await run(process.execPath, [program, call], { timeout: 45_000 });
+    expect(JSON.parse(stdout)).toEqual([]);
+  });
 });

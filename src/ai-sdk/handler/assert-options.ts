@@ -10,7 +10,7 @@ import {
   type OptionNames,
 } from "../../session/arguments.js";
 import { hasMethod, otherCopy } from "../../session/assert-session.js";
-import { isStore } from "../../storage/store-of.js";
+import { kindOfHost } from "../../storage/store-of.js";
 import { assertLimits } from "../receive/options.js";
 import type { ChatHandlerOptions } from "./options.js";
 
@@ -57,7 +57,7 @@ export function assertChatHandlerOptions(options: ChatHandlerOptions): void {
 function assertManager(sessions: unknown): void {
   if (sessions instanceof SessionManager) return;
   if (hasMethod(sessions, "getSession")) throw otherCopy("chatHandler()", "SessionManager");
-  const got = isStore(sessions) ? "a store" : kindOf(sessions);
+  const got = kindOfHost(sessions);
   throw invalid(`sessions must be a SessionManager, as SessionManager.create(store) gives it; got ${got}.`);
 }
 

@@ -4,7 +4,10 @@ import type { CheckProblem, CheckReport } from "../../storage/contract.js";
 import { withStore, writeJson } from "../context.js";
 import type { Io } from "../io.js";
 import { nonEmpty } from "../options.js";
-import { columns, oneLine } from "../text.js";
+import { columns, count, oneLine } from "../text.js";
+
+/** Characters of what is said of a problem. */
+const MAX_MESSAGE = 200;
 
 /** Adds `stemma check`. As JSON: the report of `store.check()`. Exit code 1 when something stays damaged. */
 export function registerCheck(program: Command, io: Io): void {
@@ -28,7 +31,7 @@ export function registerCheck(program: Command, io: Io): void {
 
 function describeReport({ ok, checked, problems, repaired }: CheckReport, repair: boolean): string {
   const rows = Object.entries(checked).map(([table, count]) => [table, String(count)]);
-  const found = problems.map(lineOf);
+  const found = linesOf(problems);
   const left = problems.length - repaired;
   const end = ok
     ? problems.length === 0
@@ -48,5 +51,35 @@ function adviceOn(problems: readonly CheckProblem[]): string {
 
 function lineOf({ rule, sessionId, id, message, repaired }: CheckProblem): string[] {
   const where = [sessionId, id].filter((name) => name !== null).map((name) => oneLine(name));
-  return [repaired ? "mended" : "damaged", rule, where.join(" / "), oneLine(message)];
+  return [repaired ? "mended" : "damaged", rule, where.join(" / "), oneLine(message, MAX_MESSAGE)];
+}
+
+// What the engine says of a damaged file is the same for one table after the other: a line for each thing that it says.
+function linesOf(problems: readonly CheckProblem[]): string[][] {
+  const alike = new Map<string, [CheckProblem, ...CheckProblem[]]>();
+  for (const [index, problem] of problems.entries()) {
+    const { rule, message, repaired, sessionId, id } = problem;
+    const isOfTable = rule === "engine" || (sessionId === null && id === null);
+    const key = isOfTable ? `${rule} ${repaired} ${message}` : String(index);
+    const known = alike.get(key);
+    if (known === undefined) alike.set(key, [problem]);
+    else known.push(problem);
+  }
+  return [...alike.values()].map((group) => {
+    const [first, ...others] = group;
+    const places = others.length === 0 ? "" : placesOf(group);
+    if (places === "") return lineOf(first);
+    const [state = "", rule = "", , message = ""] = lineOf(first);
+    return [state, rule, "", `${message} (${places})`];
+  });
+}
+
+function placesOf(problems: readonly CheckProblem[]): string {
+  const tables = new Map<string, Set<string>>();
+  for (const { table, sessionId } of problems) {
+    const sessions = tables.get(table) ?? new Set();
+    tables.set(table, sessionId === null ? sessions : sessions.add(sessionId));
+  }
+  const named = [...tables].filter(([table]) => table !== "");
+  return named.map(([table, { size }]) => (size === 0 ? table : `${table} of ${count(size, "session")}`)).join(", ");
 }

@@ -10,7 +10,7 @@ import { isStore } from "../../storage/store-of.js";
 import { writeJson } from "../context.js";
 import { hidePasswords, isUrl } from "../database-url.js";
 import type { Io } from "../io.js";
-import { isThere, openDatabase } from "../open-database.js";
+import { assertOurs, isThere, openDatabase } from "../open-database.js";
 import { nonEmpty } from "../options.js";
 import { createProgress } from "../progress.js";
 import { count, oneLine } from "../text.js";
@@ -42,6 +42,7 @@ export function registerCopy(program: Command, io: Io): void {
           return found;
         };
         if (!isPlace(from)) throw invalid(`There is no database or file "${hidePasswords(from)}".`, { from });
+        if (!isJsonl(from)) assertOurs({ db: from });
         await copy(io, json, [open(from), open(to)], options);
       } finally {
         for (const store of opened) await store.close();

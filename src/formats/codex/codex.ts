@@ -9,6 +9,8 @@ export const codex: ImportFormat = {
   name: "codex",
   about: "Codex rollouts (JSONL): a session_meta, then an item or an event per line",
   recognises: (first) => isJsonObject(first) && findLine(first)?.type === "session_meta",
+  // A file that begins later: with an item as the first versions wrote them.
+  alsoReads: (first) => isJsonObject(first) && typeof first.type === "string" && typeof first.role === "string",
   async *read(items, file) {
     let session: CodexSession | null = null;
     const early: Skipped[] = [];

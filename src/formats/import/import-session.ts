@@ -1,5 +1,6 @@
 import { StemmaError } from "../../errors.js";
 import type { SessionStore, Store } from "../../storage/contract.js";
+import { assertStore } from "../../storage/store-of.js";
 import type { ParsedSession } from "../session-file.js";
 import { completeMessage } from "./complete-message.js";
 import { completeCopy, importMemory } from "./copy.js";
@@ -15,13 +16,14 @@ const MUCH_LARGER = 4;
  * Writes a session's messages, summaries, active leaf, registry entry and first usage in one transaction, and then what is
  * kept beside them. What is stored already stays as it is, so that a second import adds nothing, and one that was cut off
  * is completed by the next. Null when the file's session has nothing that can be stored.
- * Errors: those of the store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
+ * Errors: those of the store; `STORE_UNSUPPORTED` for what is no store; `INVALID_ARGUMENT` and `INVALID_TEXT` for an id that no session can have.
  */
 export async function importSession(
   store: Store,
   session: ParsedSession,
   sessionId = session.id,
 ): Promise<ImportReport | null> {
+  assertStore(store, "importSession()");
   const { copy } = session;
   if (copy?.owner !== undefined) return importMemory(store, session.name, copy);
   const isNew = (await store.sessions.get(sessionId)) === null;

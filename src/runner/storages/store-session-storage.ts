@@ -2,6 +2,7 @@ import { StemmaError } from "../../errors.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import type { Store } from "../../storage/contract.js";
+import { assertStore } from "../../storage/store-of.js";
 import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";
@@ -19,8 +20,9 @@ export class StoreSessionStorage implements StoreBackedStorage {
   readonly #open: () => Promise<Store>;
   #store: Promise<Store> | null = null;
 
-  /** Takes a store, or a function that opens one at the first use. */
+  /** Takes a store, or a function that opens one at the first use. Errors: `STORE_UNSUPPORTED`. */
   constructor(store: Store | (() => Promise<Store>)) {
+    if (typeof store !== "function") assertStore(store, "A StoreSessionStorage");
     this.#open = typeof store === "function" ? store : async () => store;
   }
 

@@ -9,7 +9,7 @@ import type { KeptWrite, Store } from "../../storage/contract.js";
 import type { SessionEvents } from "../events.js";
 import type { Lease } from "../lease.js";
 import type { SessionBackend } from "../provider.js";
-import { answerWithin, LONGEST } from "../time-limit.js";
+import { answerWithin, LONGEST, type Waiters } from "../time-limit.js";
 import { LearnLog, type LearnState } from "./log.js";
 import { describeBlocks, entriesFor, keptWrites, learnableBlocks, readMemory } from "./memory-view.js";
 import { firstBatch, unlearnedMessages } from "./unlearned.js";
@@ -38,6 +38,7 @@ export interface LearnParts {
   readonly context: SessionContext;
   readonly events: SessionEvents;
   readonly options: LearnerOptions;
+  readonly waiters: Waiters;
 }
 
 /** How far it was learned, in which version of the record, and the right to go on. */
@@ -111,7 +112,7 @@ export class LearningRun {
   #answer(request: LearnRequest): Promise<readonly LearnEdit[]> {
     const { learn, timeout } = this.parts.options;
     const late = `The learn function gave no answer within ${timeout} ms. Pass onLearning(learn, { timeout }) to wait longer.`;
-    return answerWithin((async () => learn(request))(), timeout, late);
+    return answerWithin((async () => learn(request))(), timeout, late, this.parts.waiters);
   }
 
   async #apply(

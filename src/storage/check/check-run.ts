@@ -8,6 +8,12 @@ import { type Finding, Findings } from "./findings.js";
 
 type Look = (found: Findings) => Operation<void>;
 
+/** What a step looks at: a table, and whose rows of it where they are one session's. */
+interface Subject {
+  readonly table: string;
+  readonly sessionId?: string;
+}
+
 /** One check of a store under way: each look is a transaction of its own, and so is each repair. */
 export class CheckRun {
   readonly problems: CheckProblem[] = [];
@@ -29,12 +35,13 @@ export class CheckRun {
   }
 
   /** Looks, mends what was found where that is wanted, and looks again: what is found no more was repaired. */
-  async step(look: Look, mend: (found: Findings) => Promise<void>, sessionId?: string): Promise<void> {
-    const before = await this.#look(look, sessionId);
+  async step(subject: Subject, look: Look, mend: (found: Findings) => Promise<void>): Promise<void> {
+    const before = await this.#look(subject, look);
     if (before.problems.length === 0 || !this.mayRepair) return this.report(before, null);
     const failure = await mend(before).then(() => null, reasonOf);
-    const after = await this.#look(look, sessionId);
-    if (failure !== null) after.add("engine", "", null, null, `The repair was refused: ${failure}`);
+    const after = await this.#look(subject, look);
+    const { table, sessionId } = subject;
+    if (failure !== null) after.add("engine", table, sessionId ?? null, null, `The repair was refused: ${failure}`);
     this.report(before, after);
   }
 
@@ -54,7 +61,8 @@ export class CheckRun {
   }
 
   // In the turn of a session, where it is one session that is looked at.
-  async #look(look: Look, sessionId?: string): Promise<Findings> {
+  async #look(subject: Subject, look: Look): Promise<Findings> {
+    const { sessionId } = subject;
     const glanced = await this.glance(function* () {
       const found = new Findings();
       yield* look(found);
@@ -66,16 +74,16 @@ export class CheckRun {
     try {
       await (sessionId === undefined ? read() : this.turns.read(sessionId, read));
     } catch (error) {
-      this.noteUnreadable("", error, found);
+      this.noteUnreadable(subject, error, found);
     }
     return found;
   }
 
   /** Whatever is wrong with rows is a finding, and the rest is looked at all the same. Errors: `STORE_CLOSED`. */
-  noteUnreadable(table: string, error: unknown, found: Findings): void {
+  noteUnreadable({ table, sessionId }: Subject, error: unknown, found: Findings): void {
     if (StemmaError.isInstance(error, "STORE_CLOSED")) throw error;
     this.isBroken = true;
-    found.add("engine", table, null, null, `The rows could not be read: ${reasonOf(error)}`);
+    found.add("engine", table, sessionId ?? null, null, `The rows could not be read: ${reasonOf(error)}`);
   }
 
   /** Takes over what was found, and what was found after a repair; null where there was none. */

@@ -34,6 +34,7 @@ export interface KeyedTable<Column extends string> {
 
 /** Looks at the rows of a session, or at all of a table, and mends them. */
 export interface RowCheck {
+  readonly table: string;
   check(sessionId: string | undefined, found: Findings): Operation<void>;
   repair(sql: Dialect, sessionId: string | undefined): Operation<void>;
 }
@@ -42,6 +43,7 @@ export function rowCheck<Column extends string>(rows: KeyedTable<Column>): RowCh
   const { table, rule, key, idOf, rulesFor, mend } = rows;
   const where = `WHERE ${key.map((name) => `${name} = ?`).join(" AND ")}`;
   return {
+    table,
     *check(sessionId, found) {
       const { looked, faulty } = yield* findFaulty(rows, sessionId);
       found.count(table, looked);

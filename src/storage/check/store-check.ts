@@ -45,22 +45,26 @@ async function checkAll(run: CheckRun): Promise<CheckReport> {
   if (sessionId === undefined) await checkEngine(run);
   else await assertKnown(run, sessionId);
   await run.step(
+    { table: "assistant_messages" },
     (found) => checkMisplaced(sql, sessionId, found),
     () => repairAllMisplaced(run),
   );
   await checkSessions(run);
   for (const rows of [BLOCKS, ENTRIES, VERSIONS, RECORDS, USAGE]) {
     await run.step(
+      { table: rows.table },
       (found) => rows.check(sessionId, found),
       () => run.write("", () => rows.repair(sql, sessionId)),
     );
   }
   if (sessionId === undefined) {
     await run.step(
+      { table: "assistant_vectors" },
       (found) => checkVectors(sql, run.dialect, found),
       () => run.write("", () => repairVectors(sql, run.dialect)),
     );
     await run.step(
+      { table: "assistant_sessions" },
       (found) => checkUnregistered(sql, found),
       () => run.write("", () => repairUnregistered(sql, run.isUnreadable)),
     );
@@ -96,6 +100,7 @@ async function checkSessions(run: CheckRun): Promise<void> {
     for (const name of page) {
       const record = () => findRecord(sql, name);
       await run.step(
+        { table: "assistant_messages", sessionId: name.id },
         function* (found) {
           const session = yield* record();
           if (session !== undefined) yield* checkSession(sql, session, found);
@@ -105,7 +110,6 @@ async function checkSessions(run: CheckRun): Promise<void> {
             const session = yield* record();
             if (session !== undefined) yield* repairSession(sql, session, found);
           }),
-        name.id,
       );
     }
     const last = page.at(-1);
@@ -138,7 +142,7 @@ async function pageOfSessions(run: CheckRun, after: SessionName | null): Promise
     return await run.open.runner.read(() => all(query, ...conditions.map(({ value }) => value)));
   } catch (error) {
     const found = new Findings();
-    run.noteUnreadable("assistant_sessions", error, found);
+    run.noteUnreadable({ table: "assistant_sessions" }, error, found);
     run.report(found, null);
     return [];
   }

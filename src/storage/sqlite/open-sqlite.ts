@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync } from "node:fs";
-import { createRequire } from "node:module";
 import { invalid, kindOf, reasonOf, StemmaError } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { queueOf } from "../../queue.js";
 import { checkable } from "../check/store-check.js";
 import type { BackupOptions } from "../contract.js";
@@ -10,6 +10,7 @@ import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
 import { sqliteCheck } from "./check.js";
 import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
+import { findEngine, type OpenedFile, openWith } from "./engine.js";
 import { sqliteError } from "./error.js";
 import { watchFile } from "./file-identity.js";
 import { isPrepared } from "./schema.js";
@@ -27,12 +28,14 @@ export interface SqliteOptions {
   search?: boolean | undefined;
 }
 
+const NAMES: OptionNames<SqliteOptions> = { synchronous: true, busyTimeout: true, search: true };
+
 /** Bytes that SQLite takes in one column, less room for the rest of the row. */
 const MAX_TEXT_BYTES = 900_000_000;
 
 /** See `sqlite`. Its errors and traces call the store by this name. */
 export function openSqlite(name: string, source: string | SqliteClient, options: SqliteOptions): EmbeddableStore {
-  if (typeof options !== "object" || options === null) throw invalid("The options of sqlite() must be an object.");
+  assertKnownOptions(options, "sqlite()", NAMES);
   const { client, patience } = typeof source === "string" ? openFile(source, options) : { client: source, patience: 0 };
   if (!isSqliteClient(client)) {
     const message = `sqlite() takes a path, or an open database of better-sqlite3, node:sqlite, bun:sqlite or libsql; got ${kindOf(client)}.`;
@@ -70,7 +73,7 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
   if (!Number.isInteger(busyTimeout) || busyTimeout < 0) {
     throw invalid("busyTimeout must be a whole number of milliseconds.", { busyTimeout });
   }
-  engine ??= findEngine();
+  findEngine();
   try {
     // Before SQLite does: conversations are private, and its other files take this one's mode. Only where it is not there
     // yet: to open and close a file ends the locks that other connections of this process hold on it.
@@ -79,9 +82,9 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
     const why = reasonOf(cause);
     throw new StemmaError("STORE_FAILED", { path }, `The database file cannot be opened: ${why}`, { cause });
   }
-  let client: ReturnType<OpenDatabase> | undefined;
+  let client: OpenedFile | undefined;
   try {
-    client = engine(path);
+    client = openWith(path);
     for (const pragma of [
       `busy_timeout = ${busyTimeout}`,
       "journal_mode = WAL",
@@ -97,36 +100,4 @@ function openFile(path: string, options: SqliteOptions): { client: SqliteClient;
     client?.close();
     throw sqliteError(error, `"${path}"`);
   }
-}
-
-type OpenDatabase = (path: string) => SqliteClient & { exec(sql: string): unknown };
-type DatabaseClass = new (path: string) => ReturnType<OpenDatabase>;
-
-// To look for it takes a sixth of the time in which a store is opened and read.
-let engine: OpenDatabase | undefined;
-
-// The first engine that this runtime has.
-function findEngine(): OpenDatabase {
-  const load = createRequire(import.meta.url);
-  if ("Bun" in globalThis) {
-    const { Database } = load("bun:sqlite") as { Database: DatabaseClass };
-    return (path) => new Database(path);
-  }
-  const failures: unknown[] = [];
-  try {
-    const BetterSqlite = load("better-sqlite3") as DatabaseClass;
-    // The native part loads with the first database.
-    new BetterSqlite(":memory:").close();
-    return (path) => new BetterSqlite(path);
-  } catch (error) {
-    failures.push(error);
-  }
-  try {
-    const { DatabaseSync } = load("node:sqlite") as { DatabaseSync: DatabaseClass };
-    return (path) => new DatabaseSync(path);
-  } catch (error) {
-    failures.push(error);
-  }
-  const message = "No SQLite engine: run `npm install better-sqlite3`, or use Node 22.13 or later, which has one.";
-  throw new StemmaError("DRIVER_MISSING", { node: process.version }, message, { cause: new AggregateError(failures) });
 }

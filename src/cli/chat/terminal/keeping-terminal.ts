@@ -1,5 +1,6 @@
 import { ProcessTerminal } from "@mariozechner/pi-tui/dist/terminal.js";
-import { TUI } from "@mariozechner/pi-tui/dist/tui.js";
+import type { TUI } from "@mariozechner/pi-tui/dist/tui.js";
+import { FittingTui } from "./fitting-tui.js";
 
 /** How the library begins to draw everything anew: it erases the screen, and what has gone out at its top. */
 const ERASE_ALL = "\u001b[2J\u001b[H\u001b[3J";
@@ -8,7 +9,7 @@ const ERASE_SCREEN = "\u001b[2J\u001b[H";
 /** A `TUI` on the terminal of the process that erases nothing that has gone out at the top of the screen. */
 export function keepingTui(): TUI {
   // The library keeps this to itself.
-  const tui: TUI = new TUI(new KeepingTerminal(() => Number(Reflect.get(tui, "previousViewportTop"))));
+  const tui: TUI = new FittingTui(new KeepingTerminal(() => Number(Reflect.get(tui, "previousViewportTop"))));
   return tui;
 }
 

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { copyStore } from "../../src/copy.js";
+import { durableObject } from "../../src/durable-object.js";
+import { memory } from "../../src/memory.js";
+import { instrument } from "../../src/opentelemetry.js";
+import { postgres } from "../../src/postgres.js";
+import { AgentSessionProvider, createLearnFunction, Session, SessionManager } from "../../src/session.js";
+import { sqlite } from "../../src/sqlite.js";
+import { createCompactFunction, truncateOlderMessages } from "../../src/utils.js";
+import { textMessage } from "../helpers/messages.js";
+
+const store = memory();
+const session = () => Session.create(store);
+const manager = () => SessionManager.create(store);
+const nothing = async () => null;
+const nobody = async () => [];
+
+/** Each is given the options that it takes, with one that nothing takes. */
+const CALLS: Record<string, (options: never) => unknown> = {
+  "new Session()": (options) => new Session(new AgentSessionProvider(store), options),
+  "a block of the context": (block) => new Session(new AgentSessionProvider(store), { context: [block] }),
+  "withContext()": (options) => session().withContext("memory", options),
+  "withContext() of a manager": (options) => manager().withContext("memory", options),
+  "addContext()": (options) => session().addContext("memory", options),
+  "onCompaction()": (options) => session().onCompaction(nothing, options),
+  "compactAfter()": (options) => session().compactAfter(1000, options),
+  "compactAfter() of a manager": (options) => manager().compactAfter(1000, options),
+  "onLearning()": (options) => session().onLearning(nobody, options),
+  "appendMessage()": (options) => session().appendMessage(textMessage("a"), null, options),
+  "appendAll()": (options) => session().appendAll([textMessage("a")], null, options),
+  "setActiveLeaf()": (options) => session().setActiveLeaf("a", options),
+  "getHistory()": (options) => session().getHistory(null, options),
+  "history()": (options) => session().history(options),
+  "getRecentHistory()": (options) => session().getRecentHistory(10, options),
+  "a search": (options) => session().search("tea", options),
+  "replaceContextBlock()": (options) => session().replaceContextBlock("memory", "x", options),
+  "getBlockHistory()": (options) => session().getBlockHistory("memory", options),
+  "restoreBlock()": (options) => session().restoreBlock("memory", 1, options),
+  "revertFrom()": (options) => session().revertFrom("a", options),
+  "getTurns()": (options) => session().getTurns(options),
+  "update()": (change) => manager().update("s", change),
+  "delete()": (options) => manager().delete("s", options),
+  "eraseUser()": (options) => manager().eraseUser("u", options),
+  "createCompactFunction()": (options) => createCompactFunction(Object.assign(options, { summarize: () => "" })),
+  "createLearnFunction()": (options) => createLearnFunction(Object.assign(options, { extract: nothing })),
+  "truncateOlderMessages()": (options) => truncateOlderMessages([], options),
+  "sqlite()": (options) => sqlite(":memory:", options),
+  "postgres()": (options) => postgres("postgres://localhost/none", options),
+  "durableObject()": (options) => durableObject({} as never, options),
+  "withEmbedder()": (options) => store.withEmbedder(options),
+  "copyStore()": (options) => copyStore(store, memory(), options),
+  "instrument()": (options) => instrument(store, options),
+};
+
+describe("a misspelt option", () => {
+  it.each(Object.entries(CALLS))("of %s is refused, with those that there are", async (_, call) => {
+    const message = expect.stringMatching(/^The options of .* are \w+.*; "dryrun" is none of them\.$/);
+    const refused = { code: "INVALID_ARGUMENT", message, details: { option: "dryrun" } };
+    await expect((async () => call({ dryrun: true } as never))()).rejects.toMatchObject(refused);
+  });
+
+  it("is refused before anything is written", async () => {
+    expect(await store.sessions.list({})).toMatchObject({ sessions: [] });
+  });
+});
+
+it("a whole configuration of a block can be given, with its label", () => {
+  const block = { label: "memory", description: "Facts", maxTokens: 100 };
+  expect(() => session().withContext(block.label, block)).not.toThrow();
+  expect(() => manager().withContext(block.label, block)).not.toThrow();
+  expect(() => new Session(new AgentSessionProvider(store), { context: [block] })).not.toThrow();
+});
