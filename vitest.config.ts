@@ -113,6 +113,8 @@ export default defineConfig({
         isolate,
         // A machine of CI may do much else.
         testTimeout: process.env.CI ? 180_000 : 60_000,
+        // Some bundle the programs that a file starts, or begin a server.
+        hookTimeout: process.env.CI ? 180_000 : 60_000,
         // The summary of the run names each test that needed it.
         retry: process.env.CI ? 1 : 0,
         expect: { poll: { timeout: 20_000 } },

@@ -1,5 +1,5 @@
-// Runs the tests on other versions of Node, the core and the chat handler on Bun, and the packed package with version 7 of the AI SDK
-// (chats on the sources) and with version 13 of better-sqlite3, each installed from npm into a temporary folder.
+// Runs the tests on other versions of Node, the core and the chat handler on Bun, and the packed package on Deno, with version 7 of the
+// AI SDK (chats on the sources) and with version 13 of better-sqlite3, each installed from npm into a temporary folder.
 // `npm run test:runtimes -- 22 bun` runs some of them; whatever follows `--` goes to vitest.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,12 +9,12 @@ import { installNode, run } from "./shell.mjs";
 
 const given = process.argv.slice(2);
 const end = given.includes("--") ? given.indexOf("--") : given.length;
-const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "ai7", "chats7", "sqlite13"];
+const wanted = end > 0 ? given.slice(0, end) : ["22", "24", "26", "bun", "deno", "ai7", "chats7", "sqlite13"];
 const toVitest = given.slice(end + 1);
 const folder = mkdtempSync(join(tmpdir(), "stemma-runtimes-"));
 const failed = [];
 /** @type {Record<string, () => [program: string, args: string[], cwd?: string]>} */
-const special = { bun, ai7: aiSdk7, chats7, sqlite13 };
+const special = { bun, deno, ai7: aiSdk7, chats7, sqlite13 };
 
 try {
   for (const runtime of wanted) {
@@ -38,10 +38,27 @@ function node(major) {
 }
 
 function bun() {
-  const prefix = join(folder, "bun");
-  run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", "bun@1"]);
   const suites = ["bun.suite.mjs", "bun-chat.suite.mjs"].map((name) => `./test/runtimes/${name}`);
-  return [join(prefix, "node_modules/.bin/bun"), ["test", "--timeout=60000", ...suites]];
+  return [installRuntime("bun@1"), ["test", "--timeout=60000", ...suites]];
+}
+
+function deno() {
+  const { peerDependencies, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const peers = Object.keys(peerDependencies).map((name) => `${name}@${devDependencies[name]}`);
+  const cwd = installPackage("deno", [...peers, "ai@6", "zod@4", "--omit=optional"]);
+  for (const file of ["test/runtimes/deno.mjs", "test/store/file-target.ts"]) cpSync(file, join(cwd, file));
+  return [installRuntime("deno@2"), ["test", "--allow-all", "--no-check", "test/runtimes/deno.mjs"], cwd];
+}
+
+/**
+ * Installs a runtime other than Node from npm. Gives the path of its program.
+ * @param {string} spec
+ */
+function installRuntime(spec) {
+  const name = spec.slice(0, spec.indexOf("@"));
+  const prefix = join(folder, `runtime-${name}`);
+  run("npm", ["install", "--prefix", prefix, "--no-save", "--no-package-lock", spec]);
+  return join(prefix, "node_modules/.bin", name);
 }
 
 function aiSdk7() {
@@ -55,14 +72,18 @@ function aiSdk7() {
 function chats7() {
   const cwd = join(folder, "chats7");
   mkdirSync(cwd);
-  const { name, version, type, exports, bin } = JSON.parse(readFileSync("package.json", "utf8"));
+  const { name, version, type, exports, bin, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ name, version, type, exports, bin, private: true }));
   for (const file of ["src", "test", "scripts", "vitest.config.ts", "tsconfig.json"]) {
     cpSync(file, join(cwd, file), { recursive: true });
   }
   const providers = ["anthropic@4", "openai@4", "google@4", "openai-compatible@3", "provider@4", "react@4"];
   const others = ["ai@7", "react@19", "react-dom@19", "happy-dom@21", "fast-check@4", "zod@4", "vitest@4"];
-  run("npm", ["install", "--no-package-lock", ...others, ...providers.map((each) => `@ai-sdk/${each}`)], { cwd });
+  // The settings of vitest bundle the studio's page.
+  const ofPage = ["esbuild", "preact", "diff"].map((each) => `${each}@${devDependencies[each]}`);
+  run("npm", ["install", "--no-package-lock", ...others, ...ofPage, ...providers.map((each) => `@ai-sdk/${each}`)], {
+    cwd,
+  });
   const program = installNode(22, join(folder, "node22-chats7"));
   return [program, ["node_modules/vitest/vitest.mjs", "run", "test/repair", "test/react", ...toVitest], cwd];
 }
