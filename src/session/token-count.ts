@@ -46,7 +46,7 @@ export class TokenCount {
   async ofActivePath(visibleTokens: number | null): Promise<Size> {
     if (this.counter !== null) {
       const { messages } = await this.backend.path();
-      return { tokens: await this.of(messages), messages: estimateTokens(messages) };
+      return { tokens: await this.of(messages), messages: visibleTokens ?? estimateTokens(messages) };
     }
     const messages = visibleTokens ?? (await this.backend.tokens());
     return { tokens: messages + this.#promptTokens(await this.#systemPrompt()), messages };

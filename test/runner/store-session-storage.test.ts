@@ -10,6 +10,7 @@ import {
   type SessionState,
   StoreSessionStorage,
 } from "../../src/agent.js";
+import { StemmaError } from "../../src/errors.js";
 import { memory } from "../../src/memory.js";
 import { SessionManager } from "../../src/session.js";
 import { collect, says, scripted } from "./mock-model.js";
@@ -62,6 +63,34 @@ describe("a store as a storage", () => {
     const wrong = { ...say("b"), role: "" } as unknown as SDKMessage;
     await expect(storage.save(stateOf([say("a"), wrong]))).rejects.toMatchObject({ code: "INVALID_MESSAGE" });
     expect(await storage.list()).toEqual([]);
+  });
+
+  it("loses nothing that another process saved first, and completes with the next save what the store refused", async () => {
+    const store = memory();
+    const own = new StoreSessionStorage(store);
+    let failures = 1;
+    const failing = new StoreSessionStorage({
+      ...store,
+      sessions: {
+        ...store.sessions,
+        restore: async (...given) => {
+          failures -= 1;
+          if (failures >= 0) {
+            await own.save(stateOf([say("a"), say("b")]));
+            throw new StemmaError("STORE_FAILED", {}, "The disk is full.");
+          }
+          return store.sessions.restore(...given);
+        },
+      },
+    });
+    await expect(failing.save(stateOf([say("a")]))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect((await own.load("s"))?.messages).toEqual([say("a"), say("b")]);
+    await failing.save(stateOf([say("a"), say("b"), say("c")]));
+    expect(await own.load("s")).toMatchObject({
+      messages: [say("a"), say("b"), say("c")],
+      usage: stateOf([]).usage,
+      metadata: { user: "u1" },
+    });
   });
 
   it("writes only what is new", async () => {

@@ -47,7 +47,6 @@ const CALLS: Record<string, (options: never) => unknown> = {
   "sqlite()": (options) => sqlite(":memory:", options),
   "postgres()": (options) => postgres("postgres://localhost/none", options),
   "durableObject()": (options) => durableObject({} as never, options),
-  "withEmbedder()": (options) => store.withEmbedder(options),
   "copyStore()": (options) => copyStore(store, memory(), options),
   "instrument()": (options) => instrument(store, options),
 };

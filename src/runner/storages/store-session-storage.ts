@@ -1,4 +1,4 @@
-import { StemmaError } from "../../errors.js";
+import { assertEncodable } from "../../model/codec.js";
 import { isSummaryMessage, type SessionMessage, SUMMARY_ID_PREFIX } from "../../model/message.js";
 import { sameJson } from "../../model/same-json.js";
 import type { Store } from "../../storage/contract.js";
@@ -82,18 +82,21 @@ async function originalsOf(store: Store, id: string): Promise<SessionMessage[]> 
   return (await store.session(id).path({ summaries: false })).messages;
 }
 
-/** Errors: `INVALID_MESSAGE`, `CORRUPT_STATE`; then nothing of it is there. */
+/** Errors: `INVALID_MESSAGE`, `CORRUPT_STATE`: then nothing of it is there. After those of the store the next save completes it. */
 async function takeOver(store: Store, state: SessionState): Promise<void> {
   const { id } = state;
   const now = Date.now();
   const { createdAt = now, updatedAt = now } = state;
   const messages = state.messages.filter((message) => !message.id?.startsWith(SUMMARY_ID_PREFIX));
+  const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
+  if (!isOfAnotherStorage) for (const message of fromSDKMessages(messages)) assertEncodable(message);
   try {
     await importSession(store, id, { ...state, messages, createdAt, updatedAt });
   } catch (cause) {
+    // Another process may have saved the session meanwhile.
+    if (!isOfAnotherStorage) throw cause;
     await store.sessions.delete(id);
-    const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
-    throw StemmaError.isInstance(cause) && !isOfAnotherStorage ? cause : corruptState(id, cause);
+    throw corruptState(id, cause);
   }
 }
 

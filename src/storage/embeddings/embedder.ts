@@ -1,5 +1,4 @@
 import { invalid, reasonOf, StemmaError } from "../../errors.js";
-import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { unlessAborted } from "../../unless-aborted.js";
 import type { Embedder, EmbeddingModel } from "./contract.js";
 
@@ -20,20 +19,8 @@ export interface ParsedEmbedder {
 }
 
 const BATCH_SIZE = 64;
-const NAMES: OptionNames<Embedder> = {
-  embed: true,
-  id: true,
-  dimensions: true,
-  weights: true,
-  minSimilarity: true,
-  batchSize: true,
-  onError: true,
-  retryDelay: true,
-};
-
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
 export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
-  if (!isModel(given)) assertKnownOptions(given, "withEmbedder()", NAMES);
   const options: Embedder = isModel(given) ? { embed: given } : given;
   const { embed, minSimilarity = 0, weights: { words = 1, vectors = 1 } = {}, batchSize } = options ?? {};
   const { onError, retryDelay } = options ?? {};
