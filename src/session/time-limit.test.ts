@@ -1,9 +1,22 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { answerWithin, Waiters, withinTime } from "./time-limit.js";
 
 const never = new Promise<never>(() => {});
 
+/** How many of the timers that were set since then keep the process alive: `hasRef` stays true when a timer is over. */
+function watchTimers(): () => number {
+  const [set, cleared] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+  return () => {
+    const over = new Set(cleared.mock.calls.map(([timer]) => timer));
+    return set.mock.results.filter(({ value }) => value.hasRef() && !over.has(value)).length;
+  };
+}
+
 describe("a time limit", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
   it("gives what came in time, also a failure", async () => {
     expect(await withinTime(Promise.resolve(1), 1000)).toBe(1);
     await expect(withinTime(Promise.reject(new RangeError("away")), 1000)).rejects.toThrow("away");
@@ -21,31 +34,29 @@ describe("a time limit", () => {
   });
 
   it("keeps the process alive for as long as somebody waits, and no longer", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = timers();
+    const timers = watchTimers();
     const waiting = withinTime(never, 5);
-    expect(timers()).toBe(before + 1);
+    expect(timers()).toBe(1);
     await expect(waiting).rejects.toMatchObject({ code: "COMPACTION_TIMEOUT" });
     expect(await withinTime(Promise.resolve(1), 60_000)).toBe(1);
-    expect(timers()).toBe(before);
+    expect(timers()).toBe(0);
   });
 
   it("of work in the background keeps the process alive only while somebody waits for it", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = timers();
+    const timers = watchTimers();
     const waiters = new Waiters();
     const answers = [1, 2].map(() => answerWithin(never, 50, "too late", waiters));
     const work = Promise.allSettled(answers);
-    expect(timers()).toBe(before);
+    expect(timers()).toBe(0);
     const waiting = [waiters.wait(work), waiters.wait(Promise.resolve())];
-    expect(timers()).toBe(before + 2);
+    expect(timers()).toBe(2);
     await waiting[1];
-    expect(timers()).toBe(before + 2);
+    expect(timers()).toBe(2);
     await expect(waiters.wait(Promise.reject(new RangeError("away")))).rejects.toThrow("away");
     await waiting[0];
     await expect(answers[0]).rejects.toMatchObject({ code: "LEARNING_FAILED", message: "too late" });
     const again = answerWithin(Promise.resolve(1), 60_000, "too late", waiters);
-    expect(timers()).toBe(before);
+    expect(timers()).toBe(0);
     expect(await again).toBe(1);
   });
 });

@@ -45,6 +45,12 @@ describe("a store as a storage", () => {
     expect(state?.updatedAt).toBeGreaterThan(6);
   });
 
+  it("stores the first of two messages with one id", async () => {
+    const storage = new StoreSessionStorage(memory());
+    for (let time = 0; time < 2; time += 1) await storage.save(stateOf([say("a"), say("b"), say("a", "again")]));
+    expect((await storage.load("s"))?.messages).toEqual([say("a"), say("b")]);
+  });
+
   it("saves a state without times or ids as of now, without the summaries in it", async () => {
     const storage = new StoreSessionStorage(memory());
     const messages: SDKMessage[] = [

@@ -7,7 +7,7 @@ import { fromSDKMessages, toSDKMessages } from "../messages/sdk-message.js";
 import { NO_USAGE, totalInput } from "../models/usage.js";
 import type { StoreBackedStorage } from "../open-store.js";
 import { OURS, SessionRecord } from "../session-record.js";
-import type { ExtendedUsageInfo, SessionState } from "../types.js";
+import type { ExtendedUsageInfo, SDKMessage, SessionState } from "../types.js";
 import { importSession } from "./document/session-snapshot.js";
 import { corruptState } from "./state-json.js";
 
@@ -87,7 +87,7 @@ async function takeOver(store: Store, state: SessionState): Promise<void> {
   const { id } = state;
   const now = Date.now();
   const { createdAt = now, updatedAt = now } = state;
-  const messages = state.messages.filter((message) => !message.id?.startsWith(SUMMARY_ID_PREFIX));
+  const messages = newMessages(state.messages);
   const isOfAnotherStorage = state.metadata?.[OURS] !== undefined;
   if (!isOfAnotherStorage) for (const message of fromSDKMessages(messages)) assertEncodable(message);
   try {
@@ -98,6 +98,15 @@ async function takeOver(store: Store, state: SessionState): Promise<void> {
     await store.sessions.delete(id);
     throw corruptState(id, cause);
   }
+}
+
+/** Without summaries, and without what has the id of a message before it: an append would pass over these. */
+function newMessages(messages: readonly SDKMessage[]): SDKMessage[] {
+  const known = new Set<string>();
+  return messages.filter(({ id }) => {
+    if (id === undefined) return true;
+    return !id.startsWith(SUMMARY_ID_PREFIX) && known.size < known.add(id).size;
+  });
 }
 
 async function saveMessages(store: Store, id: string, given: SessionMessage[], empty: boolean): Promise<void> {
