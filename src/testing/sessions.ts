@@ -62,6 +62,15 @@ export const sessions = defineTopic("sessions", (it) => {
     );
   });
 
+  it("registers no id that is only read, or of which there is nothing to remove", async ({ manager, sessionOf }) => {
+    const session = sessionOf("unknown");
+    await session.getHistory();
+    await session.deleteMessages(["a"]);
+    await session.clearMessages();
+    await expectError(session.setActiveLeaf("a"), "MESSAGE_NOT_FOUND");
+    expect(await manager.list()).toEqual([]);
+  });
+
   it("lists sessions by their latest change, newest first, writes through getSession included", async ({
     manager,
     sessionOf,

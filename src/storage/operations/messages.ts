@@ -127,8 +127,10 @@ export function* setActiveLeaf(sql: Dialect, sessionId: string, messageId: strin
 
 /** See `SessionStore.clear`. The running numbers start again; nothing refers to the old ones. */
 export function* clearMessages(sql: Dialect, sessionId: string): Operation<boolean> {
-  const { rows } = yield* openSessionHead(sql, sessionId);
+  const head = yield* findSessionHead(sql, sessionId);
   const wasFrozen = yield* removeBlock(promptKey(sessionId));
+  if (head === null) return wasFrozen;
+  const { rows } = head;
   yield* removeRecords(sessionId, TURNS);
   yield* removeRows(sql, rows);
   yield* run(
