@@ -18,7 +18,7 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const QUICK = [
   // Units.
   "src/**/*.test.ts",
-  "test/package/{entry-points,first-mistakes,import-order,packed-pages}.test.ts",
+  "test/package/{entry-points,first-mistakes,import-order}.test.ts",
   // The runner and the command line, in process.
   "test/runner/{accepted,chat,documents-003,runner,states,store-session-storage}.test.ts",
   "test/repair/rules.test.ts",
