@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { createSession, FileSessionStorage, MemorySessionStorage, openStore } from "../../src/agent.js";
 import { memory } from "../../src/memory.js";
 import { Queue } from "../../src/queue.js";
@@ -33,11 +32,9 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** A store on a disk, whose writes need not last: what is measured is what the process holds. */
+/** A store on a disk. Its writes need not last, for what is measured is what the process holds. */
 function storeOnDisk(): Store {
-  const database = new Database(join(temporaryFolder(), "sessions.db"));
-  for (const pragma of ["journal_mode = WAL", "synchronous = OFF"]) database.pragma(pragma);
-  return sqlite(database);
+  return sqlite(join(temporaryFolder(), "sessions.db"), { synchronous: "normal" });
 }
 
 const programs: Record<string, () => Promise<(index: number) => Promise<void>>> = {

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
+import { isStandIn } from "../runtimes/stand-in.js";
 
 const folder = mkdtempSync(join(tmpdir(), "stemma-waiting-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -13,8 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 // Holds the file nearly all the time: 98 of 100 milliseconds, which is as long as SQLite sleeps between two tries.
 const HOLDER = `
 const { parentPort, workerData } = require("node:worker_threads");
-const Database = require("better-sqlite3");
-const database = new Database(workerData, { timeout: 5000 });
+const database = new (${isStandIn ? 'require("node:sqlite").DatabaseSync' : 'require("better-sqlite3")'})(workerData);
+database.exec("PRAGMA busy_timeout = 5000");
 const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 parentPort.postMessage("holds");
 for (;;) {
