@@ -1,5 +1,5 @@
 import { invalid } from "../errors.js";
-import { assertKnownOptions, type OptionNames } from "../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { assertSessionMetadata } from "../session/search-options.js";
 import type { MemoryScope, Pruned, RowCounts, Store } from "../storage/contract.js";
 import { allOwners, allSessions } from "../storage/list-all.js";

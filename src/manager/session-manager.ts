@@ -3,6 +3,7 @@ import type { CompactFunction } from "../compaction/compact.js";
 import { BLOCK_OPTIONS, type ContextBlock } from "../context/block.js";
 import type { ContextBlockProvider } from "../context/provider.js";
 import { invalid, StemmaError } from "../errors.js";
+import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
 import { givenMessage } from "../model/given-message.js";
@@ -12,14 +13,11 @@ import { assertStorableText } from "../model/text.js";
 import { AgentSessionProvider } from "../session/agent-session-provider.js";
 import {
   assertFunction,
-  assertKnownOptions,
   assertLimit,
   assertList,
   assertOneOf,
   assertOptionalId,
-  assertOptions,
   assertText,
-  type OptionNames,
 } from "../session/arguments.js";
 import type { CompactionErrorHandler } from "../session/compaction-work.js";
 import { compactionConfig, learningConfig, thresholdConfig } from "../session/configure.js";

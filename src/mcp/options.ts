@@ -1,5 +1,6 @@
 import { invalid } from "../errors.js";
-import { assertFunction, assertKnownOptions, type OptionNames } from "../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
+import { assertFunction } from "../session/arguments.js";
 import { assertScope, assertUserId } from "../storage/session-id.js";
 
 export interface McpServerOptions {

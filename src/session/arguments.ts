@@ -1,7 +1,5 @@
 import { invalid, kindOf } from "../errors.js";
 
-export { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
-
 /** Throws `INVALID_ARGUMENT` unless `limit` is a whole number above 0. */
 export function assertLimit(limit: unknown): void {
   if (!(Number.isInteger(limit) && (limit as number) > 0)) throw invalid("limit must be a whole number above 0.");

@@ -1,8 +1,9 @@
 import type { CompactFunction } from "../compaction/compact.js";
 import { BLOCK_OPTIONS } from "../context/block.js";
 import { invalid } from "../errors.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
-import { assertFunction, assertKnownOptions, assertList, assertTexts, type OptionNames } from "./arguments.js";
+import { assertFunction, assertList, assertTexts } from "./arguments.js";
 import {
   type CompactAfterOptions,
   EMPTY_CONFIG,

@@ -1,8 +1,9 @@
 import { invalid } from "../errors.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
 import { isJsonObject } from "../model/json-object.js";
 import { assertStorableText } from "../model/text.js";
 import type { MetadataValue, SearchRequest } from "../storage/contract.js";
-import { assertKnownOptions, assertLimit, type OptionNames } from "./arguments.js";
+import { assertLimit } from "./arguments.js";
 
 /** What a search is narrowed to, and what it gives. */
 export interface SearchOptions {

@@ -6,6 +6,7 @@ import { BLOCK_OPTIONS, type ContextBlock, type ContextBlockOptions } from "../c
 import type { ContextBlockProvider } from "../context/provider.js";
 import type { SessionContext } from "../context/session-context.js";
 import { invalid, kindOf, StemmaError } from "../errors.js";
+import { assertKnownOptions, assertOptions, type OptionNames } from "../known-options.js";
 import type { LearnFunction } from "../learning/learn.js";
 import type { TitleFunction } from "../learning/title.js";
 import { givenMessage } from "../model/given-message.js";
@@ -22,16 +23,13 @@ import type { SessionTools } from "../tools/tool.js";
 import { AgentSessionProvider } from "./agent-session-provider.js";
 import {
   assertFunction,
-  assertKnownOptions,
   assertLimit,
   assertList,
   assertOneOf,
   assertOptionalId,
-  assertOptions,
   assertText,
   assertTexts,
   assertWhole,
-  type OptionNames,
 } from "./arguments.js";
 import type { CompactionErrorHandler } from "./compaction-work.js";
 import { compactionConfig, configOf, learningConfig, thresholdConfig } from "./configure.js";

@@ -44,6 +44,9 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
   assertSessionId(id);
   const { userId, read, write, readOne, writeOne, readEither } = calls;
   const { native } = sql;
+  /** Passes over the session's own summaries. Errors: `INVALID_MESSAGE` for what only has the id of one. */
+  const passOver = (summaryIds: readonly string[]) =>
+    write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
   const sizeNow = () => measures.visibleTokens(sql, id, undefined);
   return {
     id,
@@ -67,7 +70,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
       const { encoded, summaryIds } = encodeAll([message]);
       const [one] = encoded;
       if (one !== undefined) await write(() => messages.updateMessage(sql, id, one));
-      else await write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
+      else await passOver(summaryIds);
     },
     upsert: async (message, parent, options = {}) => {
       const { encoded, summaryIds } = encodeAll([message]);
@@ -76,7 +79,7 @@ export function sqlSession(sql: Dialect, id: string, calls: SessionCalls): Sessi
         const shared = () => messages.upsertMessage(sql, id, one, parent);
         return write(options.measured === true ? () => measured(shared(), () => true, sizeNow) : shared);
       }
-      await write(() => append(sql, id, [], undefined, summaryIds), "idempotent");
+      await passOver(summaryIds);
       return { inserted: false, visibleTokens: null };
     },
     delete: (ids) => write(() => deleteMessages(sql, id, ids)),

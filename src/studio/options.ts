@@ -1,5 +1,6 @@
 import { invalid } from "../errors.js";
-import { assertFunction, assertKnownOptions, assertText, type OptionNames } from "../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../known-options.js";
+import { assertFunction, assertText } from "../session/arguments.js";
 import type { Awaitable } from "../session/provider.js";
 
 /** What a request may see: nothing, everything, or what is one user's. */

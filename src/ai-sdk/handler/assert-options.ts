@@ -1,14 +1,8 @@
 import { invalid, kindOf } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { SessionManager } from "../../manager/session-manager.js";
 import { isJsonObject } from "../../model/json-object.js";
-import {
-  assertFunction,
-  assertFunctions,
-  assertKnownOptions,
-  assertText,
-  assertTexts,
-  type OptionNames,
-} from "../../session/arguments.js";
+import { assertFunction, assertFunctions, assertText, assertTexts } from "../../session/arguments.js";
 import { hasMethod, otherCopy } from "../../session/assert-session.js";
 import { kindOfHost } from "../../storage/store-of.js";
 import { assertLimits } from "../receive/options.js";

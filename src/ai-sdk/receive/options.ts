@@ -1,7 +1,8 @@
 import type { ToolSet } from "ai";
 import { invalid } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import { isJsonObject } from "../../model/json-object.js";
-import { assertKnownOptions, assertOneOf, type OptionNames } from "../../session/arguments.js";
+import { assertOneOf } from "../../session/arguments.js";
 import { assertPrepareTurnOptions, type RecallOptions } from "../../session/turn/request.js";
 import type { ProviderName } from "../lint/known-providers.js";
 import type { WhenBusy } from "../run/runs.js";

@@ -1,4 +1,5 @@
-import { assertFunctions, assertKnownOptions, type OptionNames } from "../../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
+import { assertFunctions } from "../../session/arguments.js";
 import { assertSession } from "../../session/assert-session.js";
 import type { Session } from "../../session/session.js";
 import { responseOf } from "../receive/receive.js";

@@ -1,4 +1,5 @@
-import { assertKnownOptions, assertText, type OptionNames } from "../../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
+import { assertText } from "../../session/arguments.js";
 import { assertSession } from "../../session/assert-session.js";
 import { storeNeeded } from "../../session/host.js";
 import { coreOf, type Session } from "../../session/session.js";

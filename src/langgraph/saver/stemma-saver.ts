@@ -11,7 +11,7 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { invalid } from "../../errors.js";
-import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import type { Store } from "../../storage/contract.js";
 import { assertStore } from "../../storage/store-of.js";
 import { CheckpointReader } from "./checkpoint-reader.js";

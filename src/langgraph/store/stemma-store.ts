@@ -9,7 +9,7 @@ import {
   type SearchOperation,
   validateNamespace,
 } from "@langchain/langgraph-checkpoint";
-import { assertKnownOptions, type OptionNames } from "../../session/arguments.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import type { EntryScope, EntryWrite, ListedEntry, Store } from "../../storage/contract.js";
 import { assertStore } from "../../storage/store-of.js";
 import { type FoundItem, findItems } from "./find-items.js";

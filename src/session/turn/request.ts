@@ -1,8 +1,9 @@
 import type { ContextBlock } from "../../context/block.js";
 import { invalid } from "../../errors.js";
+import { assertKnownOptions, type OptionNames } from "../../known-options.js";
 import type { HistoryMessage, SessionMessage } from "../../model/message.js";
 import type { SessionTools } from "../../tools/tool.js";
-import { assertKnownOptions, assertOneOf, assertOptionalId, assertText, type OptionNames } from "../arguments.js";
+import { assertOneOf, assertOptionalId, assertText } from "../arguments.js";
 
 /** How long providers keep the prefix of a request, in milliseconds, unless `cacheTtl` says otherwise. */
 export const DEFAULT_CACHE_TTL = 300_000;

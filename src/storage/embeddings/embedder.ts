@@ -19,6 +19,7 @@ export interface ParsedEmbedder {
 }
 
 const BATCH_SIZE = 64;
+
 /** Reads what `withEmbedder` was given. Errors: `INVALID_ARGUMENT`. */
 export function parseEmbedder(given: Embedder | EmbeddingModel): ParsedEmbedder {
   const options: Embedder = isModel(given) ? { embed: given } : given;

@@ -4,7 +4,10 @@ import { filledDays } from "./filled-days.js";
 
 const HEIGHT = 160;
 
-/** Tokens by day as bars, oldest first; days without usage have none. The table below holds the same figures. Nothing where no day has tokens. */
+/**
+ * Tokens by day as bars, oldest first; days without usage have none. The table below holds the same figures. Where no day has
+ * tokens, there is no chart.
+ */
 export function UsageChart({ rows }: { readonly rows: readonly UsageRow[] }) {
   const days = filledDays(rows);
   const highest = Math.max(...days.map(({ inputTokens, outputTokens }) => inputTokens + outputTokens));
