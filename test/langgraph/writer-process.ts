@@ -1,4 +1,5 @@
 // Puts checkpoints, each with one more message, and prints the number of each once it is stored with a write to it.
+import { writeSync } from "node:fs";
 import { HumanMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { StemmaSaver } from "stemma/langgraph";
@@ -20,5 +21,5 @@ for (let parent: object = latest?.config ?? config; ; ) {
   };
   parent = await saver.put(parent, checkpoint, { source: "loop", step: number, parents: {} }, versions);
   await saver.putWrites(parent, [["messages", [`write ${number}`]]], "task");
-  process.stdout.write(`${number}\n`);
+  writeSync(1, `${number}\n`);
 }

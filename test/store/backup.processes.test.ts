@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { build } from "esbuild";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { sqlite } from "../../src/sqlite.js";
 import type { Task } from "./writer-process.js";
 
 const root = join(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "stemma-backup-"));
 const cache = join(root, "node_modules/.cache");
 const started = new Set<ChildProcess>();
 let program = "";
+let folder = "";
 
 beforeAll(async () => {
   mkdirSync(cache, { recursive: true });
@@ -21,9 +21,17 @@ beforeAll(async () => {
   await build({ entryPoints, outfile: program, bundle: true, platform: "node", format: "esm", packages: "external" });
 });
 
-afterAll(() => {
+// One for each attempt, since a backup overwrites nothing.
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "stemma-backup-"));
+});
+
+afterEach(() => {
   for (const child of started) child.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
+});
+
+afterAll(() => {
   rmSync(join(program, ".."), { recursive: true, force: true });
 });
 

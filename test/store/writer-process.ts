@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { Session } from "../../src/session.js";
 import { sqlite } from "../../src/sqlite.js";
 import { textMessage } from "../helpers/messages.js";
@@ -12,7 +13,8 @@ export type Task =
 const [path = "", json = ""] = process.argv.slice(2);
 const task = JSON.parse(json) as Task;
 const store = sqlite(path, { synchronous: "normal", busyTimeout: 30_000 });
-const acknowledge = (line: string) => process.stdout.write(`${line}\n`);
+// Waits for a reader that is slow: what process.stdout keeps for later is written when the event loop turns, which it never does here.
+const acknowledge = (line: string) => writeSync(1, `${line}\n`);
 
 if (task.do === "append") {
   const session = Session.create(store);
