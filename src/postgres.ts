@@ -1,5 +1,5 @@
 import { invalid } from "./errors.js";
-import { assertKnownOptions } from "./known-options.js";
+import { assertKnownOptions, type OptionNames } from "./known-options.js";
 import { checkable } from "./storage/check/store-check.js";
 import type { EmbeddableStore } from "./storage/embeddings/contract.js";
 import { embeddable } from "./storage/embeddings/embed-store.js";
@@ -22,6 +22,8 @@ export type {
 } from "./storage/postgres/client.js";
 export type { PostgresOptions } from "./storage/postgres/store.js";
 
+const NAMES: OptionNames<PostgresOptions> = { schema: true, citus: true, prepare: true };
+
 /**
  * A store in Postgres 13 or later. Takes a URL (then `pg` or `postgres` must be installed), or a client that you opened: a
  * `Pool` or `Client` of pg, the function of postgres.js, a PGlite database. `close()` does not close your client. A `Client`
@@ -30,7 +32,7 @@ export type { PostgresOptions } from "./storage/postgres/store.js";
  * `DATABASE_TOO_NEW`, `CONNECTION_LOST`.
  */
 export function postgres(source: string | PostgresSource, options: PostgresOptions = {}): EmbeddableStore {
-  assertKnownOptions(options, "postgres()", { schema: true, citus: true, prepare: true });
+  assertKnownOptions(options, "postgres()", NAMES);
   if (typeof source !== "string")
     return embeddable(checkable(openClient(source, options), postgresCheck), postgresVectors);
   if (!/^postgres(?:ql)?:\/\//.test(source)) {
@@ -46,7 +48,8 @@ export function postgres(source: string | PostgresSource, options: PostgresOptio
  * and DELETE on the tables. With `embeddings` it includes the tables of `withEmbedder`. With `citus` it spreads the tables over the
  * servers of a cluster of Citus, by session; run it on the coordinator. Errors: `INVALID_ARGUMENT`.
  */
-export function schemaSql({ embeddings = false, ...options }: PostgresOptions & { embeddings?: boolean } = {}): string {
+export function schemaSql(options: PostgresOptions & { embeddings?: boolean } = {}): string {
+  assertKnownOptions(options, "schemaSql()", { ...NAMES, embeddings: true });
   const spread = options.citus === true ? SPREAD_TABLES : [];
-  return printSchema(schemaOf(options), [...(embeddings ? VECTOR_TABLES : []), ...spread]);
+  return printSchema(schemaOf(options), [...(options.embeddings === true ? VECTOR_TABLES : []), ...spread]);
 }

@@ -6,6 +6,7 @@ import { skillListing } from "./context/providers/skill-listing.js";
 import { invalid } from "./errors.js";
 import { findRealPath, isHidden, listFiles, readText, within } from "./files/confined.js";
 import { replaceFile } from "./files/replace-file.js";
+import { assertKnownOptions } from "./known-options.js";
 
 export interface FileSkillOptions {
   /** Only these skills are listed, loaded and written, by name. Default: all. */
@@ -32,8 +33,9 @@ export class FileSkillProvider implements SkillProvider {
   readonly #folder: string;
   readonly #keys: ReadonlySet<string> | null;
 
-  /** Reads nothing yet, and throws nothing. */
+  /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for an option that there is not. */
   constructor(folder: string, options: FileSkillOptions = {}) {
+    assertKnownOptions(options, "FileSkillProvider", { keys: true, writable: true });
     this.#folder = folder;
     this.#keys = options.keys ? new Set(options.keys) : null;
     if (options.writable) this.set = (key, content, description) => this.#write(key, content, description);

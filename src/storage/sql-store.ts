@@ -1,3 +1,4 @@
+import { assertKnownOptions } from "../known-options.js";
 import { parseQuery, type SearchQuery } from "../model/query.js";
 import { once } from "../once.js";
 import { Queue } from "../queue.js";
@@ -5,7 +6,7 @@ import { confined, confining } from "./confine.js";
 import type { MemoryScope, Residue, ScrubOptions, SearchHit, SearchRequest, Store } from "./contract.js";
 import type { Connection } from "./engine/connection.js";
 import type { Dialect } from "./engine/dialect.js";
-import { closed, createRunner, type Runner } from "./engine/runner.js";
+import { type Breaks, closed, createRunner, type Runner } from "./engine/runner.js";
 import { NO_WAIT, type Turns, turnsOf } from "./engine/turns.js";
 import * as blocks from "./operations/blocks.js";
 import * as entries from "./operations/entries.js";
@@ -26,6 +27,8 @@ export interface SqlStoreOptions {
   readonly transactions: boolean;
   /** Tells that the tables are there and of the present version, where one statement can. */
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
+  /** For an engine that works at once. Default: none. */
+  readonly breaks?: Breaks | undefined;
   /** See `Store.backup`. Default: refused, for there is no file. */
   readonly backup?: Store["backup"] | undefined;
   /** What stores on the same client share. Default: one of the store's own. */
@@ -54,8 +57,8 @@ export function sqlStore(connection: Connection, sql: Dialect, options: SqlStore
 
 /** The same, for what runs operations of its own beside those of the store. */
 export function openSqlStore(connection: Connection, sql: Dialect, options: SqlStoreOptions): OpenStore {
-  const { durable, transactions, isPrepared, scrub, order = new Queue() } = options;
-  const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared });
+  const { durable, transactions, isPrepared, breaks, scrub, order = new Queue() } = options;
+  const runner = createRunner(connection, sql.name, { prepare: () => sql.migrate(), isPrepared, breaks });
   const turns = connection.kind === "sync" ? NO_WAIT : turnsOf(order, () => closed(sql.name));
   const search = (query: SearchQuery, request: SearchRequest, rank?: RankMessages): Promise<SearchHit[]> => {
     const { sessionId, sessionIds = [] } = request;
@@ -155,10 +158,18 @@ export function openSqlStore(connection: Connection, sql: Dialect, options: SqlS
         const prune = ({ sessionId }: MemoryScope) => pruneVersions(sessionId, request);
         return request.dryRun === true ? listKept(scope, prune) : eraseKept(scope, prune);
       },
-      ...(scrub === undefined ? {} : { scrub: (scrubOptions = {}) => scrub(runner, sql, scrubOptions) }),
+      ...(scrub === undefined
+        ? {}
+        : {
+            scrub: async (scrubOptions = {}) => {
+              assertKnownOptions(scrubOptions, "scrub()", { maxBytes: true });
+              return scrub(runner, sql, scrubOptions);
+            },
+          }),
       writeTogether: async (writes) => writeAllKept(operationsOf(sql, writes)),
       search: searchText,
-      backup: async (path, backupOptions) => {
+      backup: async (path, backupOptions = {}) => {
+        assertKnownOptions(backupOptions, "backup()", { check: true });
         if (userId !== undefined) throw confined("back up the whole database");
         await runner.ready();
         const { refuseBackup } = await import("./refuse-backup.js");

@@ -3,8 +3,16 @@ import { copyStore } from "../../src/copy.js";
 import { durableObject } from "../../src/durable-object.js";
 import { memory } from "../../src/memory.js";
 import { instrument } from "../../src/opentelemetry.js";
-import { postgres } from "../../src/postgres.js";
-import { AgentSessionProvider, createLearnFunction, Session, SessionManager } from "../../src/session.js";
+import { postgres, schemaSql } from "../../src/postgres.js";
+import {
+  AgentSessionProvider,
+  createLearnFunction,
+  R2SkillProvider,
+  Session,
+  SessionManager,
+  type SkillBucket,
+} from "../../src/session.js";
+import { FileSkillProvider } from "../../src/skills-node.js";
 import { sqlite } from "../../src/sqlite.js";
 import { createCompactFunction, truncateOlderMessages } from "../../src/utils.js";
 import { textMessage } from "../helpers/messages.js";
@@ -12,6 +20,9 @@ import { textMessage } from "../helpers/messages.js";
 const store = memory();
 const session = () => Session.create(store);
 const manager = () => SessionManager.create(store);
+const bucket = Object.fromEntries(
+  ["list", "head", "get", "put"].map((name) => [name, async () => null]),
+) as unknown as SkillBucket;
 const nothing = async () => null;
 const nobody = async () => [];
 
@@ -49,6 +60,12 @@ const CALLS: Record<string, (options: never) => unknown> = {
   "durableObject()": (options) => durableObject({} as never, options),
   "copyStore()": (options) => copyStore(store, memory(), options),
   "instrument()": (options) => instrument(store, options),
+  "check()": (options) => store.check?.(options),
+  "backup()": (options) => store.backup("never-written.db", options),
+  "scrub()": (options) => store.scrub?.(options),
+  "schemaSql()": (options) => schemaSql(options),
+  FileSkillProvider: (options) => new FileSkillProvider("skills", options),
+  R2SkillProvider: (options) => new R2SkillProvider(bucket, options),
 };
 
 describe("a misspelt option", () => {

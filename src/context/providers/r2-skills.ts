@@ -1,4 +1,5 @@
 import { invalid, kindOf } from "../../errors.js";
+import { assertKnownOptions } from "../../known-options.js";
 import type { SkillProvider } from "../provider.js";
 import { assertName } from "./provider-place.js";
 import { type ListedSkill, skillListing } from "./skill-listing.js";
@@ -41,6 +42,7 @@ export class R2SkillProvider implements SkillProvider {
   /** Reads nothing yet. Errors: `INVALID_ARGUMENT` for what is no bucket. */
   constructor(bucket: SkillBucket, options: R2SkillOptions = {}) {
     assertBucket(bucket);
+    assertKnownOptions(options, "R2SkillProvider", { prefix: true, keys: true });
     this.#bucket = bucket;
     this.#prefix = options.prefix ?? "";
     this.#keys = options.keys ? new Set(options.keys) : null;

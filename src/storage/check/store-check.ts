@@ -1,4 +1,5 @@
 import { StemmaError } from "../../errors.js";
+import { assertKnownOptions } from "../../known-options.js";
 import type { CheckReport, Store } from "../contract.js";
 import type { Dialect } from "../engine/dialect.js";
 import { all, first, type Operation } from "../engine/operation.js";
@@ -27,7 +28,8 @@ export function checkable(open: OpenStore, dialect: CheckDialect): OpenStore {
   const store: Store = {
     ...open.store,
     capabilities: { ...open.store.capabilities, check: true },
-    check: (options = {}) => {
+    check: async (options = {}) => {
+      assertKnownOptions(options, "check()", { repair: true, sessionId: true });
       const { sessionId, repair } = options;
       if (sessionId === undefined) return checkAll(new CheckRun(open, dialect, options, open.turns));
       // All of it is one turn, so its steps wait for none.

@@ -44,13 +44,30 @@ export interface Preparation {
   readonly isPrepared?: (() => boolean | Promise<boolean>) | undefined;
 }
 
-export function createRunner(connection: Connection, name: string, preparation: Preparation): Runner {
+/** Lets the event loop turn between the calls of a connection that answers at once. */
+export interface Breaks {
+  /** Called before each call. */
+  begin(): void;
+  /** What the call is answered after, when its work is done. Null in general. */
+  due(): Promise<void> | null;
+}
+
+export function createRunner(
+  connection: Connection,
+  name: string,
+  { breaks, ...preparation }: Preparation & { readonly breaks?: Breaks | undefined },
+): Runner {
   return connection.kind === "sync"
-    ? syncRunner(connection, name, preparation)
+    ? syncRunner(connection, name, preparation, breaks)
     : asyncRunner(connection, name, preparation);
 }
 
-function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }: Preparation): Runner {
+function syncRunner(
+  given: SyncConnection,
+  name: string,
+  { prepare, isPrepared }: Preparation,
+  breaks?: Breaks,
+): Runner {
   let connection = given;
   let state: "new" | "ready" | "closed" = "new";
   const transact = <T>(mode: TransactionMode, operation: () => Operation<T>): T =>
@@ -62,10 +79,18 @@ function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }
     state = "ready";
   };
   // Nothing is awaited before the work is done: calls made in one turn run in the order in which they were made.
-  const call = async <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> => {
-    ready();
-    return transact(mode, operation);
+  const answer = async <T>(work: () => T): Promise<T> => {
+    breaks?.begin();
+    try {
+      ready();
+      return work();
+    } finally {
+      const turn = breaks?.due() ?? null;
+      if (turn !== null) await turn;
+    }
   };
+  const call = <T>(mode: TransactionMode, operation: () => Operation<T>): Promise<T> =>
+    answer(() => transact(mode, operation));
   let rested = Number.NEGATIVE_INFINITY;
   const isRested = () => performance.now() - rested < BUSY;
   const rest = async (): Promise<void> => {
@@ -84,16 +109,13 @@ function syncRunner(given: SyncConnection, name: string, { prepare, isPrepared }
   };
   return {
     write: (operation, mode = "write") => call(mode, operation),
-    read: async (operation, first) => {
-      ready();
-      if (first !== undefined && driveSync(first.isNeeded(), connection)) transact("write", first.work);
-      return transact("read", operation);
-    },
+    read: (operation, first) =>
+      answer(() => {
+        if (first !== undefined && driveSync(first.isNeeded(), connection)) transact("write", first.work);
+        return transact("read", operation);
+      }),
     readInSteps,
-    single: async (operation) => {
-      ready();
-      return driveSync(operation(), connection);
-    },
+    single: (operation) => answer(() => driveSync(operation(), connection)),
     // Costs no round trip, and makes sure of the file.
     writeSingle: (operation) => call("write", operation),
     ready: async () => ready(),

@@ -7,6 +7,7 @@ import type { BackupOptions } from "../contract.js";
 import type { EmbeddableStore } from "../embeddings/contract.js";
 import { embeddable } from "../embeddings/embed-store.js";
 import { openSqlStore, type SqlStoreOptions } from "../sql-store.js";
+import { breaksOf } from "./breaks.js";
 import { sqliteCheck } from "./check.js";
 import { connectClient, isSqliteClient, type SqliteClient } from "./client.js";
 import { sqliteDialect } from "./dialect.js";
@@ -54,6 +55,7 @@ export function openSqlite(name: string, source: string | SqliteClient, options:
     transactions: true,
     durable,
     isPrepared: () => isPrepared(dialect, connection),
+    breaks: breaksOf(client),
     order: queueOf(client),
     backup: async (path: string, given: BackupOptions = {}) =>
       (await import("./backup.js")).backupFile(connection, path, given, (copy) =>

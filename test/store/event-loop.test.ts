@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { copyStore, exportStore } from "../../src/copy.js";
+import { memory } from "../../src/memory.js";
+import { Session, SessionManager } from "../../src/session.js";
+import { type SqliteClient, sqlite } from "../../src/sqlite.js";
+import type { Store } from "../../src/storage/contract.js";
+import { textMessage } from "../helpers/messages.js";
+import { openDatabase } from "./databases.js";
+
+const folder = mkdtempSync(join(tmpdir(), "stemma-event-loop-"));
+const full = memory();
+const SESSIONS = 2000;
+
+beforeAll(async () => {
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const messages = [0, 1, 2, 3].map((index) => ({
+      message: textMessage(`m${index}`),
+      parentId: index === 0 ? null : `m${index - 1}`,
+    }));
+    await full.session(`s${session}`).importTree({ messages });
+  }
+});
+
+afterAll(async () => {
+  await full.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** How often a timer of 5 ms came while `work` ran. */
+async function timersDuring(work: () => Promise<unknown>): Promise<{ timers: number; milliseconds: number }> {
+  let timers = 0;
+  const timer = setInterval(() => {
+    timers += 1;
+  }, 5);
+  const begun = performance.now();
+  await work();
+  clearInterval(timer);
+  return { timers, milliseconds: performance.now() - begun };
+}
+
+async function expectTurns(work: () => Promise<unknown>): Promise<void> {
+  const { timers, milliseconds } = await timersDuring(work);
+  expect(milliseconds).toBeGreaterThan(100);
+  // One call may take longer than a break is late.
+  expect(timers).toBeGreaterThan(milliseconds / 100);
+}
+
+async function appendFor(store: Store, milliseconds: number): Promise<void> {
+  const session = Session.create(store);
+  const end = performance.now() + milliseconds;
+  for (let index = 0; performance.now() < end; index += 1) await session.appendMessage(textMessage(`a${index}`));
+}
+
+describe("timers and sockets have their turn", () => {
+  it("while calls on a file are awaited one after the other", async () => {
+    const store = sqlite(join(folder, "appends.db"), { synchronous: "normal" });
+    await expectTurns(() => appendFor(store, 400));
+    await store.close();
+  });
+
+  it("while calls fail", async () => {
+    const closed = memory();
+    await closed.close();
+    const end = performance.now() + 300;
+    await expectTurns(async () => {
+      while (performance.now() < end)
+        await closed
+          .session("s")
+          .tree()
+          .catch(() => {});
+    });
+  });
+
+  it("but not in a transaction that the program began", async () => {
+    const database = openDatabase();
+    const store = sqlite(database as unknown as SqliteClient);
+    await store.session("s").tree();
+    database.exec("BEGIN");
+    const { timers } = await timersDuring(() => appendFor(store, 100));
+    database.exec("COMMIT");
+    expect(timers).toBe(0);
+    await expectTurns(() => appendFor(store, 200));
+    await store.close();
+  });
+
+  it("while a store is exported", async () => {
+    await expectTurns(async () => {
+      for await (const _ of exportStore(full)) {
+        // As a program that only counts them.
+      }
+    });
+  });
+
+  it("while all sessions are looked at for what is too old", async () => {
+    await expectTurns(() => new SessionManager(full).retain({ keepMessages: 100 }));
+  });
+
+  it("so that a copy ends when its signal says so", async () => {
+    const copy = copyStore(full, memory(), { signal: AbortSignal.timeout(50) });
+    await expect(copy).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+it("calls that were made together are answered in that order, and take effect at once", async () => {
+  const store = memory();
+  const session = Session.create(store);
+  const answered: number[] = [];
+  const end = performance.now() + 300;
+  for (let round = 0; performance.now() < end; round += 3) {
+    const calls = [0, 1, 2].map((index) =>
+      session.appendMessage(textMessage(`m${round + index}`)).then(() => answered.push(round + index)),
+    );
+    await Promise.all(calls);
+  }
+  expect(answered).toEqual(answered.map((_, index) => index));
+  expect((await session.getHistory()).map(({ id }) => id)).toEqual(answered.map((index) => `m${index}`));
+  await store.close();
+});
